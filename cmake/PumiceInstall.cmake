@@ -1,0 +1,21 @@
+# SPDX-FileCopyrightText: The Pumice authors
+# SPDX-License-Identifier: Apache-2.0
+# The installed prefix serves find_package(pumice), pkg-config, and a plain -I PREFIX/include.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
+
+install(TARGETS pumice pumice_engine pumice_compiled pumice_onnx EXPORT pumiceTargets FILE_SET HEADERS)
+install(EXPORT pumiceTargets NAMESPACE pumice:: DESTINATION ${package})
+
+configure_package_config_file(cmake/pumiceConfig.cmake.in pumiceConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(pumiceConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES
+    ${PROJECT_BINARY_DIR}/pumiceConfig.cmake ${PROJECT_BINARY_DIR}/pumiceConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/PumiceDependencies.cmake
+    DESTINATION ${package})
+
+list(GET pumice_vulkan_headers 2 pumice_vulkan_version)
+configure_file(cmake/pumice.pc.in pumice.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/pumice.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
