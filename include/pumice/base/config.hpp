@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What every header agrees on: the ABI namespace, the assert macro.
+#pragma once
+
+#include <pumice/version.hpp>
+
+#include <version>
+
+// The `expected` in the interface is part of the ABI, so it is part of the namespace.
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+#define PUMICE_ABI v0_1_std
+#else
+#define PUMICE_ABI v0_1_tl
+#endif
+
+/// Checks an invariant of the library itself. A user may define it before the first include.
+#ifndef PUMICE_ASSERT
+#include <cassert>
+#define PUMICE_ASSERT(condition) assert(condition)
+#endif

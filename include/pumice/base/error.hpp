@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The one error type: a code, the place, and the reasons as a list.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// What went wrong, in a form that a program can act on.
+enum class errc {
+    invalid_argument,      // a value outside its stated domain
+    shape_mismatch,        // shapes that an op cannot take
+    dtype_mismatch,        // element types that an op cannot take
+    rank_mismatch,         // number of axes
+    axis_out_of_range,
+    index_out_of_range,
+    size_overflow,         // a size that does not fit in 63 bits or in a device limit
+    context_mismatch,      // tensors of two contexts in one op
+    no_engine,             // a program of front headers only, linked without an engine
+    no_vulkan_loader,
+    no_device,
+    device_lost,
+    out_of_memory,         // device memory
+    unsupported,           // no kernel takes the problem; the reasons say why
+    no_slang,              // a kernel has to be compiled and there is no Slang library
+    compile_failed,        // Slang refused a kernel
+    vulkan_failed,         // a Vulkan call failed; the reasons name it
+    io_failed,
+    bad_file,              // a file that breaks its format
+    unsupported_op,        // a model asks for an operator that Pumice lacks
+    cancelled,
+};
+
+constexpr std::string_view to_string(errc code) noexcept {
+    constexpr std::string_view names[] = {
+        "invalid_argument", "shape_mismatch", "dtype_mismatch", "rank_mismatch",
+        "axis_out_of_range", "index_out_of_range", "size_overflow", "context_mismatch",
+        "no_engine", "no_vulkan_loader", "no_device", "device_lost", "out_of_memory",
+        "unsupported", "no_slang", "compile_failed", "vulkan_failed", "io_failed", "bad_file",
+        "unsupported_op", "cancelled"};
+    return names[static_cast<int>(code)];
+}
+
+/// Thrown by `x()`, returned by `try_x()`. `what()` reads `[where] message` and one reason a line.
+class error : public std::exception {
+public:
+    error(errc code, std::string where, std::string message, std::vector<std::string> reasons = {})
+        : code_(code), where_(std::move(where)), message_(std::move(message)),
+          reasons_(std::move(reasons)) {
+        text_ = "[" + where_ + "] " + message_;
+        for (const std::string& reason : reasons_) text_ += "\n  - " + reason;
+    }
+
+    errc code() const noexcept { return code_; }
+    const std::string& where() const noexcept { return where_; }
+    const std::string& message() const noexcept { return message_; }
+    const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    errc code_;
+    std::string where_;
+    std::string message_;
+    std::vector<std::string> reasons_;
+    std::string text_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// `expected`: the standard's where there is one, tl::expected otherwise.
+#pragma once
+
+#include <pumice/base/error.hpp>
+
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+#include <expected>
+namespace pumice::inline PUMICE_ABI {
+template <class T>
+using expected = std::expected<T, error>;
+using unexpected = std::unexpected<error>;
+}  // namespace pumice::inline PUMICE_ABI
+#else
+#include <tl/expected.hpp>
+namespace pumice::inline PUMICE_ABI {
+template <class T>
+using expected = tl::expected<T, error>;
+using unexpected = tl::unexpected<error>;
+}  // namespace pumice::inline PUMICE_ABI
+#endif
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Runs `f` and turns a thrown `pumice::error` into an `expected`: how each `try_x` is made of `x`.
+template <class F>
+auto attempt(F&& f) -> expected<decltype(f())> {
+    try {
+        if constexpr (std::is_void_v<decltype(f())>) {
+            f();
+            return {};
+        } else {
+            return f();
+        }
+    } catch (const error& e) {
+        return unexpected(e);
+    }
+}
+
+}  // namespace pumice::inline PUMICE_ABI

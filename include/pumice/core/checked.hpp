@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// 64-bit size arithmetic that throws instead of wrapping.
+#pragma once
+
+#include <pumice/base/error.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// a * b for sizes (both >= 0). Throws errc::size_overflow.
+constexpr std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char* where) {
+    if (a != 0 && b > std::numeric_limits<std::int64_t>::max() / a)
+        throw error(errc::size_overflow, where,
+                    "the size " + std::to_string(a) + " x " + std::to_string(b) +
+                        " does not fit in 63 bits");
+    return a * b;
+}
+
+/// a + b for sizes (both >= 0). Throws errc::size_overflow.
+constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b, const char* where) {
+    if (b > std::numeric_limits<std::int64_t>::max() - a)
+        throw error(errc::size_overflow, where,
+                    "the size " + std::to_string(a) + " + " + std::to_string(b) +
+                        " does not fit in 63 bits");
+    return a + b;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What a device can do, as plain data: policies and kernels read it, only vk/ fills it.
+#pragma once
+
+#include <pumice/core/dtype.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+enum class device_type { discrete_gpu, integrated_gpu, virtual_gpu, cpu, other, host };
+
+constexpr std::string_view to_string(device_type type) noexcept {
+    constexpr std::string_view names[] = {"discrete GPU", "integrated GPU", "virtual GPU",
+                                          "CPU driver",   "other",          "host"};
+    return names[static_cast<int>(type)];
+}
+
+/// A cooperative-matrix shape that the device lists: D(m,n) = A(m,k) B(k,n) + C(m,n), subgroup scope.
+struct matrix_shape {
+    dtype a, b, c, result;
+    int m, n, k;
+    friend bool operator==(const matrix_shape&, const matrix_shape&) = default;
+};
+
+struct device_info {
+    std::string name;
+    device_type type = device_type::other;
+    std::string driver;                           // name and version, for people
+    std::uint32_t api_version = 0;                // as VK_MAKE_API_VERSION
+    std::uint32_t vendor_id = 0, device_id = 0;
+    std::array<std::uint8_t, 16> device_uuid{}, driver_uuid{};  // with driver_version, the identity of caches
+    std::uint32_t driver_version = 0;
+
+    int subgroup_size = 1, min_subgroup_size = 1, max_subgroup_size = 1;
+    bool subgroup_size_control = false;
+    std::int64_t max_workgroup_invocations = 0;
+    std::array<std::int64_t, 3> max_workgroup_size{}, max_workgroup_count{};
+    std::int64_t shared_memory = 0;               // bytes a workgroup
+    std::int64_t max_allocation = 0;              // bytes of one vkAllocateMemory
+    std::int64_t max_buffer = 0;                  // bytes of one VkBuffer
+    std::int64_t memory = 0;                      // bytes of the device-local heap
+    std::int64_t max_push_constants = 0;
+    float timestamp_period = 0;                   // ns a tick, 0: no timestamps
+
+    bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
+    bool float16_arithmetic = false, float64_arithmetic = false;
+    bool storage8 = false, storage16 = false;
+    bool memory_model = false;                    // vulkanMemoryModel, which cooperative kernels need
+    bool cooperative_matrix = false;
+    bool bfloat16 = false;                        // VK_KHR_shader_bfloat16 with cooperative matrices
+    std::vector<matrix_shape> matrix_shapes;      // subgroup scope, not saturating
+
+    bool unified_memory = false;                  // the device-local heap is host memory
+    bool mapped_device_memory = false;            // all device-local memory can be mapped
+
+    /// True where elements of `type` can be loaded, computed with and stored.
+    bool supports(dtype t) const noexcept {
+        switch (info(t).bits) {
+            case 8: return storage8;
+            case 16: return storage16;
+            case 64: return t == dtype::f64 ? float64_arithmetic : int64_arithmetic;
+            default: return true;
+        }
+    }
+};
+
+/// One device per line: name, kind, driver and what matters for choosing kernels.
+inline std::string to_string(const device_info& d) {
+    std::string text = d.name + " (" + std::string(to_string(d.type)) + ", " + d.driver + ")";
+    if (d.type == device_type::host) return text;
+    text += ": subgroup " + std::to_string(d.subgroup_size) + ", shared memory " +
+            std::to_string(d.shared_memory / 1024) + " KiB, memory " +
+            std::to_string(d.memory >> 20) + " MiB";
+    if (d.float64_arithmetic) text += ", f64";
+    if (d.int64_arithmetic) text += ", i64";
+    if (d.storage8) text += ", 8-bit";
+    if (d.storage16) text += ", 16-bit";
+    text += d.matrix_shapes.empty() ? ", no cooperative matrix" : ", cooperative matrix";
+    for (const matrix_shape& s : d.matrix_shapes)
+        text += " " + std::string(to_string(s.a)) + "->" + std::string(to_string(s.result)) + ":" +
+                std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+    return text;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

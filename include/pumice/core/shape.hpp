@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Run-time shapes and strides: at most eight signed 64-bit numbers, no heap.
+#pragma once
+
+#include <pumice/base/fixed_string.hpp>
+#include <pumice/core/checked.hpp>
+#include <pumice/core/dtype.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace pumice::inline PUMICE_ABI {
+
+inline constexpr int max_rank = 8;
+
+/// A short list of numbers by axis: shapes, strides, axes.
+class index_list {
+public:
+    constexpr index_list() noexcept = default;
+    constexpr index_list(std::initializer_list<std::int64_t> values)
+        : index_list(std::span(values.begin(), values.size())) {}
+    constexpr explicit index_list(std::span<const std::int64_t> values) {
+        if (values.size() > max_rank)
+            throw error(errc::rank_mismatch, "shape",
+                        "rank " + std::to_string(values.size()) + " is above the limit of 8");
+        for (std::int64_t v : values) items_[rank_++] = v;
+    }
+    static constexpr index_list filled(int rank, std::int64_t value) {
+        index_list r;
+        for (int i = 0; i < rank; ++i) r.push_back(value);
+        return r;
+    }
+
+    constexpr int rank() const noexcept { return rank_; }
+    constexpr std::size_t size() const noexcept { return static_cast<std::size_t>(rank_); }
+    constexpr bool empty() const noexcept { return rank_ == 0; }
+    constexpr std::int64_t& operator[](int i) noexcept { return items_[i]; }
+    constexpr std::int64_t operator[](int i) const noexcept { return items_[i]; }
+    constexpr std::int64_t back() const noexcept { return items_[rank_ - 1]; }
+    constexpr void push_back(std::int64_t v) {
+        if (rank_ == max_rank)
+            throw error(errc::rank_mismatch, "shape", "the rank would pass the limit of 8");
+        items_[rank_++] = v;
+    }
+    constexpr void insert(int at, std::int64_t v) {
+        push_back(v);
+        std::rotate(items_ + at, items_ + rank_ - 1, items_ + rank_);
+    }
+    constexpr void erase(int at) noexcept {
+        std::copy(items_ + at + 1, items_ + rank_, items_ + at);
+        items_[--rank_] = 0;
+    }
+    constexpr const std::int64_t* begin() const noexcept { return items_; }
+    constexpr const std::int64_t* end() const noexcept { return items_ + rank_; }
+    constexpr std::int64_t* begin() noexcept { return items_; }
+    constexpr std::int64_t* end() noexcept { return items_ + rank_; }
+    friend constexpr bool operator==(const index_list& a, const index_list& b) noexcept {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
+
+private:
+    std::int64_t items_[max_rank] = {};
+    int rank_ = 0;
+};
+
+using shape = index_list;
+using strides = index_list;
+
+/// "(2, 3)", "(2,)", "()": as NumPy prints shapes.
+inline std::string to_string(const index_list& list) {
+    std::string text = "(";
+    for (int i = 0; i < list.rank(); ++i) {
+        if (i > 0) text += ", ";
+        text += std::to_string(list[i]);
+    }
+    return text + (list.rank() == 1 ? ",)" : ")");
+}
+
+/// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative extent.
+constexpr std::int64_t element_count(const shape& s) {
+    std::int64_t n = 1;
+    bool zero = false;
+    for (std::int64_t d : s) {
+        if (d < 0)
+            throw error(errc::invalid_argument, "shape",
+                        "the extent " + std::to_string(d) + " is negative");
+        if (d == 0) zero = true;
+        else n = checked_multiply(n, d, "shape");
+    }
+    return zero ? 0 : n;
+}
+
+/// Bytes that `count` elements take, densely packed.
+constexpr std::int64_t byte_count(dtype type, std::int64_t count) {
+    const std::int64_t bits = checked_multiply(count, info(type).bits, "shape");
+    return bits / 8 + (bits % 8 != 0);
+}
+
+/// Element strides of a dense array whose last axis is contiguous.
+constexpr strides row_major_strides(const shape& s) {
+    strides r = strides::filled(s.rank(), 1);
+    for (int i = s.rank() - 2; i >= 0; --i)
+        r[i] = checked_multiply(r[i + 1], std::max<std::int64_t>(s[i + 1], 1), "shape");
+    return r;
+}
+
+/// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not count.
+constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
+    std::int64_t expected = 1;
+    for (int i = s.rank() - 1; i >= 0; --i) {
+        if (s[i] == 0) return true;
+        if (s[i] != 1 && st[i] != expected) return false;
+        expected *= s[i];
+    }
+    return true;
+}
+
+/// An axis counted from the end when negative, as NumPy does. Throws errc::axis_out_of_range.
+constexpr int normalize_axis(std::int64_t axis, int rank, const char* where) {
+    if (axis < -rank || axis >= rank)
+        throw error(errc::axis_out_of_range, where,
+                    "axis " + std::to_string(axis) + " is outside the rank " + std::to_string(rank));
+    return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+/// NumPy's broadcasting of two shapes. Throws errc::shape_mismatch.
+constexpr shape broadcast(const shape& a, const shape& b, std::string_view where) {
+    const int rank = std::max(a.rank(), b.rank());
+    shape r = shape::filled(rank, 1);
+    for (int i = 0; i < rank; ++i) {
+        const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
+        const std::int64_t x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
+        if (x != y && x != 1 && y != 1)
+            throw error(errc::shape_mismatch, std::string(where),
+                        "shapes " + to_string(a) + " and " + to_string(b) +
+                            " do not broadcast (axis " + std::to_string(i) + ": " +
+                            std::to_string(x) + " against " + std::to_string(y) + ")");
+        r[i] = x == 1 ? y : x;
+    }
+    return r;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,330 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// THE emitter: a canonical program in, the Slang text of its functor out. The text is a function of
+// the program alone; shaders/program.slang states the interface that it implements.
+#pragma once
+
+#include <pumice/base/fixed_string.hpp>
+#include <pumice/expr/program.hpp>
+
+#include <string>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+constexpr bool is_identifier(char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Writes the text of one program; `Text` is std::string or fixed_string.
+template <class Text>
+class emitter {
+public:
+    constexpr emitter(Text& out, program_view p) : out_(out), p_(p), leaves_(p.leaves()) {}
+
+    constexpr void run() {
+        line("import core;");
+        line("import math;");
+        line("import program;");
+        header();
+        out_.append("{\n");
+        args();
+        inputs();
+        load();
+        load4();
+        eval();
+        store();
+        out_.append("}\n");
+    }
+
+    /// "p_" and the key: the name of the struct and of its module.
+    static constexpr void name(Text& out, program_view p) {
+        out.append("p_");
+        append_hex(out, key_of(p));
+    }
+
+private:
+    using code = instruction::code;
+
+    constexpr void line(std::string_view text) { out_.append(text).push_back('\n'); }
+    constexpr void item(std::string_view prefix, int number) {
+        out_.append(prefix);
+        append_number(out_, static_cast<std::uint64_t>(number));
+    }
+    constexpr std::string_view element(dtype t) const { return info(t).slang; }
+    constexpr std::string_view arith(dtype t) const { return slang_name(info(t).arithmetic); }
+    constexpr const instruction& at(std::size_t i) const { return p_.code[i]; }
+    constexpr const instruction& output(std::size_t i) const { return p_.code[p_.outputs[i]]; }
+
+    template <class F>
+    constexpr void each(code what, F&& f) {
+        for (const instruction& i : p_.code)
+            if (i.what == what) f(i);
+    }
+
+    constexpr void header() {
+        out_.append("// ");
+        bool first = true;
+        for (const instruction& i : p_.code) {
+            if (i.arity() == 0) continue;
+            if (!first) out_.append(", ");
+            out_.append(i.what == code::cast ? std::string_view("cast") : i.op->name);
+            first = false;
+        }
+        if (first) out_.append("copy");
+        out_.append("\npublic struct ");
+        name(out_, p_);
+        out_.append(" : IProgram\n");
+    }
+
+    /// The arguments as they lie in the parameter block: addresses, then scalars in 8-byte slots.
+    constexpr void args() {
+        line("    public struct Args");
+        line("    {");
+        bool any = false;
+        each(code::leaf, [&](const instruction& i) { pointer("x", i.index, i.type), any = true; });
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k) pointer("y", int(k), output(k).type), any = true;
+        each(code::scalar, [&](const instruction& i) {
+            any = true;
+            out_.append("        public ").append(arith(i.type));
+            item(" s", i.index);
+            const arithmetic a = info(i.type).arithmetic;
+            if (a != arithmetic::f64 && a != arithmetic::i64 && a != arithmetic::u64)
+                item("; public uint s_", i.index);
+            line(";");
+        });
+        if (!any) line("        public uint2 unused;");
+        line("    };");
+        out_.append("    public static const int leaves = ");
+        append_number(out_, static_cast<std::uint64_t>(leaves_));
+        out_.append(";\n    public static const int operands = ");
+        append_number(out_, static_cast<std::uint64_t>(leaves_) + p_.outputs.size());
+        out_.append(";\n");
+        out_.append("    public typealias Value = ").append(arith(output(0).type)).append(";\n");
+        std::string_view given = "float";
+        each(code::given, [&](const instruction& i) { given = arith(i.type); });
+        out_.append("    public typealias Given = ").append(given).append(";\n");
+    }
+    constexpr void pointer(std::string_view prefix, int number, dtype type) {
+        out_.append("        public ").append(element(type)).append(".Storage* ");
+        item(prefix, number);
+        line(";");
+    }
+
+    constexpr void inputs() {
+        line("    public struct In");
+        line("    {");
+        if (leaves_ == 0) line("        public int none;");
+        leaf_list([&](const instruction& i) {
+            out_.append("        public ").append(arith(i.type));
+            item(" x", i.index);
+            line(";");
+        });
+        line("    };");
+        line("    public struct Out");
+        line("    {");
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k) {
+            out_.append("        public ").append(arith(output(k).type));
+            item(" y", int(k));
+            line(";");
+        }
+        line("    };");
+    }
+    template <class F>
+    constexpr void leaf_list(F&& f) {
+        for (const instruction& i : p_.code)
+            if (i.what == code::leaf || i.what == code::iota) f(i);
+    }
+
+    constexpr void load() {
+        line("    public static In load<I : IIndex>(Args a, I o[operands])");
+        line("    {");
+        line("        In v;");
+        if (leaves_ == 0) line("        v.none = 0;");
+        leaf_list([&](const instruction& i) {
+            item("        v.x", i.index);
+            out_.append(" = ");
+            read(i);
+            line(";");
+        });
+        line("        return v;");
+        line("    }");
+    }
+    constexpr void read(const instruction& i) {
+        out_.append(element(i.type));
+        if (i.what == code::iota) {
+            item(".from(o[", i.index);
+            out_.append("].toInt64())");
+        } else {
+            item(".load(a.x", i.index);
+            item(", o[", i.index);
+            out_.append("])");
+        }
+    }
+
+    /// Four elements along the innermost axis; bit k of Flat says that leaf k is contiguous there,
+    /// otherwise it is one value for all four.
+    constexpr void load4() {
+        line("    public static void load4<I : IIndex, let Flat : int>(Args a, I o[operands], out In v[4])");
+        line("    {");
+        if (leaves_ == 0) line("        v[0].none = 0; v[1].none = 0; v[2].none = 0; v[3].none = 0;");
+        leaf_list([&](const instruction& i) {
+            out_.append("        ").append(arith(i.type));
+            item("4 x", i.index);
+            line(";");
+            item("        if ((Flat & ", 1 << i.index);
+            item(") != 0) x", i.index);
+            out_.append(" = ");
+            if (i.what == code::iota) {
+                out_.append(arith(i.type)).append("4(");
+                for (int k = 0; k < 4; ++k) {
+                    out_.append(element(i.type));
+                    item(".from(o[", i.index);
+                    item("].toInt64() + ", k);
+                    out_.append(k < 3 ? "), " : "))");
+                }
+            } else {
+                out_.append(element(i.type));
+                item(".load4(a.x", i.index);
+                item(", o[", i.index);
+                out_.append("])");
+            }
+            item("; else x", i.index);
+            out_.append(" = ").append(arith(i.type)).append("4(");
+            read(i);
+            line(");");
+            out_.append("       ");
+            for (int k = 0; k < 4; ++k) {
+                item(" v[", k);
+                item("].x", i.index);
+                item(" = x", i.index);
+                item("[", k);
+                out_.append("];");
+            }
+            line("");
+        });
+        line("    }");
+    }
+
+    constexpr void eval() {
+        line("    public static Out eval(Args a, In v, Given g)");
+        line("    {");
+        for (std::size_t n = 0; n < p_.code.size(); ++n) {
+            const instruction& i = p_.code[n];
+            if (i.arity() == 0) continue;
+            out_.append("        ").append(arith(i.type));
+            item(" t", ordinal(n));
+            out_.append(" = ");
+            const bool narrow = info(i.type).bits < 32 && info(i.type).kind != kind::floating &&
+                                info(i.type).kind != kind::boolean;
+            if (i.what == code::cast) {
+                out_.append(element(i.type)).append(".from(");
+                value(i.args[0]);
+                out_.append(")");
+            } else {
+                if (narrow) out_.append(element(i.type)).append(".wrap(");
+                body(i);
+                if (narrow) out_.append(")");
+            }
+            line(";");
+        }
+        line("        Out r;");
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k) {
+            item("        r.y", int(k));
+            out_.append(" = ");
+            value(p_.outputs[k]);
+            line(";");
+        }
+        line("        return r;");
+        line("    }");
+        line("    public static Value first(Out r) { return r.y0; }");
+    }
+    constexpr void value(std::uint16_t n) {
+        const instruction& i = p_.code[n];
+        switch (i.what) {
+            case code::leaf:
+            case code::iota: item("v.x", i.index); break;
+            case code::scalar: item("a.s", i.index); break;
+            case code::given: out_.append("g"); break;
+            default: item("t", ordinal(n));
+        }
+    }
+    /// Temporaries count ops only, so that inserting an operand renames nothing.
+    constexpr int ordinal(std::size_t n) const {
+        int count = 0;
+        for (std::size_t k = 0; k < n; ++k) count += p_.code[k].arity() > 0;
+        return count;
+    }
+    /// The op's body with its operands' names and the arithmetic type put in.
+    constexpr void body(const instruction& i) {
+        const std::string_view text = i.op->body;
+        const dtype operand = p_.code[i.args[i.op->arity - 1]].type;
+        for (std::size_t k = 0; k < text.size();) {
+            if (!is_identifier(text[k])) {
+                out_.push_back(text[k++]);
+                continue;
+            }
+            std::size_t end = k;
+            bool real = false;
+            while (end < text.size() && (is_identifier(text[end]) ||
+                                         (text[end] == '.' && text[k] >= '0' && text[k] <= '9')))
+                real |= text[end++] == '.';
+            const std::string_view word = text.substr(k, end - k);
+            if (word == "x" || word == "y" || word == "z") value(i.args[word[0] - 'x']);
+            else if (word == "T") out_.append(arith(operand));
+            else out_.append(word);
+            if (real) out_.append(info(operand).arithmetic == arithmetic::f64 ? "lf" : "f");
+            k = end;
+        }
+    }
+
+    constexpr void store() {
+        line("    public static void store<I : IIndex>(Args a, I o[operands], Out r)");
+        line("    {");
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k) {
+            out_.append("        ").append(element(output(k).type));
+            item(".store(a.y", int(k));
+            item(", o[", leaves_ + int(k));
+            item("], r.y", int(k));
+            line(");");
+        }
+        line("    }");
+        line("    public static void store4<I : IIndex>(Args a, I o[operands], Out r[4])");
+        line("    {");
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k) {
+            out_.append("        ").append(element(output(k).type));
+            item(".store4(a.y", int(k));
+            item(", o[", leaves_ + int(k));
+            out_.append("], ").append(arith(output(k).type)).append("4(");
+            for (int lane = 0; lane < 4; ++lane) {
+                item("r[", lane);
+                item("].y", int(k));
+                out_.append(lane < 3 ? ", " : "));\n");
+            }
+        }
+        line("    }");
+    }
+
+    Text& out_;
+    program_view p_;
+    int leaves_;
+};
+
+}  // namespace detail
+
+/// The Slang text of a canonical program.
+inline std::string emit(program_view p) {
+    std::string text;
+    detail::emitter<std::string>(text, p).run();
+    return text;
+}
+
+/// The name of the struct and module that `emit` writes.
+inline std::string emitted_name(program_view p) {
+    std::string text;
+    detail::emitter<std::string>::name(text, p);
+    return text;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

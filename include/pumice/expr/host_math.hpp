@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The functions that op bodies may call, as the host computes them; shaders/math.slang holds their
+// twins of the same names. Integer cases follow NumPy: x / 0 is 0, overflow wraps, nothing traps.
+#pragma once
+
+#include <pumice/core/dtype.hpp>
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A signed integer whose arithmetic wraps, as the GPU's does; the host's arithmetic type of i8..i64.
+template <std::signed_integral I>
+struct wrapping {
+    using unsigned_type = std::make_unsigned_t<I>;
+    I value = 0;
+
+    constexpr wrapping() noexcept = default;
+    constexpr wrapping(I v) noexcept : value(v) {}
+    template <std::integral J>
+        requires(!std::same_as<I, J>)
+    constexpr explicit wrapping(J v) noexcept : value(static_cast<I>(v)) {}
+
+    static constexpr wrapping from(unsigned_type bits) noexcept { return static_cast<I>(bits); }
+    constexpr unsigned_type bits() const noexcept { return static_cast<unsigned_type>(value); }
+
+    friend constexpr wrapping operator+(wrapping a, wrapping b) noexcept { return from(a.bits() + b.bits()); }
+    friend constexpr wrapping operator-(wrapping a, wrapping b) noexcept { return from(a.bits() - b.bits()); }
+    friend constexpr wrapping operator*(wrapping a, wrapping b) noexcept { return from(a.bits() * b.bits()); }
+    friend constexpr wrapping operator&(wrapping a, wrapping b) noexcept { return from(a.bits() & b.bits()); }
+    friend constexpr wrapping operator|(wrapping a, wrapping b) noexcept { return from(a.bits() | b.bits()); }
+    friend constexpr wrapping operator^(wrapping a, wrapping b) noexcept { return from(a.bits() ^ b.bits()); }
+    friend constexpr wrapping operator-(wrapping a) noexcept { return from(unsigned_type(0) - a.bits()); }
+    friend constexpr wrapping operator~(wrapping a) noexcept { return from(~a.bits()); }
+    friend constexpr auto operator<=>(wrapping, wrapping) noexcept = default;
+};
+
+namespace host_math {
+
+template <class T>
+concept floating = std::floating_point<T>;
+template <class T>
+concept integer = !floating<T>;
+
+template <floating T> bool pm_isnan(T x) { return x != x; }
+template <integer T> constexpr bool pm_isnan(T) { return false; }
+template <floating T> bool pm_isinf(T x) { return std::isinf(x); }
+template <floating T> bool pm_signbit(T x) { return std::signbit(x); }
+
+template <floating T> T pm_abs(T x) { return std::fabs(x); }
+template <std::unsigned_integral T> T pm_abs(T x) { return x; }
+template <class I> wrapping<I> pm_abs(wrapping<I> x) { return x.value < 0 ? -x : x; }
+
+template <floating T> T pm_sign(T x) { return pm_isnan(x) ? x : T((x > 0) - (x < 0)); }
+template <std::unsigned_integral T> T pm_sign(T x) { return x > 0 ? 1 : 0; }
+template <class I> wrapping<I> pm_sign(wrapping<I> x) { return static_cast<I>((x.value > 0) - (x.value < 0)); }
+
+template <floating T> T pm_divide(T x, T y) { return x / y; }
+template <std::unsigned_integral T> T pm_divide(T x, T y) { return y == 0 ? T(0) : T(x / y); }
+template <class I> wrapping<I> pm_divide(wrapping<I> x, wrapping<I> y) {
+    if (y.value == 0) return I(0);
+    return y.value == -1 ? -x : wrapping<I>(static_cast<I>(x.value / y.value));
+}
+template <floating T> T pm_fmod(T x, T y) { return std::fmod(x, y); }
+template <std::unsigned_integral T> T pm_fmod(T x, T y) { return y == 0 ? T(0) : T(x % y); }
+template <class I> wrapping<I> pm_fmod(wrapping<I> x, wrapping<I> y) {
+    if (y.value == 0 || y.value == -1) return I(0);
+    return static_cast<I>(x.value % y.value);
+}
+/// The remainder with the sign of the divisor (Python, ONNX Mod with fmod=0).
+template <floating T> T pm_remainder(T x, T y) {
+    const T m = std::fmod(x, y);
+    if (m == 0) return std::copysign(T(0), y);
+    return (m < 0) != (y < 0) ? m + y : m;
+}
+template <std::unsigned_integral T> T pm_remainder(T x, T y) { return pm_fmod(x, y); }
+template <class I> wrapping<I> pm_remainder(wrapping<I> x, wrapping<I> y) {
+    const wrapping<I> m = pm_fmod(x, y);
+    return m.value != 0 && (m.value < 0) != (y.value < 0) ? m + y : m;
+}
+/// NumPy's floor division of floats: derived from the exact remainder, x / 0 is +-Inf or NaN.
+template <floating T> T pm_floor_divide(T x, T y) {
+    if (y == 0) return x / y;
+    const T m = std::fmod(x, y);
+    T q = (x - m) / y;
+    if (m != 0 && (m < 0) != (y < 0)) q -= T(1);
+    if (q == 0) return std::copysign(T(0), x / y);
+    const T f = std::floor(q);
+    return q - f > T(0.5) ? f + T(1) : f;
+}
+template <std::unsigned_integral T> T pm_floor_divide(T x, T y) { return pm_divide(x, y); }
+template <class I> wrapping<I> pm_floor_divide(wrapping<I> x, wrapping<I> y) {
+    const wrapping<I> q = pm_divide(x, y), m = pm_fmod(x, y);
+    return m.value != 0 && (m.value < 0) != (y.value < 0) ? q - wrapping<I>(I(1)) : q;
+}
+
+template <floating T> T pm_pow(T x, T y) { return std::pow(x, y); }
+template <std::unsigned_integral T> T pm_pow(T x, T y) {
+    T result = 1;
+    for (; y != 0; y = T(y >> 1), x = T(x * x))
+        if (y & 1) result = T(result * x);
+    return result;
+}
+/// Negative exponents: 1 and -1 have an integer power, everything else is 0.
+template <class I> wrapping<I> pm_pow(wrapping<I> x, wrapping<I> y) {
+    using U = typename wrapping<I>::unsigned_type;
+    if (y.value >= 0) return wrapping<I>::from(pm_pow(x.bits(), static_cast<U>(y.value)));
+    if (x.value == 1) return I(1);
+    return x.value == -1 ? wrapping<I>((y.value & 1) ? I(-1) : I(1)) : wrapping<I>(I(0));
+}
+
+/// Shifts by the width or more (or by a negative count) give 0, or -1 for a negative value shifted right.
+template <std::unsigned_integral T> T pm_shift_left(T x, T n) { return n < sizeof(T) * 8 ? T(x << n) : T(0); }
+template <class I> wrapping<I> pm_shift_left(wrapping<I> x, wrapping<I> n) {
+    return wrapping<I>::from(pm_shift_left(x.bits(), n.bits()));
+}
+template <std::unsigned_integral T> T pm_shift_right(T x, T n) { return n < sizeof(T) * 8 ? T(x >> n) : T(0); }
+template <class I> wrapping<I> pm_shift_right(wrapping<I> x, wrapping<I> n) {
+    constexpr I last = sizeof(I) * 8 - 1;
+    return static_cast<I>(x.value >> (n.value < 0 || n.value > last ? last : n.value));
+}
+
+template <floating T> T pm_copysign(T x, T y) { return std::copysign(x, y); }
+template <floating T> T pm_sqrt(T x) { return std::sqrt(x); }
+template <floating T> T pm_cbrt(T x) { return std::cbrt(x); }
+template <floating T> T pm_hypot(T x, T y) { return std::hypot(x, y); }
+template <floating T> T pm_exp(T x) { return std::exp(x); }
+template <floating T> T pm_exp2(T x) { return std::exp2(x); }
+template <floating T> T pm_expm1(T x) { return std::expm1(x); }
+template <floating T> T pm_log(T x) { return std::log(x); }
+template <floating T> T pm_log2(T x) { return std::log2(x); }
+template <floating T> T pm_log10(T x) { return std::log10(x); }
+template <floating T> T pm_log1p(T x) { return std::log1p(x); }
+template <floating T> T pm_logaddexp(T x, T y) {
+    if (x == y) return x + T(0.6931471805599453);
+    const T hi = x > y ? x : y, lo = x > y ? y : x;
+    return pm_isnan(x) || pm_isnan(y) ? x + y : hi + std::log1p(std::exp(lo - hi));
+}
+template <floating T> T pm_sin(T x) { return std::sin(x); }
+template <floating T> T pm_cos(T x) { return std::cos(x); }
+template <floating T> T pm_tan(T x) { return std::tan(x); }
+template <floating T> T pm_asin(T x) { return std::asin(x); }
+template <floating T> T pm_acos(T x) { return std::acos(x); }
+template <floating T> T pm_atan(T x) { return std::atan(x); }
+template <floating T> T pm_atan2(T y, T x) { return std::atan2(y, x); }
+template <floating T> T pm_sinh(T x) { return std::sinh(x); }
+template <floating T> T pm_cosh(T x) { return std::cosh(x); }
+template <floating T> T pm_tanh(T x) { return std::tanh(x); }
+template <floating T> T pm_asinh(T x) { return std::asinh(x); }
+template <floating T> T pm_acosh(T x) { return std::acosh(x); }
+template <floating T> T pm_atanh(T x) { return std::atanh(x); }
+template <floating T> T pm_floor(T x) { return std::floor(x); }
+template <floating T> T pm_ceil(T x) { return std::ceil(x); }
+template <floating T> T pm_trunc(T x) { return std::trunc(x); }
+/// Half to even, as NumPy and ONNX round.
+template <floating T> T pm_round(T x) { return std::nearbyint(x); }
+template <integer T> T pm_floor(T x) { return x; }
+template <integer T> T pm_ceil(T x) { return x; }
+template <integer T> T pm_trunc(T x) { return x; }
+template <integer T> T pm_round(T x) { return x; }
+template <floating T> T pm_erf(T x) { return std::erf(x); }
+/// 1 / (1 + e^-x) without overflow at either end.
+template <floating T> T pm_sigmoid(T x) {
+    const T e = std::exp(-std::fabs(x));
+    return x < 0 ? e / (T(1) + e) : T(1) / (T(1) + e);
+}
+/// log(1 + e^x) without overflow.
+template <floating T> T pm_softplus(T x) {
+    return pm_isnan(x) ? x : (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x)));
+}
+/// Clips to [0, 1]; NaN stays.
+template <floating T> T pm_unit_clip(T x) { return x < 0 ? T(0) : (x > 1 ? T(1) : x); }
+
+}  // namespace host_math
+
+namespace detail {
+
+/// The host's type for each arithmetic type.
+template <arithmetic A> struct host_arithmetic_of;
+template <> struct host_arithmetic_of<arithmetic::f32> { using type = float; };
+template <> struct host_arithmetic_of<arithmetic::f64> { using type = double; };
+template <> struct host_arithmetic_of<arithmetic::i32> { using type = wrapping<std::int32_t>; };
+template <> struct host_arithmetic_of<arithmetic::i64> { using type = wrapping<std::int64_t>; };
+template <> struct host_arithmetic_of<arithmetic::u32> { using type = std::uint32_t; };
+template <> struct host_arithmetic_of<arithmetic::u64> { using type = std::uint64_t; };
+template <> struct host_arithmetic_of<arithmetic::boolean> { using type = bool; };
+}  // namespace detail
+
+template <arithmetic A>
+using host_arithmetic = typename detail::host_arithmetic_of<A>::type;
+
+}  // namespace pumice::inline PUMICE_ABI

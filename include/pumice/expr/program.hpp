@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The program of a fused kernel: instructions in single-assignment form, made by the compiler from
+// a type or at run time from a graph; `canonical` gives both the same form, hence the same text.
+#pragma once
+
+#include <pumice/base/fixed_string.hpp>
+#include <pumice/base/hash.hpp>
+#include <pumice/expr/op.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The longest program; longer ones are split by the fuser.
+inline constexpr int max_program = 256;
+/// Memory operands plus outputs of one kernel.
+inline constexpr int max_leaves = 16, max_outputs = 4;
+
+struct instruction {
+    enum class code : std::uint8_t {
+        leaf,    // an element read from memory operand number `index`
+        iota,    // an index value: the offset of operand `index`, which has strides but no memory
+        scalar,  // argument number `index`, a value that is never text
+        given,   // value number `index` that the kernel hands in (an accumulator)
+        apply,   // *op over `args`
+        cast,    // args[0] converted to `type`, rounded or wrapped to its storage form
+    };
+    code what = code::leaf;
+    dtype type = dtype::f32;         // of the value
+    std::uint16_t index = 0;
+    std::uint16_t args[3] = {};      // earlier instructions
+    const op_info* op = nullptr;
+
+    constexpr int arity() const noexcept {
+        return what == code::apply ? op->arity : what == code::cast ? 1 : 0;
+    }
+    friend constexpr bool operator==(const instruction& a, const instruction& b) noexcept {
+        if (a.what != b.what || a.type != b.type || a.index != b.index || a.op != b.op) return false;
+        for (int i = 0; i < a.arity(); ++i)
+            if (a.args[i] != b.args[i]) return false;
+        return true;
+    }
+};
+
+/// A program as algorithms read it. `outputs` are instruction numbers.
+struct program_view {
+    std::span<const instruction> code;
+    std::span<const std::uint16_t> outputs;
+
+    constexpr int count(instruction::code what) const noexcept {
+        int n = 0;
+        for (const instruction& i : code)
+            if (i.what == what && i.index >= n) n = i.index + 1;
+        return n;
+    }
+    /// Operands with strides: leaves and iotas share one numbering.
+    constexpr int leaves() const noexcept {
+        const int a = count(instruction::code::leaf), b = count(instruction::code::iota);
+        return a > b ? a : b;
+    }
+    constexpr int scalars() const noexcept { return count(instruction::code::scalar); }
+    constexpr int givens() const noexcept { return count(instruction::code::given); }
+    constexpr dtype output_type(int i = 0) const noexcept { return code[outputs[static_cast<std::size_t>(i)]].type; }
+};
+
+/// A program in constant storage: of a type, or a single op's.
+template <std::size_t Capacity>
+struct basic_program {
+    fixed_vector<instruction, Capacity> code;
+    fixed_vector<std::uint16_t, max_outputs> outputs;
+
+    constexpr std::uint16_t push(const instruction& i) {
+        code.push_back(i);
+        return static_cast<std::uint16_t>(code.size() - 1);
+    }
+    constexpr program_view view() const noexcept {
+        return {{code.data(), code.size()}, {outputs.data(), outputs.size()}};
+    }
+};
+
+/// Where the operands of a canonical program came from: old number of each new one.
+struct operand_order {
+    fixed_vector<std::uint16_t, max_program> leaves, scalars, givens;
+
+    constexpr std::uint16_t place(instruction::code what, std::uint16_t old) {
+        auto& list = what == instruction::code::scalar  ? scalars
+                     : what == instruction::code::given ? givens
+                                                        : leaves;
+        for (std::size_t i = 0; i < list.size(); ++i)
+            if (list[i] == old) return static_cast<std::uint16_t>(i);
+        list.push_back(old);
+        return static_cast<std::uint16_t>(list.size() - 1);
+    }
+};
+
+namespace detail {
+
+template <class Out>
+class canonicaliser {
+public:
+    constexpr canonicaliser(program_view in, Out& out, operand_order& order)
+        : in_(in), out_(out), order_(order) {}
+
+    constexpr std::uint16_t visit(std::uint16_t at) {
+        if (done_[at] != 0) return static_cast<std::uint16_t>(done_[at] - 1);
+        instruction i = in_.code[at];
+        for (int k = 0; k < i.arity(); ++k) i.args[k] = visit(i.args[k]);
+        if (i.arity() == 0) i.index = order_.place(i.what, i.index);
+        const std::uint16_t number = place(i);
+        done_[at] = static_cast<std::uint16_t>(number + 1);
+        return number;
+    }
+
+private:
+    /// Equal instructions become one: common subexpressions are merged here.
+    constexpr std::uint16_t place(const instruction& i) {
+        for (std::size_t k = 0; k < out_.code.size(); ++k)
+            if (out_.code[k] == i) return static_cast<std::uint16_t>(k);
+        return out_.push(i);
+    }
+
+    program_view in_;
+    Out& out_;
+    operand_order& order_;
+    std::uint16_t done_[max_program] = {};
+};
+
+}  // namespace detail
+
+/// Post-order from the outputs, operands numbered by first use, equal instructions merged.
+/// Post: two programs that compute the same tree are equal, however they were built.
+template <class Out>
+constexpr Out canonical(program_view in, operand_order& order) {
+    Out out;
+    detail::canonicaliser<Out> walk(in, out, order);
+    for (std::uint16_t root : in.outputs) out.outputs.push_back(walk.visit(root));
+    return out;
+}
+
+/// The key of a canonical program: equal programs, and only they (but for a 2^-64 chance), agree.
+constexpr std::uint64_t key_of(program_view p) noexcept {
+    hasher h;
+    for (const instruction& i : p.code) {
+        h.add((static_cast<std::uint64_t>(i.what) << 40) | (static_cast<std::uint64_t>(i.type) << 32) | i.index);
+        if (i.op) h.add(i.op->name).add(i.op->body);
+        for (int k = 0; k < i.arity(); ++k) h.add(i.args[k]);
+    }
+    for (std::uint16_t o : p.outputs) h.add(o);
+    return h.value();
+}
+
+/// Type of `op` over operands of these types; empty when the op does not take them.
+constexpr std::optional<dtype> result_type(const op_info& op, std::span<const dtype> operands) noexcept {
+    dtype common = operands.back();
+    for (std::size_t i = op.rule.selects ? 1 : 0; i < operands.size(); ++i)
+        if (operands[i] != common) return std::nullopt;
+    if (op.rule.selects && operands[0] != dtype::boolean) return std::nullopt;
+    if (!op.rule.takes(common)) return std::nullopt;
+    return op.rule.gives == type_rule::result::boolean ? dtype::boolean : common;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

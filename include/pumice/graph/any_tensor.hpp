@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The tensor handle whose dtype and rank are known at run time.
+#pragma once
+
+#include <pumice/core/extents.hpp>
+#include <pumice/core/layout.hpp>
+#include <pumice/graph/node.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+template <element Element, extents_type Extents, layout Layout>
+class tensor;
+
+/// A value: a counted handle to a graph node. Copies are cheap and share the node; nothing changes
+/// a node's value, so sharing cannot be seen.
+class any_tensor {
+public:
+    any_tensor() = default;  // empty: may be assigned to and destroyed, everything else throws
+    explicit any_tensor(node_ptr n) : node_(std::move(n)) {}
+
+    bool has_value() const noexcept { return node_ != nullptr; }
+    pumice::dtype dtype() const { return get()->type; }
+    const pumice::shape& shape() const { return get()->extent; }
+    int rank() const { return get()->extent.rank(); }
+    std::int64_t size() const { return get()->count(); }
+    std::int64_t size_bytes() const { return byte_count(dtype(), size()); }
+
+    const node_ptr& get() const {
+        if (!node_)
+            throw error(errc::invalid_argument, "tensor", "the tensor is empty (default constructed or moved from)");
+        return node_;
+    }
+
+    /// The typed handle. Throws errc::dtype_mismatch or errc::shape_mismatch, naming both sides.
+    template <class Tensor>
+    Tensor as() const {
+        return Tensor(*this);
+    }
+
+private:
+    node_ptr node_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A program with its strided operands: what fusion makes of many nodes.
+#pragma once
+
+#include <pumice/graph/operation.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A strided operand of a kernel over its coordinates. Strides and offset count elements.
+struct operand {
+    int buffer = -1;             // number in the problem's list of buffers; -1: an iota
+    dtype type = dtype::f32;
+    std::int64_t offset = 0;
+    strides steps;               // one per coordinate of the domain it is read over
+};
+
+/// A program with its operands: the value (or the outputs) at each coordinate of a domain.
+struct fused {
+    std::shared_ptr<const program> body;
+    std::vector<operand> leaves;
+    std::vector<scalar> scalars;
+    std::vector<operand> outputs;  // empty for a prologue
+
+    dtype type(int output = 0) const { return body->view().output_type(output); }
+};
+
+}  // namespace pumice::inline PUMICE_ABI

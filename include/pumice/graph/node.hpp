@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A node of the lazy graph, immutable but for its one-way state: lazy, scheduled, realised.
+#pragma once
+
+#include <pumice/graph/operation.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+class engine;
+
+/// Memory of realised nodes; what it is belongs to the engine that made it.
+class storage {
+public:
+    virtual ~storage() = default;
+};
+
+enum class node_state : std::uint8_t { lazy, scheduled, realised };
+
+struct node;
+using node_ptr = std::shared_ptr<node>;
+
+/// Why a node's kernel is what it is; kept after evaluation for `explain`.
+struct kernel_record {
+    std::string kernel;                  // chosen kernel and its entry
+    std::string fused;                   // the ops that it computes
+    std::vector<std::string> rejected;   // other candidates and why not
+};
+
+struct node {
+    dtype type = dtype::f32;
+    shape extent;
+    operation op;
+    std::vector<node_ptr> inputs;                 // dropped when realised
+    std::shared_ptr<engine> owner;
+
+    strides layout;                               // of the memory, realised or to be, in elements
+    std::int64_t offset = 0;                      // of the first element in `data`, in elements
+    std::shared_ptr<storage> data;                // set when realised
+    std::shared_ptr<const kernel_record> record;  // likewise
+
+    std::atomic<node_state> state{node_state::lazy};
+    std::atomic<int> pending_uses{0};             // lazy nodes that read this one
+
+    node() = default;
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+    ~node() { release_inputs(); }
+
+    bool realised() const noexcept { return state.load(std::memory_order_acquire) == node_state::realised; }
+    std::int64_t count() const { return element_count(extent); }
+    bool row_major() const noexcept { return is_row_major(extent, layout); }
+
+    /// Drops the inputs without recursion, however long the chain of nodes that only they keep alive.
+    void release_inputs() noexcept {
+        if (inputs.empty()) return;
+        std::vector<node_ptr> dead;
+        take_inputs(dead);
+        while (!dead.empty()) {
+            node_ptr last = std::move(dead.back());
+            dead.pop_back();
+            if (last.use_count() == 1) last->take_inputs(dead);
+        }
+    }
+
+private:
+    void take_inputs(std::vector<node_ptr>& into) noexcept {
+        for (node_ptr& input : inputs) {
+            input->pending_uses.fetch_sub(1, std::memory_order_relaxed);
+            into.push_back(std::move(input));
+        }
+        inputs.clear();
+    }
+};
+
+/// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards.
+inline node_ptr make_node(dtype type, const shape& extent, operation op, std::vector<node_ptr> inputs) {
+    auto n = std::make_shared<node>();
+    n->type = type;
+    n->extent = extent;
+    n->layout = row_major_strides(extent);
+    n->op = std::move(op);
+    for (const node_ptr& input : inputs) {
+        if (n->owner && input->owner != n->owner)
+            throw error(errc::context_mismatch, "graph", "the operands belong to two contexts; copy one with `to(context)`");
+        n->owner = input->owner;
+        input->pending_uses.fetch_add(1, std::memory_order_relaxed);
+    }
+    n->inputs = std::move(inputs);
+    return n;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

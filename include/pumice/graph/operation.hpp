@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What a graph node computes: one small struct per op family, data only.
+#pragma once
+
+#include <pumice/core/scalar.hpp>
+#include <pumice/core/shape.hpp>
+#include <pumice/expr/program.hpp>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A program made at run time.
+struct program {
+    std::vector<instruction> code;
+    std::vector<std::uint16_t> outputs;
+
+    std::uint16_t push(const instruction& i) {
+        code.push_back(i);
+        return static_cast<std::uint16_t>(code.size() - 1);
+    }
+    program_view view() const noexcept { return {code, outputs}; }
+};
+
+/// Data that the user gave, or the result of an evaluated node.
+struct source_op {};
+
+/// One output from a program over the inputs (broadcast to the node's shape) and scalars.
+struct elementwise_op {
+    std::shared_ptr<const program> body;
+    std::vector<scalar> scalars;
+    /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
+    /// these axes (row-major linear index where the axis is -1).
+    std::vector<int> iota_axes;
+};
+
+/// An affine view: input index along axis a = start[a] + sum over output axes d with source[d] == a
+/// of step[d] * index[d]. source[d] == -1 repeats (broadcast, new axis).
+struct view_op {
+    index_list start;   // per input axis
+    index_list source;  // per output axis
+    index_list step;    // per output axis
+};
+
+/// The same elements in row-major order under another shape.
+struct reshape_op {};
+
+/// A dense copy with the given strides (row-major, column-major).
+struct copy_op {
+    strides layout;
+};
+
+enum class reduction : std::uint8_t { sum, prod, max, min, mean, any, all, argmax, argmin, logsumexp };
+
+constexpr std::string_view to_string(reduction r) noexcept {
+    constexpr std::string_view names[] = {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", "logsumexp"};
+    return names[static_cast<int>(r)];
+}
+
+struct reduce_op {
+    reduction what = reduction::sum;
+    std::vector<int> axes;  // ascending, within the input's rank
+    bool keepdims = false;
+};
+
+struct softmax_op {
+    int axis = 0;
+    bool log = false;
+};
+
+/// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >= 2).
+struct matmul_op {};
+
+/// Two spatial axes, NCHW, as ONNX Conv: input, weight (M, C/group, kH, kW), optional bias (M).
+struct conv_op {
+    int stride[2] = {1, 1}, dilation[2] = {1, 1};
+    int pad_begin[2] = {0, 0}, pad_end[2] = {0, 0};
+    int group = 1;
+};
+
+enum class pooling : std::uint8_t { max, average };
+
+/// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the input.
+struct pool_op {
+    pooling what = pooling::max;
+    int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
+    int pad_begin[2] = {0, 0}, pad_end[2] = {0, 0};
+    bool ceil_mode = false, count_include_pad = false;
+};
+
+struct concat_op {
+    int axis = 0;
+};
+
+/// input[..., indices, ...] along `axis` (array API take, ONNX Gather); inputs: values, indices (i32 or i64).
+struct take_op {
+    int axis = 0;
+};
+
+using operation = std::variant<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
+                               matmul_op, conv_op, pool_op, concat_op, take_op>;
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// THE fuser: which lazy nodes share a kernel. Typed code and loaded models come through here.
+#pragma once
+
+#include <pumice/graph/node.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Nodes that one kernel computes.
+struct kernel_group {
+    node* anchor = nullptr;          // the reduction, product ... inside; null: purely elementwise
+    std::vector<node*> outputs;      // stored; all of one extent
+    std::vector<node*> inlined;      // elementwise nodes that the kernel recomputes in registers
+    std::vector<node*> members() const {
+        std::vector<node*> all = inlined;
+        all.insert(all.end(), outputs.begin(), outputs.end());
+        if (anchor) all.push_back(anchor);
+        return all;
+    }
+};
+
+/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep.
+inline std::vector<node*> lazy_order(std::span<const node_ptr> roots) {
+    std::vector<node*> order;
+    std::unordered_set<const node*> seen;
+    struct frame { node* n; std::size_t next; };
+    std::vector<frame> stack;
+    for (const node_ptr& root : roots) {
+        if (root->realised() || !seen.insert(root.get()).second) continue;
+        stack.push_back({root.get(), 0});
+        while (!stack.empty()) {
+            frame& top = stack.back();
+            if (top.next == top.n->inputs.size()) {
+                order.push_back(top.n);
+                stack.pop_back();
+                continue;
+            }
+            node* input = top.n->inputs[top.next++].get();
+            if (!input->realised() && seen.insert(input).second) stack.push_back({input, 0});
+        }
+    }
+    return order;
+}
+
+class fuser {
+public:
+    /// With `enabled` false each node that computes is a kernel of its own.
+    fuser(std::span<const node_ptr> roots, bool enabled) : order_(lazy_order(roots)), enabled_(enabled) {
+        for (const node_ptr& r : roots) roots_.insert(r.get());
+        for (node* n : order_)
+            for (const node_ptr& input : n->inputs)
+                if (!input->realised()) users_[input.get()].push_back(n);
+    }
+
+    /// The groups, producers before consumers.
+    std::vector<kernel_group> run() {
+        for (auto n = order_.rbegin(); n != order_.rend(); ++n) place(*n);
+        return collect();
+    }
+    const std::vector<node*>& order() const noexcept { return order_; }
+
+private:
+    /// Room left for instructions, counted before common subexpressions are merged.
+    static constexpr int instruction_budget = 192;
+
+    struct building {
+        kernel_group group;
+        shape domain;
+        int instructions = 0, operands = 0;
+        bool merged_away = false;
+    };
+    struct membership {
+        int group = -1;
+        bool direct = false;  // read at the group's own coordinates only
+    };
+
+    static bool is_view(const node& n) {
+        return std::holds_alternative<view_op>(n.op) || std::holds_alternative<reshape_op>(n.op);
+    }
+    static const elementwise_op* elementwise(const node& n) { return std::get_if<elementwise_op>(&n.op); }
+    static int weight(const node& n) {
+        const auto* e = elementwise(n);
+        return e ? static_cast<int>(e->body->code.size()) : 1;
+    }
+
+    /// Stored whatever its users do: a root, or read by lazy nodes outside of this evaluation.
+    bool must_store(const node* n) const {
+        const auto u = users_.find(n);
+        const std::size_t inside = u == users_.end() ? 0 : u->second.size();
+        return roots_.contains(n) || n->pending_uses.load(std::memory_order_relaxed) > static_cast<int>(inside);
+    }
+
+    void place(node* n) {
+        if (is_view(*n)) return place_view(n);
+        const bool store = must_store(n);
+        const int joined = enabled_ ? join(n, store) : -1;
+        if (joined < 0) open(n);
+    }
+
+    /// A view belongs to the groups that read through it; its input is what they read.
+    void place_view(node* n) {
+        // A reshape reads memory, so what it reshapes is stored; so is what a stored view looks at.
+        if (std::holds_alternative<reshape_op>(n->op) || must_store(n)) stored_base_.insert(base(n));
+    }
+    static node* base(node* n) {
+        while (!n->realised() && is_view(*n)) n = n->inputs[0].get();
+        return n;
+    }
+
+    /// The group that every reader of `n` is in, after merging where that is allowed; -1 if none.
+    int join(node* n, bool store) {
+        if (stored_base_.contains(n)) return -1;
+        const bool pointwise = elementwise(*n) != nullptr;
+        const bool anchor = !pointwise;
+        std::vector<int> groups;
+        bool direct = true;
+        if (!readers(n, groups, direct)) return -1;
+        for (std::size_t i = 1; i < groups.size(); ++i) {
+            if (!direct || !pointwise || !mergeable(groups[0], groups[i], n)) return -1;
+        }
+        building& g = groups_[static_cast<std::size_t>(groups[0])];
+        int instructions = g.instructions + weight(*n), operands = g.operands + static_cast<int>(n->inputs.size());
+        for (std::size_t i = 1; i < groups.size(); ++i) {
+            instructions += groups_[static_cast<std::size_t>(groups[i])].instructions;
+            operands += groups_[static_cast<std::size_t>(groups[i])].operands;
+        }
+        std::size_t outputs = store ? 1 : 0;
+        for (int k : groups) outputs += groups_[static_cast<std::size_t>(k)].group.outputs.size();
+        if (instructions > instruction_budget || operands + static_cast<int>(outputs) > max_leaves || outputs > max_outputs) return -1;
+        if (anchor && (store || !direct || g.group.anchor || n->extent != g.domain || !has_epilogue(*n))) return -1;
+        if (store && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
+        for (std::size_t i = 1; i < groups.size(); ++i) merge(groups[0], groups[i]);
+        building& into = groups_[static_cast<std::size_t>(groups[0])];
+        into.instructions = instructions;
+        into.operands = operands;
+        if (anchor) into.group.anchor = n;
+        else (store ? into.group.outputs : into.group.inlined).push_back(n);
+        member_[n] = {groups[0], direct};
+        return groups[0];
+    }
+
+    static bool has_epilogue(const node& n) {
+        return !std::holds_alternative<copy_op>(n.op) && !std::holds_alternative<concat_op>(n.op) &&
+               !std::holds_alternative<take_op>(n.op);
+    }
+    static bool has_prologue(const node& n) { return has_epilogue(n) || std::holds_alternative<copy_op>(n.op) || std::holds_alternative<concat_op>(n.op); }
+
+    /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
+    bool readers(node* n, std::vector<int>& groups, bool& direct, node* via = nullptr) {
+        const auto users = users_.find(via ? via : n);
+        if (users == users_.end()) return !groups.empty();
+        for (node* u : users->second) {
+            if (is_view(*u)) {
+                if (std::holds_alternative<reshape_op>(u->op) || must_store(u)) return false;
+                direct = false;
+                if (users_.contains(u) && !readers(n, groups, direct, u)) return false;
+                continue;
+            }
+            const auto m = member_.find(u);
+            PUMICE_ASSERT(m != member_.end());
+            const building& g = groups_[static_cast<std::size_t>(m->second.group)];
+            if (elementwise(*u)) {
+                direct = direct && m->second.direct && u->extent == n->extent && u->extent == g.domain;
+            } else {
+                if (!has_prologue(*u)) return false;
+                direct = false;
+            }
+            if (std::find(groups.begin(), groups.end(), m->second.group) == groups.end()) groups.push_back(m->second.group);
+        }
+        return !groups.empty();
+    }
+
+    /// Two purely elementwise groups over one domain with no path from one to the other.
+    bool mergeable(int a, int b, const node* n) {
+        const building &x = groups_[static_cast<std::size_t>(a)], &y = groups_[static_cast<std::size_t>(b)];
+        if (x.group.anchor || y.group.anchor || x.domain != y.domain || n->extent != x.domain) return false;
+        return x.group.outputs.size() + y.group.outputs.size() <= max_outputs && !reaches(a, b) && !reaches(b, a);
+    }
+    bool reaches(int from, int to) const {
+        std::vector<const node*> stack(groups_[static_cast<std::size_t>(from)].group.outputs.begin(), groups_[static_cast<std::size_t>(from)].group.outputs.end());
+        std::unordered_set<const node*> seen;
+        while (!stack.empty()) {
+            const node* n = stack.back();
+            stack.pop_back();
+            const auto users = users_.find(n);
+            if (users == users_.end()) continue;
+            for (const node* u : users->second) {
+                if (!seen.insert(u).second) continue;
+                const auto m = member_.find(u);
+                if (m != member_.end() && m->second.group == to) return true;
+                if (seen.size() > 256) return true;  // too far to look: do not merge
+                stack.push_back(u);
+            }
+        }
+        return false;
+    }
+    void merge(int into, int from) {
+        building &x = groups_[static_cast<std::size_t>(into)], &y = groups_[static_cast<std::size_t>(from)];
+        x.group.outputs.insert(x.group.outputs.end(), y.group.outputs.begin(), y.group.outputs.end());
+        x.group.inlined.insert(x.group.inlined.end(), y.group.inlined.begin(), y.group.inlined.end());
+        y.merged_away = true;
+        for (auto& [n, m] : member_)
+            if (m.group == from) m.group = into;
+    }
+
+    void open(node* n) {
+        building g;
+        g.domain = n->extent;
+        g.group.outputs.push_back(n);
+        if (!elementwise(*n)) g.group.anchor = n;
+        g.instructions = weight(*n);
+        g.operands = static_cast<int>(n->inputs.size());
+        member_[n] = {static_cast<int>(groups_.size()), true};
+        groups_.push_back(std::move(g));
+    }
+
+    /// Groups in an order in which producers come first: by their last member in the node order.
+    std::vector<kernel_group> collect() {
+        std::unordered_map<int, int> pending;          // group -> groups it waits for
+        std::unordered_map<int, std::vector<int>> next;
+        std::unordered_set<std::uint64_t> edges;
+        for (node* n : order_) {
+            const auto m = member_.find(n);
+            if (m == member_.end()) continue;
+            for (const node_ptr& input : n->inputs) {
+                const auto p = member_.find(base(input.get()));
+                if (p == member_.end() || p->second.group == m->second.group) continue;
+                const auto edge = static_cast<std::uint64_t>(p->second.group) << 32 | static_cast<std::uint32_t>(m->second.group);
+                if (!edges.insert(edge).second) continue;
+                next[p->second.group].push_back(m->second.group);
+                ++pending[m->second.group];
+            }
+        }
+        std::vector<int> ready;
+        std::vector<kernel_group> result;
+        std::unordered_set<int> emitted;
+        const auto finish = [&](int first) {
+            ready.push_back(first);
+            while (!ready.empty()) {
+                const int g = ready.back();
+                ready.pop_back();
+                if (!emitted.insert(g).second) continue;
+                result.push_back(std::move(groups_[static_cast<std::size_t>(g)].group));
+                for (int later : next[g])
+                    if (--pending[later] == 0) ready.push_back(later);
+            }
+        };
+        for (node* n : order_) {
+            const auto m = member_.find(n);
+            if (m != member_.end() && pending[m->second.group] == 0 && !emitted.contains(m->second.group)) finish(m->second.group);
+        }
+        return result;
+    }
+
+    std::vector<node*> order_;
+    bool enabled_;
+    std::unordered_set<const node*> roots_;
+    std::unordered_map<const node*, std::vector<node*>> users_;
+    std::unordered_map<const node*, membership> member_;
+    std::unordered_set<const node*> stored_base_;
+    std::vector<building> groups_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

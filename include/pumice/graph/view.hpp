@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Views that cost nothing: reshape, permute_dims, slices with steps, broadcast_to, expand_dims,
+// squeeze, flip. All but reshape are one affine map.
+#pragma once
+
+#include <pumice/graph/any_tensor.hpp>
+
+#include <optional>
+#include <span>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+inline view_op identity_view(int rank) {
+    view_op v{index_list::filled(rank, 0), {}, index_list::filled(rank, 1)};
+    for (int i = 0; i < rank; ++i) v.source.push_back(i);
+    return v;
+}
+
+inline any_tensor make_view(const any_tensor& x, const shape& extent, view_op v) {
+    return any_tensor(make_node(x.dtype(), extent, std::move(v), {x.get()}));
+}
+
+/// True where a node's memory is, or will be, row-major in its own extent.
+inline bool will_be_row_major(const node& n) {
+    return (n.realised() || !std::holds_alternative<view_op>(n.op)) && n.row_major();
+}
+
+}  // namespace detail
+
+/// The elements in row-major order under another shape; one extent may be -1. A view whenever the
+/// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
+inline any_tensor reshape(const any_tensor& x, shape to) {
+    int open = -1;
+    std::int64_t known = 1;
+    for (int i = 0; i < to.rank(); ++i) {
+        if (to[i] == -1) {
+            if (open >= 0) throw error(errc::invalid_argument, "reshape", "more than one extent is -1");
+            open = i;
+        } else {
+            if (to[i] < 0) throw error(errc::invalid_argument, "reshape", "the extent " + std::to_string(to[i]) + " is negative");
+            known = checked_multiply(known, to[i], "reshape");
+        }
+    }
+    if (open >= 0 && known != 0 && x.size() % known == 0) to[open] = x.size() / known;
+    else if (open >= 0 || known != x.size())
+        throw error(errc::shape_mismatch, "reshape",
+                    "shape " + to_string(x.shape()) + " with " + std::to_string(x.size()) + " elements does not fit " + to_string(to));
+    if (to == x.shape()) return x;
+    node_ptr source = x.get();
+    if (!detail::will_be_row_major(*source))
+        source = make_node(x.dtype(), x.shape(), copy_op{row_major_strides(x.shape())}, {source});
+    return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
+}
+
+/// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
+inline any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
+    if (static_cast<int>(order.size()) != x.rank())
+        throw error(errc::rank_mismatch, "permute_dims", std::to_string(order.size()) + " axes for rank " + std::to_string(x.rank()));
+    view_op v = detail::identity_view(x.rank());
+    shape extent;
+    unsigned seen = 0;
+    for (int i = 0; i < x.rank(); ++i) {
+        const int a = normalize_axis(order[static_cast<std::size_t>(i)], x.rank(), "permute_dims");
+        if (seen & (1u << a)) throw error(errc::invalid_argument, "permute_dims", "axis " + std::to_string(a) + " is named twice");
+        seen |= 1u << a;
+        v.source[i] = a;
+        extent.push_back(x.shape()[a]);
+    }
+    return detail::make_view(x, extent, v);
+}
+
+/// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's direction.
+struct slice {
+    std::optional<std::int64_t> start = {}, stop = {};
+    std::int64_t step = 1;
+};
+
+/// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
+inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
+    if (static_cast<int>(slices.size()) > x.rank())
+        throw error(errc::rank_mismatch, "slice", std::to_string(slices.size()) + " slices for rank " + std::to_string(x.rank()));
+    view_op v = detail::identity_view(x.rank());
+    shape extent = x.shape();
+    for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
+        const slice& s = slices[static_cast<std::size_t>(i)];
+        if (s.step == 0) throw error(errc::invalid_argument, "slice", "the step of axis " + std::to_string(i) + " is 0");
+        const std::int64_t n = x.shape()[i];
+        const auto clip = [&](std::int64_t b, std::int64_t low, std::int64_t high) { return std::clamp(b < 0 ? b + n : b, low, high); };
+        std::int64_t begin, count;
+        if (s.step > 0) {
+            begin = s.start ? clip(*s.start, 0, n) : 0;
+            const std::int64_t end = s.stop ? clip(*s.stop, 0, n) : n;
+            count = end <= begin ? 0 : (end - begin - 1) / s.step + 1;
+        } else {
+            begin = s.start ? clip(*s.start, -1, n - 1) : n - 1;
+            const std::int64_t end = s.stop ? clip(*s.stop, -1, n - 1) : -1;
+            count = end >= begin ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(begin - end - 1) / (0 - static_cast<std::uint64_t>(s.step))) + 1;
+        }
+        v.start[i] = count == 0 ? 0 : begin;
+        v.step[i] = s.step;
+        extent[i] = count;
+    }
+    return detail::make_view(x, extent, v);
+}
+
+/// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
+inline any_tensor broadcast_to(const any_tensor& x, const shape& to) {
+    if (x.rank() > to.rank() || broadcast(x.shape(), to, "broadcast_to") != to)
+        throw error(errc::shape_mismatch, "broadcast_to", "shape " + to_string(x.shape()) + " does not broadcast to " + to_string(to));
+    if (to == x.shape()) return x;
+    view_op v{index_list::filled(x.rank(), 0), {}, index_list::filled(to.rank(), 1)};
+    for (int i = 0; i < to.rank(); ++i) {
+        const int a = i - (to.rank() - x.rank());
+        v.source.push_back(a < 0 || (x.shape()[a] == 1 && to[i] != 1) ? -1 : a);
+    }
+    return detail::make_view(x, to, v);
+}
+
+/// A new axis of length 1 before `axis` of the result.
+inline any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
+    const int at = normalize_axis(axis, x.rank() + 1, "expand_dims");
+    view_op v = detail::identity_view(x.rank());
+    shape extent = x.shape();
+    v.source.insert(at, -1);
+    v.step.insert(at, 1);
+    extent.insert(at, 1);
+    return detail::make_view(x, extent, v);
+}
+
+/// Removes an axis of length 1. Throws errc::shape_mismatch where it is longer.
+inline any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
+    const int at = normalize_axis(axis, x.rank(), "squeeze");
+    if (x.shape()[at] != 1)
+        throw error(errc::shape_mismatch, "squeeze", "axis " + std::to_string(at) + " of " + to_string(x.shape()) + " is not of length 1");
+    view_op v = detail::identity_view(x.rank());
+    shape extent = x.shape();
+    v.source.erase(at);
+    v.step.erase(at);
+    extent.erase(at);
+    return detail::make_view(x, extent, v);
+}
+
+/// Reverses the named axes (all where empty).
+inline any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {}) {
+    std::vector<slice> slices(static_cast<std::size_t>(x.rank()), axes.empty() ? slice{{}, {}, -1} : slice{});
+    for (std::int64_t a : axes) slices[static_cast<std::size_t>(normalize_axis(a, x.rank(), "flip"))].step = -1;
+    return slice_view(x, slices);
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What a fused group asks of a kernel, as plain data: domains, programs, strided operands.
+#pragma once
+
+#include <pumice/graph/fused.hpp>
+
+#include <array>
+#include <variant>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// outputs[c] = body(c) for each coordinate c of the domain.
+struct elementwise_problem {
+    shape domain;
+    fused body;
+};
+
+/// For each outer coordinate o: epilogue(o, reduce over r of prologue(o ++ r)).
+/// The accumulator that the epilogue is given has the type `result`.
+struct reduce_problem {
+    reduction what = reduction::sum;
+    shape outer, inner;          // kept axes, reduced axes
+    fused prologue;              // over outer ++ inner
+    fused epilogue;              // over outer
+    dtype result = dtype::f32;   // type of the reduced value: i64 for argmax and argmin
+};
+
+/// For each outer coordinate o, over the one inner axis: epilogue(o ++ c, softmax(prologue(o ++ .))[c]).
+struct softmax_problem {
+    bool log = false;
+    shape outer;
+    std::int64_t length = 0;
+    fused prologue, epilogue;    // both over outer ++ {length}
+};
+
+/// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
+struct matmul_problem {
+    shape batch;
+    std::int64_t m = 0, n = 0, k = 0;
+    fused a, b, epilogue;
+    dtype accumulator = dtype::f32;
+};
+
+/// epilogue({n, c, y, x}, convolution); ONNX Conv without the bias, which is epilogue.
+/// input over {n, channel, y, x}; weight over {out channel, channel within the group, ky, kx}.
+struct conv_problem {
+    conv_op shape_of;
+    std::int64_t batch = 0, in_channels = 0, out_channels = 0;
+    std::int64_t in_size[2] = {}, out_size[2] = {}, window[2] = {};
+    fused input, weight, epilogue;
+    dtype accumulator = dtype::f32;
+};
+
+/// epilogue({n, c, y, x}, pool of input over {n, c, y, x}).
+struct pool_problem {
+    pool_op shape_of;
+    std::int64_t batch = 0, channels = 0;
+    std::int64_t in_size[2] = {}, out_size[2] = {};
+    fused input, epilogue;
+};
+
+/// epilogue(c, values at c with the coordinate of `axis` replaced by indices): body leaf layout is
+/// that of the domain outer ++ index axes ++ rest.
+struct take_problem {
+    shape domain;                // of the output
+    int axis = 0, index_rank = 0;
+    std::int64_t length = 0;     // of the axis taken from
+    operand values;              // over the input's axes
+    operand indices;             // over the index axes
+    operand output;              // over the domain
+};
+
+using problem = std::variant<elementwise_problem, reduce_problem, softmax_problem, matmul_problem, conv_problem,
+                             pool_problem, take_problem>;
+
+}  // namespace pumice::inline PUMICE_ABI
