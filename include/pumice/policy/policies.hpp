@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The policies of a context: small classes, in any order, that a user can write too. Each sets one
+// slot of `policy_set`; the engine only calls what is in the slots.
+#pragma once
+
+#include <pumice/core/device_info.hpp>
+#include <pumice/graph/operation.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A kernel that could take a problem, as a kernel policy sees it.
+struct kernel_candidate {
+    std::string_view name;
+    bool portable = false;      // needs nothing beyond the floor
+    bool supported = false;
+    double cost = 0;            // lower is better, comparable within one problem
+    std::string reason;         // why not, where not supported
+};
+
+/// A device as a device policy sees it; `refusals` empty means that it meets the floor.
+struct device_candidate {
+    device_info info;
+    std::vector<std::string> refusals;
+};
+
+struct policy_set {
+    /// A rank by preference, higher first, negative refuses; empty: the default order.
+    std::function<int(const device_candidate&)> device;
+    bool device_named = false;  // a device policy that cannot be met throws instead of falling to the host
+    std::string device_wish = "any Vulkan 1.3 device";
+    /// Index of the chosen candidate, all of which are supported; empty: the cheapest.
+    std::function<std::size_t(std::span<const kernel_candidate>)> kernel;
+    bool fusion = true;
+    bool eager = false;
+    /// Pending nodes at which the context evaluates by itself.
+    int max_pending = 4096;
+    /// Device memory that the context may hold, in bytes; 0: the device's.
+    std::int64_t memory_limit = 0;
+    std::string cache_folder;   // empty: the default place
+};
+
+/// A policy puts itself into the set.
+template <class P>
+concept policy = requires(const P& p, policy_set& set) { p.apply(set); };
+
+namespace detail {
+constexpr int type_rank(const device_info& d) {
+    switch (d.type) {
+        case device_type::discrete_gpu: return 4;
+        case device_type::integrated_gpu: return 3;
+        case device_type::virtual_gpu: return 2;
+        case device_type::other: return 1;
+        default: return 0;
+    }
+}
+}  // namespace detail
+
+/// Discrete before integrated before virtual GPU before CPU drivers: the default.
+struct prefer_discrete {
+    void apply(policy_set& set) const {
+        set.device = [](const device_candidate& d) { return detail::type_rank(d.info); };
+    }
+};
+
+/// Integrated GPUs first, for batteries.
+struct prefer_integrated {
+    void apply(policy_set& set) const {
+        set.device = [](const device_candidate& d) {
+            return d.info.type == device_type::integrated_gpu ? 5 : detail::type_rank(d.info);
+        };
+    }
+};
+
+/// Only devices that are GPUs. Throws errc::no_device where there is none.
+struct gpu_only {
+    void apply(policy_set& set) const {
+        set.device = [](const device_candidate& d) { return d.info.type == device_type::cpu ? -1 : detail::type_rank(d.info); };
+        set.device_named = true;
+        set.device_wish = "a GPU";
+    }
+};
+
+/// Any Vulkan device, CPU drivers included, but never the host device.
+struct vulkan_only {
+    void apply(policy_set& set) const {
+        set.device_named = true;
+    }
+};
+
+/// The device whose name contains `part`. Throws errc::no_device where there is none.
+struct device_named {
+    std::string part;
+    void apply(policy_set& set) const {
+        set.device = [part = part](const device_candidate& d) { return d.info.name.find(part) == std::string::npos ? -1 : 0; };
+        set.device_named = true;
+        set.device_wish = "a device whose name contains \"" + part + "\"";
+    }
+};
+
+/// The host device: native loops, no Vulkan.
+struct host_only {
+    void apply(policy_set& set) const {
+        set.device = [](const device_candidate& d) { return d.info.type == device_type::host ? 0 : -1; };
+        set.device_wish = "the host";
+    }
+};
+
+/// Always the kernel that needs the least of a device.
+struct portable {
+    void apply(policy_set& set) const {
+        set.kernel = [](std::span<const kernel_candidate> list) {
+            std::size_t best = 0;
+            for (std::size_t i = 1; i < list.size(); ++i)
+                if (list[i].portable > list[best].portable || (list[i].portable == list[best].portable && list[i].cost < list[best].cost)) best = i;
+            return best;
+        };
+    }
+};
+
+/// The kernel of the least estimated cost: the default.
+struct fastest {
+    void apply(policy_set& set) const { set.kernel = nullptr; }
+};
+
+/// A kernel policy of the user's: `choose(candidates)` gives an index.
+template <class F>
+struct choose_kernel {
+    F choose;
+    void apply(policy_set& set) const { set.kernel = choose; }
+};
+template <class F>
+choose_kernel(F) -> choose_kernel<F>;
+
+namespace fusion {
+/// Every op is a kernel of its own.
+struct none {
+    void apply(policy_set& set) const { set.fusion = false; }
+};
+/// Elementwise chains, prologues and epilogues share kernels: the default.
+struct full {
+    void apply(policy_set& set) const { set.fusion = true; }
+};
+}  // namespace fusion
+
+/// Runs each op at its line, for debugging.
+struct eager {
+    void apply(policy_set& set) const { set.eager = true; }
+};
+
+/// Device memory that the context may hold.
+struct memory_limit {
+    std::int64_t bytes;
+    void apply(policy_set& set) const { set.memory_limit = bytes; }
+};
+
+/// Where compiled kernels and pipelines are kept.
+struct cache_folder {
+    std::string path;
+    void apply(policy_set& set) const { set.cache_folder = path; }
+};
+
+static_assert(policy<prefer_discrete> && policy<portable> && policy<fusion::none> && policy<eager>);
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Where tensors live and run: a handle to an engine, made from policies.
+#pragma once
+
+#include <pumice/base/expected.hpp>
+#include <pumice/graph/build.hpp>
+#include <pumice/tensor/engine.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+class context {
+public:
+    /// From policies in any order; later ones win. Throws no_vulkan_loader or no_device where a
+    /// device policy cannot be met; with none named the host device steps in.
+    template <policy... Policies>
+    explicit context(const Policies&... policies) : engine_(make_engine_for(collect(policies...))) {}
+    explicit context(std::shared_ptr<engine> e) : engine_(std::move(e)) {}
+
+    template <policy... Policies>
+    static expected<context> try_make(const Policies&... policies) {
+        return attempt([&] { return context(policies...); });
+    }
+
+    const device_info& device() const { return engine_->device(); }
+    /// The device and why it was taken.
+    std::string device_report() const { return engine_->device_report(); }
+    statistics stats() const { return engine_->stats(); }
+    const std::shared_ptr<pumice::engine>& get() const noexcept { return engine_; }
+
+private:
+    template <class... Policies>
+    static policy_set collect(const Policies&... policies) {
+        policy_set set;
+        (policies.apply(set), ...);
+        return set;
+    }
+    std::shared_ptr<engine> engine_;
+};
+
+namespace detail {
+struct default_slot {
+    std::mutex mutex;
+    std::shared_ptr<engine> current;
+};
+inline default_slot& the_default() {
+    static default_slot slot;
+    return slot;
+}
+}  // namespace detail
+
+/// The process-wide context, made at first use.
+inline context default_context() {
+    detail::default_slot& slot = detail::the_default();
+    const std::lock_guard lock(slot.mutex);
+    if (!slot.current) slot.current = make_engine_for({});
+    return context(slot.current);
+}
+
+/// Replaces the process-wide context; tensors made before keep theirs.
+inline void set_default_context(const context& c) {
+    detail::default_slot& slot = detail::the_default();
+    const std::lock_guard lock(slot.mutex);
+    slot.current = c.get();
+}
+
+/// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
+inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes, const context& where = default_context()) {
+    const std::int64_t wanted = byte_count(type, element_count(extent));
+    if (static_cast<std::int64_t>(bytes.size()) != wanted)
+        throw error(errc::shape_mismatch, "from_bytes", std::to_string(bytes.size()) + " bytes for shape " + to_string(extent) + " of " + std::string(to_string(type)) + ", which takes " + std::to_string(wanted));
+    return any_tensor(where.get()->create(type, extent, bytes.data()));
+}
+
+/// Zeros of run-time type.
+inline any_tensor zeros(dtype type, const shape& extent, const context& where = default_context()) {
+    return any_tensor(where.get()->create(type, extent, nullptr));
+}
+
+/// Runs everything that the tensors need, in one evaluation. Throws what the device reports; after
+/// a failure every tensor is still lazy and the call can be repeated.
+inline void eval(std::span<const any_tensor> roots) {
+    std::vector<node_ptr> nodes;
+    for (const any_tensor& t : roots) {
+        if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
+            throw error(errc::context_mismatch, "eval", "the tensors belong to two contexts; evaluate them apart");
+        nodes.push_back(t.get());
+    }
+    if (!nodes.empty()) nodes.front()->owner->eval(nodes);
+}
+
+/// Copies the elements to the host in row-major order, evaluating first.
+inline void read(const any_tensor& t, std::span<std::byte> out) {
+    if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
+        throw error(errc::shape_mismatch, "read", std::to_string(out.size()) + " bytes for a tensor of " + std::to_string(t.size_bytes()));
+    t.get()->owner->read(t.get(), out.data());
+}
+
+/// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
+template <element T>
+std::vector<T> to_vector(const any_tensor& t) {
+    if (t.dtype() != dtype_of<T>) throw error(errc::dtype_mismatch, "to_vector", "the tensor is " + std::string(to_string(t.dtype())) + ", asked for " + std::string(to_string(dtype_of<T>)));
+    if constexpr (std::is_same_v<T, bool>) {
+        std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()));
+        read(t, std::as_writable_bytes(std::span(bytes)));
+        return {bytes.begin(), bytes.end()};
+    } else {
+        std::vector<T> values(static_cast<std::size_t>(t.size()));
+        read(t, std::as_writable_bytes(std::span(values)));
+        return values;
+    }
+}
+
+/// Which kernels made (or will make) the tensor, why, and what was rejected.
+inline std::string explain(const any_tensor& t) { return t.get()->owner->explain(t.get()); }
+
+/// Counters of the process-wide context.
+inline statistics stats() { return default_context().stats(); }
+
+}  // namespace pumice::inline PUMICE_ABI

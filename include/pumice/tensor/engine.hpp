@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the storeys: the few functions that the front asks of an engine.
+#pragma once
+
+#include <pumice/graph/any_tensor.hpp>
+#include <pumice/policy/policies.hpp>
+
+#include <atomic>
+#include <span>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// What an engine has done since it was made. A snapshot; tests pin these.
+struct statistics {
+    std::uint64_t evals = 0;         // evaluations that had something to run
+    std::uint64_t dispatches = 0;
+    std::uint64_t barriers = 0;
+    std::uint64_t submits = 0;
+    std::uint64_t host_waits = 0;
+    std::uint64_t uploads = 0;       // host to device copies, one per tensor
+    std::uint64_t downloads = 0;     // device to host copies, one per tensor
+    std::uint64_t uploaded_bytes = 0, downloaded_bytes = 0;
+    std::uint64_t maps = 0;
+    std::uint64_t allocations = 0;   // of device memory blocks
+    std::uint64_t recordings = 0;    // command buffers
+    std::uint64_t pipelines = 0;     // created
+    std::uint64_t slang_compiles = 0;
+    std::uint64_t slang_opens = 0;   // loads of the Slang library
+    std::uint64_t cache_hits = 0;    // kernels taken from disk
+    std::uint64_t device_bytes = 0;  // in use now
+    std::uint64_t device_bytes_peak = 0;
+};
+
+/// Runs graphs. Thread-safe: one evaluation plans at a time.
+class engine : public std::enable_shared_from_this<engine> {
+public:
+    virtual ~engine() = default;
+
+    /// A realised node holding a copy of row-major host data; null data gives zeros.
+    virtual node_ptr create(dtype type, const shape& extent, const void* data) = 0;
+    /// Realises the nodes. On failure every node is left as it was and may be tried again.
+    virtual void eval(std::span<const node_ptr> roots) = 0;
+    /// Realises `n` and copies its elements to `out` in row-major order.
+    virtual void read(const node_ptr& n, void* out) = 0;
+
+    virtual statistics stats() const = 0;
+    /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
+    virtual std::string explain(const node_ptr& n) = 0;
+    virtual const device_info& device() const = 0;
+    /// Why this device: the candidates that were refused, each with its reasons.
+    virtual std::string device_report() const = 0;
+
+    const policy_set& policies() const noexcept { return policies_; }
+
+    /// Called when a lazy node is made: evaluates at once under `eager`, bounds pending chains.
+    void note(const node_ptr& n) {
+        if (policies_.eager) {
+            eval(std::span(&n, 1));
+        } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {
+            eval(std::span(&n, 1));
+            pending_.store(0, std::memory_order_relaxed);
+        }
+    }
+
+protected:
+    explicit engine(policy_set policies) : policies_(std::move(policies)) {}
+    policy_set policies_;
+
+private:
+    std::atomic<int> pending_{0};
+};
+
+/// Makes an engine for a set of policies. Throws no_vulkan_loader, no_device.
+using engine_factory = std::shared_ptr<engine>(policy_set);
+
+/// The one registration of the library: the engine's headers put their factory here.
+inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
+
+inline std::shared_ptr<engine> make_engine_for(policy_set policies) {
+    engine_factory* make = engine_hook.load(std::memory_order_acquire);
+    if (!make)
+        throw error(errc::no_engine, "context", "this program has only Pumice's front headers",
+                    {"include <pumice.hpp> in one source file, or link the CMake target pumice::compiled"});
+    return make(std::move(policies));
+}
+
+}  // namespace pumice::inline PUMICE_ABI
