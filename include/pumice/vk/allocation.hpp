@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What `memory` hands out, and what may be set and read about it.
+#pragma once
+
+#include <pumice/vk/memory_block.hpp>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// A piece of a buffer; a plain handle that is given back with memory::free.
+struct allocation {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    std::uint64_t offset = 0;          // in the buffer, a multiple of 256
+    std::uint64_t size = 0;            // as asked for
+    std::uint64_t device_address = 0;  // of its first byte
+    void* mapped = nullptr;            // its first byte, or null where the host cannot see it
+    memory_kind kind = memory_kind::device;
+    bool coherent = true;  // needs neither flush nor invalidate
+    detail::memory_block* block = nullptr;
+    std::uint32_t node = ranges::none;
+
+    explicit operator bool() const noexcept { return block != nullptr; }
+};
+
+struct memory_options {
+    /// Size of the blocks that small requests share, by kind. A request above a quarter has its own block.
+    std::uint64_t block_size[memory_kinds] = {64u << 20, 32u << 20, 32u << 20, 4u << 20};
+    std::uint64_t limit = ~std::uint64_t{0};  // bytes that all blocks together may take
+    std::uint64_t keep =
+        ~std::uint64_t{0};  // bytes in unused blocks that are kept; default: a quarter of the heap
+};
+
+struct memory_stats {
+    std::uint64_t in_use = 0;      // bytes handed out, waiting ones included
+    std::uint64_t waiting = 0;     // of them: given back, but the device may still use them
+    std::uint64_t high_water = 0;  // the most that `in_use` has been
+    std::uint64_t reserved = 0;    // bytes of all blocks
+    std::uint64_t blocks = 0;
+    std::uint64_t allocations = 0;  // live ones
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

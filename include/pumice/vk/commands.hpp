@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Recording: a command buffer, and the few commands that Pumice uses.
+#pragma once
+
+#include <pumice/vk/barrier.hpp>
+#include <pumice/vk/memory.hpp>
+#include <pumice/vk/pipeline.hpp>
+#include <pumice/vk/query.hpp>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// Offsets within the two allocations.
+struct copy_region {
+    std::uint64_t from = 0, to = 0, size = 0;
+};
+
+/// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one thread
+/// at a time. Without memory of what it was told: hazards are the caller's.
+class commands {
+public:
+    explicit commands(std::shared_ptr<const device> owner) : device_(std::move(owner)) {
+        vk::CommandPoolCreateInfo info{};
+        info.flags = vk::CommandPoolCreateFlags(vk::CommandPoolCreateFlagBits::eTransient);
+        info.queueFamilyIndex = device_->queue_family();
+        device_->check(device_->handle().createCommandPool(&info, nullptr, &pool_, table()),
+                       "vkCreateCommandPool");
+        vk::CommandBufferAllocateInfo what{};
+        what.commandPool = pool_;
+        what.level = vk::CommandBufferLevel::ePrimary;
+        what.commandBufferCount = 1;
+        if (const vk::Result result =
+                device_->handle().allocateCommandBuffers(&what, &buffer_, table());
+            result != vk::Result::eSuccess) {
+            device_->handle().destroyCommandPool(pool_, nullptr, table());
+            device_->check(result, "vkAllocateCommandBuffers");
+        }
+    }
+    commands(commands&& other) noexcept
+        : device_(std::move(other.device_)), pool_(std::exchange(other.pool_, {})),
+          buffer_(other.buffer_), bound_(other.bound_), layout_(other.layout_) {}
+    commands& operator=(commands&& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(pool_, other.pool_);
+        std::swap(buffer_, other.buffer_);
+        std::swap(bound_, other.bound_);
+        std::swap(layout_, other.layout_);
+        return *this;
+    }
+    ~commands() {
+        if (device_ && pool_) device_->handle().destroyCommandPool(pool_, nullptr, table());
+    }
+
+    vk::CommandBuffer handle() const noexcept { return buffer_; }
+
+    /// Starts over. `reusable`: it will be submitted more than once (each time after the last is done).
+    /// pre: the device does not use it any more.
+    void begin(bool reusable = false) {
+        device_
+            ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),
+                                                          static_cast<VkCommandPool>(pool_), 0)),
+                    "vkResetCommandPool");
+        bound_ = vk::Pipeline{};
+        vk::CommandBufferBeginInfo info{};
+        if (!reusable)
+            info.flags =
+                vk::CommandBufferUsageFlags(vk::CommandBufferUsageFlagBits::eOneTimeSubmit);
+        device_->check(buffer_.begin(&info, table()), "vkBeginCommandBuffer");
+        device_->stats().recordings += 1;
+    }
+    void end() {
+        device_
+            ->check(vk::Result(table().vkEndCommandBuffer(static_cast<VkCommandBuffer>(buffer_))),
+                    "vkEndCommandBuffer");
+    }
+
+    void bind(const pipeline& p) noexcept {
+        layout_ = p.layout();
+        if (bound_ == p.handle()) return;
+        bound_ = p.handle();
+        buffer_.bindPipeline(vk::PipelineBindPoint::eCompute, bound_, table());
+    }
+
+    /// The address of the next dispatches' parameter block. pre: a pipeline is bound.
+    void push(std::uint64_t address) noexcept { push(&address, sizeof address, 0); }
+    void push(const void* data, std::uint32_t size, std::uint32_t offset = 0) noexcept {
+        PUMICE_ASSERT(offset + size <= pipeline_factory::push_bytes);
+        buffer_.pushConstants(layout_, vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute),
+                              offset, size, data, table());
+    }
+
+    /// pre: within device_info::max_workgroup_count; no group at all is no dispatch.
+    void dispatch(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) noexcept {
+        if (x == 0 || y == 0 || z == 0) return;
+        buffer_.dispatch(x, y, z, table());
+        device_->stats().dispatches += 1;
+    }
+
+    /// What `before` wrote, `after` sees. (What the host wrote before a submit is visible without.)
+    void barrier(scope before, scope after) noexcept {
+        vk::MemoryBarrier2 memory{};
+        detail::set_scopes(memory, before, after);
+        vk::DependencyInfo info{};
+        info.memoryBarrierCount = 1;
+        info.pMemoryBarriers = &memory;
+        buffer_.pipelineBarrier2(&info, table());
+        device_->stats().barriers += 1;
+    }
+    void barrier(scope before, scope after, std::span<const buffer_range> only) {
+        if (only.empty()) return;
+        std::vector<vk::BufferMemoryBarrier2> memory(only.size());
+        for (std::size_t i = 0; i < only.size(); ++i) {
+            detail::set_scopes(memory[i], before, after);
+            memory[i].srcQueueFamilyIndex = memory[i].dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+            memory[i].buffer = vk::Buffer(only[i].buffer);
+            memory[i].offset = only[i].offset;
+            memory[i].size = only[i].size;
+        }
+        vk::DependencyInfo info{};
+        info.bufferMemoryBarrierCount = static_cast<std::uint32_t>(memory.size());
+        info.pBufferMemoryBarriers = memory.data();
+        buffer_.pipelineBarrier2(&info, table());
+        device_->stats().barriers += 1;
+    }
+
+    /// pre: the regions lie within the allocations and do not overlap. Empty ones are left out.
+    void copy(const allocation& from, const allocation& to, std::span<const copy_region> regions) {
+        std::vector<vk::BufferCopy> list;
+        list.reserve(regions.size());
+        for (const copy_region& r : regions) {
+            PUMICE_ASSERT(r.from + r.size <= from.size && r.to + r.size <= to.size);
+            if (r.size == 0) continue;
+            vk::BufferCopy& each = list.emplace_back();
+            each.srcOffset = from.offset + r.from;
+            each.dstOffset = to.offset + r.to;
+            each.size = r.size;
+        }
+        if (list.empty()) return;
+        buffer_.copyBuffer(vk::Buffer(from.buffer), vk::Buffer(to.buffer),
+                           static_cast<std::uint32_t>(list.size()), list.data(), table());
+        device_->stats().copies += 1;
+    }
+    void copy(const allocation& from, const allocation& to, const copy_region& region) {
+        copy(from, to, std::span(&region, 1));
+    }
+
+    /// Repeats a 32-bit word. `offset` and `size` are multiples of 4.
+    void fill(const allocation& to, std::uint64_t offset, std::uint64_t size,
+              std::uint32_t word) noexcept {
+        PUMICE_ASSERT(offset % 4 == 0 && size % 4 == 0 && offset + size <= (to.size + 3) / 4 * 4);
+        if (size == 0) return;
+        buffer_.fillBuffer(vk::Buffer(to.buffer), to.offset + offset, size, word, table());
+        device_->stats().fills += 1;
+    }
+
+    void reset(const timestamp_pool& pool, std::uint32_t first, std::uint32_t count) noexcept {
+        buffer_.resetQueryPool(pool.handle(), first, count, table());
+    }
+    /// The time when all dispatches and copies before it are done.
+    void timestamp(const timestamp_pool& pool, std::uint32_t index) noexcept {
+        buffer_.writeTimestamp2(vk::PipelineStageFlags2(vk::PipelineStageFlagBits2::eAllCommands),
+                                pool.handle(), index, table());
+    }
+
+    /// A named stretch for debuggers, closed by `end_label`. Nothing without VK_EXT_debug_utils.
+    void label(const char* name) noexcept {
+        if (!device_->parent().debug_utils() || !table().vkCmdBeginDebugUtilsLabelEXT) return;
+        vk::DebugUtilsLabelEXT info{};
+        info.pLabelName = name;
+        buffer_.beginDebugUtilsLabelEXT(&info, table());
+    }
+    void end_label() noexcept {
+        if (device_->parent().debug_utils() && table().vkCmdEndDebugUtilsLabelEXT)
+            buffer_.endDebugUtilsLabelEXT(table());
+    }
+
+private:
+    const dispatcher& table() const noexcept { return device_->table(); }
+
+    std::shared_ptr<const device> device_;
+    vk::CommandPool pool_{};
+    vk::CommandBuffer buffer_{};
+    vk::Pipeline bound_{};
+    vk::PipelineLayout layout_{};
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

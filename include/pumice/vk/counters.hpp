@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What Vulkan was asked to do on a device: tests pin these figures, `stats()` shows them.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// A count that any thread may raise; it orders nothing.
+class counter {
+public:
+    void operator+=(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+    operator std::uint64_t() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+/// One call of the named kind each, since the device was made.
+struct counters {
+    counter submits;      // vkQueueSubmit2
+    counter host_waits;   // waits for a value that was not there yet
+    counter allocations;  // vkAllocateMemory, and not the pieces handed out of it
+    counter maps;         // vkMapMemory
+    counter recordings;   // vkBeginCommandBuffer
+    counter dispatches;
+    counter barriers;             // vkCmdPipelineBarrier2
+    counter copies;               // vkCmdCopyBuffer
+    counter fills;                // vkCmdFillBuffer
+    counter pipelines;            // vkCreateComputePipelines
+    counter pipeline_cache_hits;  // those of them that the driver found in its cache
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

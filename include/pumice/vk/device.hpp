@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A VkDevice with one queue: what everything else in vk/ holds by std::shared_ptr.
+#pragma once
+
+#include <pumice/vk/counters.hpp>
+#include <pumice/vk/instance.hpp>
+
+#include <mutex>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+struct device_options {
+    bool robust = false;              // robustBufferAccess, where offered
+    dispatcher_hook edit_dispatcher;  // once the device's functions are loaded
+};
+
+/// A device and queue of the user's. He destroys them, after the last shared_ptr<device> is gone.
+struct adopted_device {
+    VkDevice device = VK_NULL_HANDLE;
+    VkQueue queue = VK_NULL_HANDLE;
+    std::uint32_t family = 0;
+    std::mutex* queue_mutex = nullptr;  // taken for each submit; null if nobody else submits
+    dispatcher_hook edit_dispatcher{};
+};
+
+/// Immutable after it was made, but for the loss of the device; any thread may use it.
+class device {
+public:
+    /// Switches on every feature that `chosen.info` reports. Throws errc::no_device for a refused candidate.
+    static std::shared_ptr<device> create(std::shared_ptr<const instance> parent,
+                                          const candidate& chosen,
+                                          const device_options& options = {}) {
+        if (!chosen.refusals.empty())
+            throw error(errc::no_device, "vulkan", chosen.info.name + " cannot be used",
+                        chosen.refusals);
+        std::shared_ptr<device> made(new device(std::move(parent), chosen));
+        made->open(options);
+        return made;
+    }
+
+    /// `chosen` says what the user enabled: he takes it from instance::candidates and clears the rest,
+    /// in `info` as well as in `extensions`.
+    static std::shared_ptr<device> adopt(std::shared_ptr<const instance> parent,
+                                         const candidate& chosen, const adopted_device& theirs) {
+        std::shared_ptr<device> made(new device(std::move(parent), chosen));
+        made->owned_ = false;
+        made->handle_ = vk::Device(theirs.device);
+        made->chosen_.family = theirs.family;
+        if (theirs.queue_mutex) made->mutex_ = theirs.queue_mutex;
+        made->load(theirs.edit_dispatcher);
+        made->queue_ = vk::Queue(theirs.queue);
+        return made;
+    }
+
+    device(const device&) = delete;
+    device& operator=(const device&) = delete;
+    ~device() {
+        if (owned_ && handle_) handle_.destroy(nullptr, table_);
+    }
+
+    vk::Device handle() const noexcept { return handle_; }
+    vk::PhysicalDevice physical() const noexcept { return chosen_.handle; }
+    const dispatcher& table() const noexcept { return table_; }
+    const device_info& info() const noexcept { return chosen_.info; }
+    const instance& parent() const noexcept { return *parent_; }
+    const VkPhysicalDeviceMemoryProperties& memory_properties() const noexcept { return memory_; }
+    const VkPhysicalDeviceLimits& limits() const noexcept { return limits_; }
+    bool has(std::string_view extension) const noexcept {
+        return chosen_.extensions.has(extension);
+    }
+
+    vk::Queue queue() const noexcept { return queue_; }
+    std::uint32_t queue_family() const noexcept { return chosen_.family; }
+    std::optional<std::uint32_t> transfer_family() const noexcept {
+        return chosen_.transfer_family;
+    }
+    std::mutex& queue_mutex() const noexcept { return *mutex_; }
+    std::uint32_t timestamp_bits() const noexcept { return chosen_.timestamp_bits; }
+
+    counters& stats() const noexcept { return counters_; }
+
+    /// True once any call reported a loss; it stays so.
+    bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+
+    /// Remembers that the device is gone, without an exception.
+    void note(vk::Result result) const noexcept {
+        if (result == vk::Result::eErrorDeviceLost) lost_.store(true, std::memory_order_release);
+    }
+
+    /// Throws what a failed call means, and remembers a loss.
+    void check(vk::Result result, std::string_view call, std::string_view about = {}) const {
+        if (result == vk::Result::eSuccess) return;
+        note(result);
+        throw call_error(result, call, std::string(about));
+    }
+
+    /// Throws errc::device_lost if the device was lost before.
+    void check_alive(std::string_view call) const {
+        if (lost())
+            throw call_error(vk::Result::eErrorDeviceLost, call,
+                             chosen_.info.name + " was lost before");
+    }
+
+    /// Names an object for validation messages and debuggers. Free of effect without VK_EXT_debug_utils.
+    void name(VkObjectType type, std::uint64_t handle, const char* text) const noexcept {
+        if (!parent_->debug_utils() || !table_.vkSetDebugUtilsObjectNameEXT) return;
+        VkDebugUtilsObjectNameInfoEXT info{};
+        info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+        info.objectType = type;
+        info.objectHandle = handle;
+        info.pObjectName = text;
+        table_.vkSetDebugUtilsObjectNameEXT(static_cast<VkDevice>(handle_), &info);
+    }
+
+private:
+    device(std::shared_ptr<const instance> parent, const candidate& chosen)
+        : parent_(std::move(parent)), chosen_(chosen) {
+        vk::PhysicalDeviceMemoryProperties memory{};
+        chosen_.handle.getMemoryProperties(&memory, parent_->table());
+        memory_ = static_cast<const VkPhysicalDeviceMemoryProperties&>(memory);
+        vk::PhysicalDeviceProperties properties{};
+        chosen_.handle.getProperties(&properties, parent_->table());
+        limits_ = static_cast<const VkPhysicalDeviceProperties&>(properties).limits;
+    }
+
+    void open(const device_options& options) {
+        extension_list on;
+        for (const char* wanted : wanted_extensions)
+            if (chosen_.extensions.has(wanted)) on.names.emplace_back(wanted);
+        chosen_.extensions = std::move(on);  // from here on: the enabled ones
+        std::vector<const char*> extensions;
+        for (const std::string& each : chosen_.extensions.names) extensions.push_back(each.c_str());
+
+        features offered;
+        chosen_.handle.getFeatures2(offered.link(chosen_.extensions), parent_->table());
+        features enabled = wanted_features(offered, options.robust);
+
+        const float priority = 1.0f;
+        vk::DeviceQueueCreateInfo queue{};
+        queue.queueFamilyIndex = chosen_.family;
+        queue.queueCount = 1;
+        queue.pQueuePriorities = &priority;
+        vk::DeviceCreateInfo info{};
+        info.pNext = enabled.link(chosen_.extensions);
+        info.queueCreateInfoCount = 1;
+        info.pQueueCreateInfos = &queue;
+        info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+        info.ppEnabledExtensionNames = extensions.data();
+        check(chosen_.handle.createDevice(&info, nullptr, &handle_, parent_->table()),
+              "vkCreateDevice", chosen_.info.name);
+        load(options.edit_dispatcher);
+        handle_.getQueue(chosen_.family, 0, &queue_, table_);
+    }
+
+    void load(const dispatcher_hook& edit) {
+        table_ = parent_->table();
+        table_.init(handle_);
+        if (edit) edit(table_);
+    }
+
+    std::shared_ptr<const instance> parent_;
+    candidate chosen_;
+    bool owned_ = true;
+    vk::Device handle_{};
+    vk::Queue queue_{};
+    dispatcher table_;
+    VkPhysicalDeviceMemoryProperties memory_{};
+    VkPhysicalDeviceLimits limits_{};
+    mutable std::mutex own_mutex_;
+    std::mutex* mutex_ = &own_mutex_;
+    mutable std::atomic<bool> lost_{false};
+    mutable counters counters_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

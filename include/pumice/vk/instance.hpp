@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A VkInstance, the devices that it shows, and the messages of validation layers.
+#pragma once
+
+#include <pumice/base/log.hpp>
+#include <pumice/vk/describe.hpp>
+#include <pumice/vk/loader.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// Edits function pointers after they were loaded: tests count calls and inject faults so.
+using dispatcher_hook = std::function<void(dispatcher&)>;
+
+/// What validation layers say. Called from any thread, inside a Vulkan call.
+using message_hook = std::function<void(severity, std::string_view)>;
+
+struct instance_options {
+    loader door{};  // empty: open_loader()
+    std::string application = "pumice";
+    message_hook on_message;          // empty: the log
+    dispatcher_hook edit_dispatcher;  // once the instance's functions are loaded
+    bool debug = false;  // labels and messages, even if no layer is named in the environment
+};
+
+namespace detail {
+
+/// Where validation messages go; the instance keeps it in place until vkDestroyInstance has returned.
+struct message_sink {
+    message_hook hook;
+    std::atomic<std::uint64_t> errors{0}, warnings{0};
+};
+
+inline VKAPI_ATTR VkBool32 VKAPI_CALL
+on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessageTypeFlagsEXT,
+                 const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) noexcept {
+    auto& sink = *static_cast<message_sink*>(user);
+    const bool is_error = level >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    (is_error ? sink.errors : sink.warnings).fetch_add(1, std::memory_order_relaxed);
+    const severity how = is_error ? severity::error : severity::warning;
+    const std::string_view text = data && data->pMessage ? data->pMessage : "";
+    try {
+        sink.hook ? sink.hook(how, text) : log(how, text);
+    } catch (...) {  // a driver's frames lie above: nothing may pass through them
+    }
+    return VK_FALSE;
+}
+
+/// Where a loader looks for drivers, for the message that none was found.
+inline std::string driver_search() {
+    for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
+        if (const std::string files = environment(name); !files.empty())
+            return std::string(name) + " names the only drivers that are looked at: " + files;
+#ifdef _WIN32
+    return "drivers are looked for in the registry, under the display adapters";
+#else
+    std::string text =
+        "drivers are looked for as *.json in /etc/vulkan/icd.d, /usr/local/share/vulkan/icd.d, "
+        "/usr/share/vulkan/icd.d";
+    const std::string data = environment("XDG_DATA_HOME"), home = environment("HOME");
+    if (!data.empty()) text += ", " + data + "/vulkan/icd.d";
+    else if (!home.empty()) text += ", " + home + "/.local/share/vulkan/icd.d";
+    return text;
+#endif
+}
+
+}  // namespace detail
+
+/// Shared by the devices made from it. Without a driver it exists too: it has no candidates, and a reason.
+class instance {
+public:
+    /// Throws errc::no_vulkan_loader, or what vkCreateInstance reports (no driver at all is no error).
+    static std::shared_ptr<instance> create(instance_options options = {}) {
+        std::shared_ptr<instance> made(new instance);
+        made->open(std::move(options));
+        return made;
+    }
+
+    /// Takes over nothing: the user destroys his instance after ours. `debug_utils` says whether he
+    /// enabled VK_EXT_debug_utils.
+    static std::shared_ptr<instance> adopt(VkInstance handle, PFN_vkGetInstanceProcAddr door,
+                                           std::uint32_t api_version, bool debug_utils = false) {
+        std::shared_ptr<instance> made(new instance);
+        made->owned_ = false;
+        made->handle_ = vk::Instance(handle);
+        made->api_version_ = api_version;
+        made->debug_ = debug_utils;
+        made->table_.init(door);
+        made->table_.init(made->handle_);
+        made->enumerate();
+        return made;
+    }
+
+    instance(const instance&) = delete;
+    instance& operator=(const instance&) = delete;
+    ~instance() {
+        if (!owned_ || !handle_) return;
+        if (messenger_ != VK_NULL_HANDLE)
+            table_.vkDestroyDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_), messenger_,
+                                                   nullptr);
+        handle_.destroy(nullptr, table_);
+    }
+
+    vk::Instance handle() const noexcept { return handle_; }  // null where no driver is installed
+    const dispatcher& table() const noexcept { return table_; }
+    std::uint32_t api_version() const noexcept { return api_version_; }
+    bool debug_utils() const noexcept { return debug_; }
+
+    /// All devices, refused ones too, in the loader's order.
+    const std::vector<candidate>& candidates() const noexcept { return candidates_; }
+    /// Why there is no candidate: what was searched and what to do. Empty where there is one.
+    const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+
+    std::uint64_t validation_errors() const noexcept { return sink_.errors; }
+    std::uint64_t validation_warnings() const noexcept { return sink_.warnings; }
+
+private:
+    instance() = default;
+
+    bool offers(const char* extension) const {
+        std::uint32_t count = 0;
+        if (vk::enumerateInstanceExtensionProperties(nullptr, &count, nullptr, table_) !=
+            vk::Result::eSuccess)
+            return false;
+        std::vector<vk::ExtensionProperties> found(count);
+        const vk::Result result =
+            vk::enumerateInstanceExtensionProperties(nullptr, &count, found.data(), table_);
+        if (static_cast<int>(result) < 0) return false;
+        for (std::uint32_t i = 0; i < count && i < found.size(); ++i)
+            if (std::string_view(found[i].extensionName.data()) == extension) return true;
+        return false;
+    }
+
+    void open(instance_options options) {
+        loader door = std::move(options.door);
+        if (!door.get_instance_proc_addr) door = open_loader();
+        sink_.hook = std::move(options.on_message);
+        table_.init(door.get_instance_proc_addr);
+        std::uint32_t offered = VK_API_VERSION_1_0;  // the function itself came with 1.1
+        if (table_.vkEnumerateInstanceVersion)
+            check(vk::enumerateInstanceVersion(&offered, table_), "vkEnumerateInstanceVersion");
+        if (offered < VK_API_VERSION_1_3 || !table_.vkCreateInstance) {
+            reasons_ = {"the Vulkan loader " + door.path + " speaks Vulkan " +
+                            detail::version_text(offered) + "; Pumice needs 1.3",
+                        "install a newer loader, or name one in PUMICE_VULKAN_LOADER"};
+            return;
+        }
+        api_version_ = std::min<std::uint32_t>(offered, VK_API_VERSION_1_4);
+
+        const bool layers = !detail::environment("VK_INSTANCE_LAYERS").empty() ||
+                            !detail::environment("VK_LOADER_LAYERS_ENABLE").empty();
+        debug_ = (options.debug || layers) && offers(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+        const bool portability = offers(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+        std::vector<const char*> extensions;
+        if (debug_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+        if (portability) extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+
+        VkDebugUtilsMessengerCreateInfoEXT messages{};
+        messages.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+        messages.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                                   VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+        messages.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                               VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+        messages.pfnUserCallback = &detail::on_debug_message;
+        messages.pUserData = &sink_;
+
+        vk::ApplicationInfo application{};
+        application.pApplicationName = options.application.c_str();
+        application.pEngineName = "pumice";
+        application.engineVersion = VK_MAKE_API_VERSION(0, PUMICE_VERSION_MAJOR,
+                                                        PUMICE_VERSION_MINOR, PUMICE_VERSION_PATCH);
+        application.apiVersion = api_version_;
+        vk::InstanceCreateInfo info{};
+        info.pApplicationInfo = &application;
+        info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+        info.ppEnabledExtensionNames = extensions.data();
+        // Chained here too, so that creating and destroying the instance is checked as well.
+        if (debug_) info.pNext = &messages;
+        if (portability)
+            info.flags =
+                vk::InstanceCreateFlags(vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR);
+
+        vk::Instance made{};
+        const vk::Result result = vk::createInstance(&info, nullptr, &made, table_);
+        if (result == vk::Result::eErrorIncompatibleDriver) {
+            explain("the Vulkan loader found no driver that it can use");
+            return;
+        }
+        check(result, "vkCreateInstance");
+        handle_ = made;
+        table_.init(handle_);
+        if (options.edit_dispatcher) options.edit_dispatcher(table_);
+        if (debug_ && table_.vkCreateDebugUtilsMessengerEXT)
+            check(vk::Result(table_.vkCreateDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_),
+                                                                   &messages, nullptr,
+                                                                   &messenger_)),
+                  "vkCreateDebugUtilsMessengerEXT");
+        enumerate();
+    }
+
+    void enumerate() {
+        std::uint32_t count = 0;
+        vk::Result result = handle_.enumeratePhysicalDevices(&count, nullptr, table_);
+        std::vector<vk::PhysicalDevice> found(count);
+        if (result == vk::Result::eSuccess && count > 0)
+            result = handle_.enumeratePhysicalDevices(&count, found.data(), table_);
+        if (static_cast<int>(result) < 0) {
+            explain("vkEnumeratePhysicalDevices gave " + std::string(result_name(result)));
+            return;
+        }
+        found.resize(std::min<std::size_t>(count, found.size()));
+        for (const vk::PhysicalDevice device : found)
+            candidates_.push_back(describe(device, table_));
+        if (candidates_.empty()) explain("the drivers that the Vulkan loader found show no device");
+    }
+
+    void explain(std::string what) {
+        reasons_ = {std::move(what), detail::driver_search(),
+                    "install the driver of your GPU, or Mesa's CPU driver (Debian and Ubuntu: "
+                    "mesa-vulkan-drivers)",
+                    "VK_LOADER_DEBUG=driver makes the loader say what it does"};
+    }
+
+    bool owned_ = true, debug_ = false;
+    vk::Instance handle_{};
+    dispatcher table_;
+    VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+    std::uint32_t api_version_ = 0;
+    detail::message_sink sink_;
+    std::vector<candidate> candidates_;
+    std::vector<std::string> reasons_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Finds the Vulkan loader at run time, so that no program needs libvulkan to start.
+#pragma once
+
+#include <pumice/base/error.hpp>
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdlib>
+
+#ifdef _WIN32
+// As <windows.h> declares them, without its macros.
+using HINSTANCE = struct HINSTANCE__*;
+#ifdef _WIN64
+using FARPROC = long long(__stdcall*)();
+#else
+using FARPROC = int(__stdcall*)();
+#endif
+extern "C" __declspec(dllimport) HINSTANCE __stdcall LoadLibraryA(const char*);
+extern "C" __declspec(dllimport) FARPROC __stdcall GetProcAddress(HINSTANCE, const char*);
+extern "C" __declspec(dllimport) unsigned long __stdcall GetLastError();
+#else
+#include <dlfcn.h>
+#endif
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// The door to Vulkan. A program that already has one (or a test that wraps it) fills it by hand.
+struct loader {
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+    std::string path;  // what was opened; empty where the user gave the function
+};
+
+namespace detail {
+
+/// Opens one library, which then stays open: drivers run threads that may outlive the last VkInstance.
+/// On failure the result is empty and `why` has a line.
+inline PFN_vkGetInstanceProcAddr open_library(const char* name, std::string& why) {
+#ifdef _WIN32
+    const HINSTANCE library = ::LoadLibraryA(name);
+    if (!library) {
+        why = "code " + std::to_string(::GetLastError());
+        return nullptr;
+    }
+    void* const found = reinterpret_cast<void*>(::GetProcAddress(library, "vkGetInstanceProcAddr"));
+#else
+    void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char* text = ::dlerror();
+        why = text ? text : "unknown";
+        return nullptr;
+    }
+    void* const found = ::dlsym(library, "vkGetInstanceProcAddr");
+#endif
+    if (!found) why = "the library has no vkGetInstanceProcAddr";
+    return reinterpret_cast<PFN_vkGetInstanceProcAddr>(found);
+}
+
+inline std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+}  // namespace detail
+
+/// Opens the loader. PUMICE_VULKAN_LOADER, where it is set, names the one library that is tried.
+/// Throws errc::no_vulkan_loader, whose reasons are what was tried and what to do.
+inline loader open_loader() {
+#if defined(_WIN32)
+    std::vector<std::string> names = {"vulkan-1.dll"};
+    const std::string advice = "install a graphics driver: it brings vulkan-1.dll";
+#elif defined(__APPLE__)
+    std::vector<std::string> names = {"libvulkan.dylib", "libvulkan.1.dylib",
+                                      "/usr/local/lib/libvulkan.dylib",
+                                      "/opt/homebrew/lib/libvulkan.dylib", "libMoltenVK.dylib"};
+    const std::string advice =
+        "install the Vulkan SDK, or vulkan-loader and molten-vk from Homebrew";
+#else
+    std::vector<std::string> names = {"libvulkan.so.1", "libvulkan.so"};
+    const std::string advice =
+        "install the loader (Debian and Ubuntu: libvulkan1, Fedora: vulkan-loader, "
+        "Arch: vulkan-icd-loader) and a driver";
+#endif
+    const std::string chosen = detail::environment("PUMICE_VULKAN_LOADER");
+    if (!chosen.empty()) names = {chosen};
+    std::vector<std::string> reasons;
+    for (const std::string& name : names) {
+        std::string why;
+        if (const auto found = detail::open_library(name.c_str(), why)) return {found, name};
+        reasons.push_back("tried " + name + ": " + why);
+    }
+    reasons.push_back(chosen.empty()
+                          ? advice
+                          : "PUMICE_VULKAN_LOADER names it: correct or unset that variable");
+    throw error(errc::no_vulkan_loader, "vulkan", "there is no Vulkan loader on this machine",
+                std::move(reasons));
+}
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Device memory: pieces of large blocks, given back when the queue's timeline has passed their last use.
+#pragma once
+
+#include <pumice/vk/allocation.hpp>
+#include <pumice/vk/queue.hpp>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// Thread-safe. Destroying it waits for the queue and destroys all blocks.
+class memory {
+public:
+    explicit memory(std::shared_ptr<vulkan::queue> queue, const memory_options& options = {})
+        : queue_(std::move(queue)), options_(options) {
+        const device_info& info = queue_->device()->info();
+        if (options_.keep == ~std::uint64_t{0})
+            options_.keep = static_cast<std::uint64_t>(info.memory) / 4;
+        largest_ = ~std::uint64_t{0};
+        for (const std::int64_t limit : {info.max_allocation, info.max_buffer})
+            if (limit > 0) largest_ = std::min(largest_, static_cast<std::uint64_t>(limit));
+        // `ranges` counts in 32 bits, so a block ends below 1 TiB.
+        largest_ = std::min(largest_, std::uint64_t{ranges::none} * unit) / unit * unit;
+        for (std::uint64_t& size : options_.block_size)
+            size = std::max(std::min(size, largest_) / unit * unit, unit);
+    }
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+    ~memory() { queue_->wait_idle(); }
+
+    /// At least 256 bytes, also for a size of 0; the contents are arbitrary. Throws errc::size_overflow
+    /// above a device limit, errc::out_of_memory when the heap, the budget or the driver has no more (after
+    /// everything that can be given back was), errc::device_lost.
+    allocation allocate(std::uint64_t size, memory_kind kind) {
+        queue_->device()->check_alive("vkAllocateMemory");
+        check_limits(size, kind);
+        const std::uint64_t bytes = std::max((size + unit - 1) / unit * unit, unit);
+        std::unique_lock lock(mutex_);
+        waiting_.reserve(total_.allocations + 1);  // so that `free` needs no memory
+        collect();
+        std::vector<std::string> why;
+        for (int attempt = 0;; ++attempt) {
+            if (const allocation found = take(size, bytes, kind)) return found;
+            why.clear();
+            if (add_block(bytes, kind, attempt > 0, why)) continue;
+            if (attempt == 0) {
+                trim_unused(0);
+            } else if (attempt == 1 && !waiting_.empty()) {
+                // Work in flight still holds memory: that of everything submitted so far will come back.
+                const std::uint64_t until = queue_->submitted();
+                lock.unlock();
+                queue_->wait(until);
+                lock.lock();
+                waiting_.reserve(total_.allocations + 1);
+                collect();
+                trim_unused(0);
+            } else {
+                break;
+            }
+        }
+        why.push_back("Pumice holds " + std::to_string(total_.reserved) + " bytes in " +
+                      std::to_string(total_.blocks) + " blocks, " + std::to_string(total_.in_use) +
+                      " of them in use");
+        throw error(errc::out_of_memory, "memory",
+                    "no room for " + std::to_string(size) + " bytes of " +
+                        std::string(to_string(kind)) + " memory on " +
+                        queue_->device()->info().name,
+                    std::move(why));
+    }
+
+    /// Gives a piece back once the queue's timeline has reached `value`; 0: at once.
+    void free(const allocation& piece, std::uint64_t value = 0) noexcept {
+        if (!piece) return;
+        const std::lock_guard lock(mutex_);
+        if (value <= queue_->timeline().known() || queue_->device()->lost())
+            return release(piece.block, piece.node, bytes_of(piece));
+        waiting_.push_back({value, piece.block, piece.node, bytes_of(piece)});
+        std::push_heap(waiting_.begin(), waiting_.end());
+        total_.waiting += bytes_of(piece);
+    }
+
+    /// Makes host writes visible to the device, or device writes to the host; nothing to do on coherent memory.
+    void flush(const allocation& piece, std::uint64_t offset, std::uint64_t size) const {
+        if (piece.coherent || size == 0) return;
+        const vk::MappedMemoryRange range = range_of(piece, offset, size);
+        const device& d = *queue_->device();
+        d.check(d.handle().flushMappedMemoryRanges(1, &range, d.table()),
+                "vkFlushMappedMemoryRanges");
+    }
+    void invalidate(const allocation& piece, std::uint64_t offset, std::uint64_t size) const {
+        if (piece.coherent || size == 0) return;
+        const vk::MappedMemoryRange range = range_of(piece, offset, size);
+        const device& d = *queue_->device();
+        d.check(d.handle().invalidateMappedMemoryRanges(1, &range, d.table()),
+                "vkInvalidateMappedMemoryRanges");
+    }
+
+    /// Takes back what the device has finished with, and returns unused blocks beyond `keep` bytes to the driver.
+    void trim(std::uint64_t keep = 0) {
+        const std::lock_guard lock(mutex_);
+        collect();
+        trim_unused(keep);
+    }
+
+    memory_stats stats() const {
+        const std::lock_guard lock(mutex_);
+        return total_;
+    }
+
+    /// The largest size that `allocate` can give.
+    std::uint64_t largest() const noexcept { return largest_; }
+
+    const std::shared_ptr<vulkan::queue>& queue() const noexcept { return queue_; }
+
+private:
+    static constexpr std::uint64_t unit = detail::memory_block::unit;
+
+    struct waiting {
+        std::uint64_t value;
+        detail::memory_block* block;
+        std::uint32_t node;
+        std::uint64_t bytes;
+        friend bool operator<(const waiting& a, const waiting& b) noexcept {
+            return a.value > b.value;
+        }
+    };
+
+    void check_limits(std::uint64_t size, memory_kind kind) const {
+        if (size <= largest_) return;
+        const device_info& info = queue_->device()->info();
+        const auto line = [](const char* what, std::int64_t limit) {
+            return std::string(what) + ": " + std::to_string(limit) + " bytes";
+        };
+        throw error(errc::size_overflow, "memory",
+                    std::to_string(size) + " bytes of " + std::string(to_string(kind)) +
+                        " memory pass a limit of " + info.name,
+                    {line("max allocation (maxMemoryAllocationSize)", info.max_allocation),
+                     line("max buffer (maxBufferSize)", info.max_buffer)});
+    }
+
+    bool is_large(std::uint64_t bytes, memory_kind kind) const noexcept {
+        return bytes > options_.block_size[static_cast<std::size_t>(kind)] / 4;
+    }
+
+    /// A piece of a block that is there; empty if none has room.
+    allocation take(std::uint64_t size, std::uint64_t bytes, memory_kind kind) {
+        const bool large = is_large(bytes, kind);
+        detail::memory_block* best = nullptr;
+        for (const auto& block : blocks_[static_cast<std::size_t>(kind)]) {
+            if (block->dedicated != large) continue;
+            if (!large) {
+                const auto found = block->room.allocate(static_cast<std::uint32_t>(bytes / unit));
+                if (found.node != ranges::none) return hand_out(*block, found, size, bytes);
+            } else if (block->room.unused() && block->size >= bytes &&
+                       block->size - bytes <= bytes / 4 && (!best || block->size < best->size)) {
+                best = block.get();  // a kept block may be larger by a quarter at most
+            }
+        }
+        if (!best) return {};
+        return hand_out(*best, best->room.allocate(best->room.size()), size, best->size);
+    }
+
+    allocation hand_out(detail::memory_block& block, ranges::range found, std::uint64_t size,
+                        std::uint64_t bytes) {
+        if (block.room.free_units() + bytes / unit == block.room.size()) unused_ -= block.size;
+        total_.in_use += bytes;
+        total_.high_water = std::max(total_.high_water, total_.in_use);
+        total_.allocations += 1;
+        allocation piece;
+        piece.buffer = static_cast<VkBuffer>(block.buffer);
+        piece.offset = found.offset * unit;
+        piece.size = size;
+        piece.device_address = block.address + piece.offset;
+        piece.mapped = block.mapped ? block.mapped + piece.offset : nullptr;
+        piece.kind = block.kind;
+        piece.coherent = block.coherent;
+        piece.block = &block;
+        piece.node = found.node;
+        return piece;
+    }
+
+    bool add_block(std::uint64_t bytes, memory_kind kind, bool scarce,
+                   std::vector<std::string>& why) {
+        const bool large = is_large(bytes, kind);
+        std::uint64_t size = options_.block_size[static_cast<std::size_t>(kind)];
+        if (large) {  // rounded a little, so that requests of near sizes can follow each other in a kept block
+            const std::uint64_t step =
+                std::clamp<std::uint64_t>(std::bit_floor(bytes) / 16, unit, 2u << 20);
+            size = (bytes + step - 1) / step * step;
+        }
+        if (scarce || size > largest_) size = bytes;
+        if (size > options_.limit || total_.reserved > options_.limit - size) {
+            why.push_back("the limit of this memory, " + std::to_string(options_.limit) +
+                          " bytes, is reached");
+            return false;
+        }
+        if (total_.blocks >= queue_->device()->limits().maxMemoryAllocationCount) {
+            why.push_back("the device allows " + std::to_string(total_.blocks) +
+                          " allocations (limit: maxMemoryAllocationCount)");
+            return false;
+        }
+        auto& blocks = blocks_[static_cast<std::size_t>(kind)];
+        blocks.reserve(blocks.size() + 1);
+        auto made = detail::memory_block::create(*queue_->device(), kind, size, why);
+        if (!made) return false;
+        made->dedicated = large;
+        total_.reserved += size;
+        total_.blocks += 1;
+        unused_ += size;
+        blocks.push_back(std::move(made));
+        return true;
+    }
+
+    /// Takes back what the device has finished with. A lost device has finished with everything.
+    void collect() noexcept {
+        if (waiting_.empty()) return;
+        std::uint64_t reached = ~std::uint64_t{0};
+        try {
+            if (!queue_->device()->lost()) reached = queue_->completed();
+        } catch (...) {
+        }
+        while (!waiting_.empty() && waiting_.front().value <= reached) {
+            std::pop_heap(waiting_.begin(), waiting_.end());
+            const waiting done = waiting_.back();
+            waiting_.pop_back();
+            total_.waiting -= done.bytes;
+            release(done.block, done.node, done.bytes);
+        }
+    }
+
+    void release(detail::memory_block* block, std::uint32_t node, std::uint64_t bytes) noexcept {
+        block->room.release(node);
+        total_.in_use -= bytes;
+        total_.allocations -= 1;
+        if (!block->room.unused()) return;
+        unused_ += block->size;
+        if (unused_ > options_.keep) trim_unused(options_.keep);
+    }
+
+    /// Destroys unused blocks, the newest first, until at most `keep` bytes lie in such.
+    void trim_unused(std::uint64_t keep) noexcept {
+        for (auto& blocks : blocks_)
+            for (std::size_t i = blocks.size(); i-- > 0 && unused_ > keep;) {
+                if (!blocks[i]->room.unused()) continue;
+                unused_ -= blocks[i]->size;
+                total_.reserved -= blocks[i]->size;
+                total_.blocks -= 1;
+                blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+    }
+
+    static std::uint64_t bytes_of(const allocation& piece) noexcept {
+        return piece.block->dedicated ? piece.block->size
+                                      : std::max((piece.size + unit - 1) / unit * unit, unit);
+    }
+
+    vk::MappedMemoryRange range_of(const allocation& piece, std::uint64_t offset,
+                                   std::uint64_t size) const noexcept {
+        PUMICE_ASSERT(offset + size <= piece.size);
+        // Whole units around the range: nonCoherentAtomSize is at most 256, and so a divisor of both ends.
+        const std::uint64_t first = (piece.offset + offset) / unit * unit;
+        const std::uint64_t last = (piece.offset + offset + size + unit - 1) / unit * unit;
+        vk::MappedMemoryRange range{};
+        range.memory = piece.block->memory;
+        range.offset = first;
+        range.size = last - first;
+        return range;
+    }
+
+    std::shared_ptr<vulkan::queue> queue_;
+    memory_options options_;
+    std::uint64_t largest_ = 0;
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<detail::memory_block>> blocks_[memory_kinds];
+    std::vector<waiting> waiting_;  // a heap, the earliest value in front
+    std::uint64_t unused_ = 0;      // bytes in blocks of which nothing is handed out
+    memory_stats total_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

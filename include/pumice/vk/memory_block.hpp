@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// One VkDeviceMemory with one VkBuffer over all of it, mapped for life where the host can see it.
+#pragma once
+
+#include <pumice/vk/device.hpp>
+#include <pumice/vk/ranges.hpp>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// What memory is for; which memory type that means is the device's matter.
+enum class memory_kind : std::uint8_t {
+    device,      // kernels read and write it; mapped where all device memory can be mapped
+    upload,      // the host writes, the device copies from it
+    download,    // the device copies into it, the host reads: cached
+    parameters,  // the host writes a few bytes that each dispatch reads
+};
+inline constexpr std::size_t memory_kinds = 4;
+
+constexpr std::string_view to_string(memory_kind kind) noexcept {
+    constexpr std::string_view names[] = {"device", "upload", "download", "parameters"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+namespace detail {
+
+/// How well a memory type suits; below 0: not at all.
+inline int suits(memory_kind kind, VkMemoryPropertyFlags flags, const device_info& info) noexcept {
+    constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                    visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                    coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                    cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    // Protected, lazily allocated, remote or uncached-on-device memory has rules of its own.
+    if (flags & ~(local | visible | coherent | cached)) return -1;
+    const auto points = [flags](VkMemoryPropertyFlags bit, int value) {
+        return flags & bit ? value : 0;
+    };
+    if (kind != memory_kind::device && !(flags & visible)) return -1;
+    switch (kind) {
+        case memory_kind::device:
+            if (!(flags & local)) return -1;
+            return 8 + (info.mapped_device_memory
+                            ? points(visible, 4) + points(coherent, 2) + points(cached, 1)
+                            : -points(visible, 4));
+        case memory_kind::upload:
+            return 8 + points(coherent, 4) - (info.unified_memory ? 0 : points(local, 2));
+        case memory_kind::download:
+            return 8 + points(cached, 8) + points(coherent, 4) -
+                   (info.unified_memory ? 0 : points(local, 2));
+        case memory_kind::parameters: return 8 + points(local, 8) + points(coherent, 4);
+    }
+    return -1;
+}
+
+/// The memory types among `bits` that suit, best first; with equals, the larger heap first.
+inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits,
+                                             const device& d) {
+    const VkPhysicalDeviceMemoryProperties& memory = d.memory_properties();
+    const auto score = [&](std::uint32_t i) {
+        return suits(kind, memory.memoryTypes[i].propertyFlags, d.info());
+    };
+    const auto heap = [&](std::uint32_t i) {
+        return memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size;
+    };
+    std::vector<std::uint32_t> types;
+    for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i)
+        if ((bits & (1u << i)) && score(i) >= 0) types.push_back(i);
+    std::stable_sort(types.begin(), types.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return score(a) != score(b) ? score(a) > score(b) : heap(a) > heap(b);
+    });
+    return types;
+}
+
+/// What is left in a heap: by VK_EXT_memory_budget, which knows of other programs, or else its size.
+inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
+    if (!d.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
+        return d.memory_properties().memoryHeaps[heap].size;
+    vk::PhysicalDeviceMemoryBudgetPropertiesEXT budget{};
+    vk::PhysicalDeviceMemoryProperties2 properties{};
+    properties.pNext = &budget;
+    d.physical().getMemoryProperties2(&properties, d.parent().table());
+    const std::uint64_t most = budget.heapBudget[heap], used = budget.heapUsage[heap];
+    return most > used ? most - used : 0;
+}
+
+/// Owns its Vulkan objects. Destroyed only when the device has finished with it.
+class memory_block {
+public:
+    static constexpr std::uint64_t unit =
+        256;  // alignment of all allocations; nonCoherentAtomSize is at most this
+
+    /// Null when there is no room; `why` then has a line for each memory type that was tried.
+    /// Throws what else can go wrong. pre: `size` is a multiple of `unit`.
+    static std::unique_ptr<memory_block> create(const device& d, memory_kind kind,
+                                                std::uint64_t size, std::vector<std::string>& why) {
+        std::unique_ptr<memory_block> made(new memory_block(d, size));
+        made->kind = kind;
+        return made->open(why) ? std::move(made) : nullptr;
+    }
+
+    memory_block(const memory_block&) = delete;
+    memory_block& operator=(const memory_block&) = delete;
+    ~memory_block() {
+        device_.handle().destroyBuffer(buffer, nullptr, device_.table());
+        device_.handle().freeMemory(memory, nullptr, device_.table());  // unmaps
+    }
+
+    memory_kind kind = memory_kind::device;
+    bool dedicated = false;  // handed out as a whole
+    bool coherent = true;
+    vk::Buffer buffer{};
+    vk::DeviceMemory memory{};
+    std::uint64_t size = 0;
+    std::uint64_t address = 0;
+    unsigned char* mapped = nullptr;
+    ranges room;
+
+private:
+    memory_block(const device& d, std::uint64_t bytes)
+        : size(bytes), room(static_cast<std::uint32_t>(bytes / unit)), device_(d) {}
+
+    bool open(std::vector<std::string>& why) {
+        vk::BufferCreateInfo info{};
+        info.size = size;
+        info.usage = vk::BufferUsageFlags(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                          VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                          VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+        vk::Result result = device_.handle().createBuffer(&info, nullptr, &buffer, device_.table());
+        if (no_room(result, "vkCreateBuffer", why)) return false;
+        vk::MemoryRequirements needs{};
+        device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
+        const std::vector<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
+        if (types.empty())
+            why.push_back("the device has no memory type for " + std::string(to_string(kind)));
+        for (const std::uint32_t type : types)
+            if (allocate(type, needs.size, why)) {
+                finish(type);
+                return true;
+            }
+        return false;
+    }
+
+    bool allocate(std::uint32_t type, std::uint64_t bytes, std::vector<std::string>& why) {
+        const std::uint32_t heap = device_.memory_properties().memoryTypes[type].heapIndex;
+        if (const std::uint64_t room_left = heap_room(device_, heap); bytes > room_left) {
+            why.push_back("heap " + std::to_string(heap) + " has a budget of " +
+                          std::to_string(room_left) + " bytes left, " + std::to_string(bytes) +
+                          " are needed (limit: heap budget)");
+            return false;
+        }
+        vk::MemoryAllocateFlagsInfo flags{};
+        flags.flags = vk::MemoryAllocateFlags(vk::MemoryAllocateFlagBits::eDeviceAddress);
+        vk::MemoryAllocateInfo info{};
+        info.pNext = &flags;
+        info.allocationSize = bytes;
+        info.memoryTypeIndex = type;
+        const vk::Result result =
+            device_.handle().allocateMemory(&info, nullptr, &memory, device_.table());
+        device_.stats().allocations += 1;
+        return !no_room(result, "vkAllocateMemory", why);
+    }
+
+    bool no_room(vk::Result result, const char* call, std::vector<std::string>& why) const {
+        if (code_of(result) == errc::out_of_memory || result == vk::Result::eErrorTooManyObjects) {
+            why.push_back(std::string(call) + " of " + std::to_string(size) + " bytes gave " +
+                          std::string(result_name(result)));
+            return true;
+        }
+        device_.check(result, call);
+        return false;
+    }
+
+    void finish(std::uint32_t type) {
+        const dispatcher& table = device_.table();
+        vk::BindBufferMemoryInfo bind{};
+        bind.buffer = buffer;
+        bind.memory = memory;
+        device_.check(device_.handle().bindBufferMemory2(1, &bind, table), "vkBindBufferMemory2");
+        const VkMemoryPropertyFlags flags =
+            device_.memory_properties().memoryTypes[type].propertyFlags;
+        coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+        const bool visible = (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
+        if (visible && (kind != memory_kind::device || device_.info().mapped_device_memory)) {
+            void* where = nullptr;
+            device_.check(device_.handle().mapMemory(memory, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{},
+                                                     &where, table),
+                          "vkMapMemory");
+            device_.stats().maps += 1;
+            mapped = static_cast<unsigned char*>(where);
+        }
+        vk::BufferDeviceAddressInfo info{};
+        info.buffer = buffer;
+        address = device_.handle().getBufferAddress(&info, table);
+    }
+
+    const device& device_;
+};
+
+}  // namespace detail
+}  // namespace pumice::inline PUMICE_ABI::vulkan

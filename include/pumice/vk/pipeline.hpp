@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Compute pipelines from SPIR-V, and the driver's cache of them on disk.
+#pragma once
+
+#include <pumice/vk/cache_file.hpp>
+#include <pumice/vk/device.hpp>
+
+#include <span>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// A 32-bit specialization constant.
+struct constant {
+    std::uint32_t id = 0, value = 0;
+};
+
+struct pipeline_options {
+    int subgroup_size = 0;        // required size; 0: the driver's choice
+    bool full_subgroups = false;  // every subgroup of a workgroup is full
+    const char* entry = "main";
+    std::span<const constant> constants{};
+};
+
+/// Destroys its VkPipeline: hold it until the last submit that uses it is done.
+class pipeline {
+public:
+    pipeline(std::shared_ptr<const device> owner, vk::Pipeline handle,
+             vk::PipelineLayout layout) noexcept
+        : device_(std::move(owner)), handle_(handle), layout_(layout) {}
+    pipeline(const pipeline&) = delete;
+    pipeline& operator=(const pipeline&) = delete;
+    ~pipeline() { device_->handle().destroyPipeline(handle_, nullptr, device_->table()); }
+
+    vk::Pipeline handle() const noexcept { return handle_; }
+    vk::PipelineLayout layout() const noexcept { return layout_; }
+
+private:
+    std::shared_ptr<const device> device_;
+    vk::Pipeline handle_{};
+    vk::PipelineLayout layout_{};
+};
+
+/// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Any thread may
+/// create, several at once. Pipelines need it for recording (the layout), so it outlives recording with them.
+class pipeline_factory {
+public:
+    static constexpr std::uint32_t push_bytes = 16;
+
+    /// `folder` is where the driver's cache lives; empty: it is not kept. A file that is damaged, foreign or
+    /// unreadable is as good as none.
+    explicit pipeline_factory(std::shared_ptr<const device> owner,
+                              std::filesystem::path folder = {})
+        : device_(std::move(owner)), identity_(identity_of(device_->info())) {
+        if (!folder.empty())
+            path_ = std::move(folder) / ("pipelines-" + name_of(identity_) + ".bin");
+        try {
+            open_layout();
+            open_cache();
+        } catch (...) {
+            close();
+            throw;
+        }
+    }
+    pipeline_factory(const pipeline_factory&) = delete;
+    pipeline_factory& operator=(const pipeline_factory&) = delete;
+    ~pipeline_factory() {
+        save();
+        close();
+    }
+
+    /// `name` stands in errors and debuggers. Throws errc::compile_failed for what is not SPIR-V,
+    /// errc::unsupported for a subgroup size that the device does not have, or what the driver reports.
+    std::shared_ptr<const pipeline> create(std::span<const std::uint32_t> spirv,
+                                           const std::string& name,
+                                           const pipeline_options& options = {}) {
+        check_options(spirv, name, options);
+        const device& d = *device_;
+        vk::ShaderModuleCreateInfo code{};
+        code.codeSize = spirv.size_bytes();
+        code.pCode = spirv.data();
+        module_guard shader{d, {}};
+        d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
+                "vkCreateShaderModule", "kernel " + name);
+
+        std::vector<vk::SpecializationMapEntry> entries(options.constants.size());
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            entries[i].constantID = options.constants[i].id;
+            entries[i].offset =
+                static_cast<std::uint32_t>(i * sizeof(constant) + offsetof(constant, value));
+            entries[i].size = sizeof(std::uint32_t);
+        }
+        vk::SpecializationInfo special{};
+        special.mapEntryCount = static_cast<std::uint32_t>(entries.size());
+        special.pMapEntries = entries.data();
+        special.dataSize = options.constants.size_bytes();
+        special.pData = options.constants.data();
+
+        vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{};
+        subgroup.requiredSubgroupSize = static_cast<std::uint32_t>(options.subgroup_size);
+        vk::PipelineCreationFeedback feedback{};
+        vk::PipelineCreationFeedbackCreateInfo feedbacks{};
+        feedbacks.pPipelineCreationFeedback = &feedback;
+        vk::ComputePipelineCreateInfo info{};
+        info.pNext = &feedbacks;
+        info.stage.stage = vk::ShaderStageFlagBits::eCompute;
+        info.stage.module = shader.handle;
+        info.stage.pName = options.entry;
+        if (!entries.empty()) info.stage.pSpecializationInfo = &special;
+        if (options.subgroup_size > 0) info.stage.pNext = &subgroup;
+        if (options.full_subgroups)
+            info.stage.flags = vk::PipelineShaderStageCreateFlags(
+                VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
+        info.layout = layout_;
+        vk::Pipeline made{};
+        d.stats().pipelines += 1;
+        d.check(d.handle().createComputePipelines(cache_, 1, &info, nullptr, &made, d.table()),
+                "vkCreateComputePipelines", "kernel " + name);
+        const auto flags = static_cast<VkPipelineCreationFeedbackFlags>(feedback.flags);
+        if (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT)
+            d.stats().pipeline_cache_hits += 1;
+        else changed_.store(true, std::memory_order_relaxed);
+        d.name(VK_OBJECT_TYPE_PIPELINE,
+               reinterpret_cast<std::uint64_t>(static_cast<VkPipeline>(made)), name.c_str());
+        return wrap(made);
+    }
+
+    vk::PipelineLayout layout() const noexcept { return layout_; }
+    const std::filesystem::path& path() const noexcept { return path_; }
+
+    /// Writes the driver's cache if it has grown, joined with what other processes wrote meanwhile. The
+    /// destructor does it too. Trouble with the file is a line in the log and nothing else.
+    void save() noexcept {
+        if (path_.empty() || device_->lost() || !changed_.exchange(false)) return;
+        try {
+            merge_file();
+            bytes blob;
+            if (!cache_data(blob)) return;
+            std::string why;
+            if (!write_cache_file(path_, identity_, blob, why))
+                log(severity::warning, "pipeline cache " + path_.string() + ": " + why);
+        } catch (...) {  // no memory for it: the cache stays as it was
+        }
+    }
+
+private:
+    struct module_guard {
+        const device& d;
+        vk::ShaderModule handle;
+        ~module_guard() { d.handle().destroyShaderModule(handle, nullptr, d.table()); }
+    };
+
+    static cache_identity identity_of(const device_info& info) noexcept {
+        cache_identity id{};
+        std::memcpy(id.data(), info.driver_uuid.data(), 16);
+        std::memcpy(id.data() + 16, info.device_uuid.data(), 16);
+        const std::uint32_t rest[] = {info.driver_version, info.vendor_id, info.device_id,
+                                      info.api_version};
+        std::memcpy(id.data() + 32, rest, sizeof rest);
+        return id;
+    }
+
+    static std::string name_of(const cache_identity& identity) {
+        const std::uint64_t hash = XXH3_64bits(identity.data(), identity.size());
+        std::string text;
+        for (int shift = 60; shift >= 0; shift -= 4)
+            text.push_back("0123456789abcdef"[(hash >> shift) & 15]);
+        return text;
+    }
+
+    void check_options(std::span<const std::uint32_t> spirv, const std::string& name,
+                       const pipeline_options& options) const {
+        const device_info& info = device_->info();
+        if (spirv.size() < 5 || spirv[0] != 0x07230203)
+            throw error(errc::compile_failed, "vulkan", "kernel " + name + " is not SPIR-V",
+                        {std::to_string(spirv.size()) + " words"});
+        if (options.subgroup_size == 0 && !options.full_subgroups) return;
+        const int size = options.subgroup_size;
+        if (!info.subgroup_size_control)
+            throw error(errc::unsupported, "vulkan",
+                        "kernel " + name + " wants to control its subgroups",
+                        {info.name + " has no subgroupSizeControl with computeFullSubgroups"});
+        if (size != 0 && (size < info.min_subgroup_size || size > info.max_subgroup_size ||
+                          (size & (size - 1)) != 0))
+            throw error(errc::unsupported, "vulkan",
+                        "kernel " + name + " wants subgroups of " + std::to_string(size),
+                        {info.name + " has " + std::to_string(info.min_subgroup_size) + " to " +
+                         std::to_string(info.max_subgroup_size)});
+    }
+
+    void open_layout() {
+        vk::PushConstantRange range{};
+        range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+        range.size = push_bytes;
+        vk::PipelineLayoutCreateInfo info{};
+        info.pushConstantRangeCount = 1;
+        info.pPushConstantRanges = &range;
+        device_->check(device_->handle().createPipelineLayout(&info, nullptr, &layout_,
+                                                              device_->table()),
+                       "vkCreatePipelineLayout");
+    }
+
+    bytes read_file() const {
+        std::string why;
+        bytes blob = path_.empty() ? bytes{} : read_cache_file(path_, identity_, why);
+        if (!why.empty())
+            log(severity::info, "pipeline cache " + path_.string() + " is not used: " + why);
+        return blob;
+    }
+
+    vk::Result create_cache(const bytes& blob, vk::PipelineCache& made) const {
+        vk::PipelineCacheCreateInfo info{};
+        info.initialDataSize = blob.size();
+        info.pInitialData = blob.data();
+        return device_->handle().createPipelineCache(&info, nullptr, &made, device_->table());
+    }
+
+    void open_cache() {
+        bytes blob = read_file();
+        seen_ = XXH3_64bits(blob.data(), blob.size());
+        vk::Result result = create_cache(blob, cache_);
+        if (result != vk::Result::eSuccess && !blob.empty()) result = create_cache({}, cache_);
+        device_->check(result, "vkCreatePipelineCache");
+    }
+
+    void merge_file() {
+        const bytes blob = read_file();
+        if (blob.empty() || XXH3_64bits(blob.data(), blob.size()) == seen_) return;
+        vk::PipelineCache other{};
+        if (create_cache(blob, other) != vk::Result::eSuccess) return;
+        device_->note(device_->handle().mergePipelineCaches(cache_, 1, &other, device_->table()));
+        device_->handle().destroyPipelineCache(other, nullptr, device_->table());
+    }
+
+    bool cache_data(bytes& blob) {
+        std::size_t size = 0;
+        if (device_->handle().getPipelineCacheData(cache_, &size, nullptr, device_->table()) !=
+            vk::Result::eSuccess)
+            return false;
+        blob.resize(size);
+        // VK_INCOMPLETE: another thread made a pipeline in between. What was written is a valid cache.
+        if (static_cast<int>(device_->handle().getPipelineCacheData(cache_, &size, blob.data(),
+                                                                    device_->table())) < 0)
+            return false;
+        blob.resize(size);
+        seen_ = XXH3_64bits(blob.data(), blob.size());
+        return true;
+    }
+
+    std::shared_ptr<const pipeline> wrap(vk::Pipeline made) const {
+        try {
+            return std::make_shared<const pipeline>(device_, made, layout_);
+        } catch (...) {
+            device_->handle().destroyPipeline(made, nullptr, device_->table());
+            throw;
+        }
+    }
+
+    void close() noexcept {
+        device_->handle().destroyPipelineCache(cache_, nullptr, device_->table());
+        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
+    }
+
+    std::shared_ptr<const device> device_;
+    cache_identity identity_;
+    std::filesystem::path path_;
+    vk::PipelineLayout layout_{};
+    vk::PipelineCache cache_{};
+    std::uint64_t seen_ = 0;  // hash of the file's blob as we know it
+    std::atomic<bool> changed_{false};
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

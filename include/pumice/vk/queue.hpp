@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Submits command buffers; each submit raises the queue's timeline by one.
+#pragma once
+
+#include <pumice/vk/timeline.hpp>
+
+#include <span>
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+/// A point on some timeline that a submit waits for or reaches besides its own: another device's work in
+/// this process goes through the host, so these are semaphores of the same device.
+struct semaphore_point {
+    vk::Semaphore semaphore{};
+    std::uint64_t value = 0;  // ignored by binary semaphores
+};
+
+/// Any thread may submit and wait. Destroying it waits for what was submitted.
+class queue {
+public:
+    explicit queue(std::shared_ptr<const vulkan::device> owner)
+        : device_(std::move(owner)), timeline_(device_) {}
+    queue(const queue&) = delete;
+    queue& operator=(const queue&) = delete;
+    ~queue() { wait_idle(); }
+
+    const std::shared_ptr<const vulkan::device>& device() const noexcept { return device_; }
+    const vulkan::timeline& timeline() const noexcept { return timeline_; }
+
+    /// Returns the value that the timeline has once these command buffers are done. They run after
+    /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing was
+    /// submitted: errc::device_lost (from then on always), errc::out_of_memory, errc::vulkan_failed.
+    std::uint64_t submit(std::span<const vk::CommandBuffer> buffers,
+                         std::span<const semaphore_point> waits = {},
+                         std::span<const semaphore_point> signals = {}) {
+        device_->check_alive("vkQueueSubmit2");
+        std::vector<vk::CommandBufferSubmitInfo> commands(buffers.size());
+        for (std::size_t i = 0; i < buffers.size(); ++i) commands[i].commandBuffer = buffers[i];
+        std::vector<vk::SemaphoreSubmitInfo> before(waits.size()), after(signals.size() + 1);
+        for (std::size_t i = 0; i < waits.size(); ++i) before[i] = point(waits[i]);
+        for (std::size_t i = 0; i < signals.size(); ++i) after[i + 1] = point(signals[i]);
+
+        vk::SubmitInfo2 info{};
+        info.waitSemaphoreInfoCount = static_cast<std::uint32_t>(before.size());
+        info.pWaitSemaphoreInfos = before.data();
+        info.commandBufferInfoCount = static_cast<std::uint32_t>(commands.size());
+        info.pCommandBufferInfos = commands.data();
+        info.signalSemaphoreInfoCount = static_cast<std::uint32_t>(after.size());
+        info.pSignalSemaphoreInfos = after.data();
+
+        const std::lock_guard lock(device_->queue_mutex());
+        const std::uint64_t value = submitted() + 1;
+        after[0] = point({timeline_.handle(), value});
+        device_->stats().submits += 1;
+        device_->check(device_->queue().submit2(1, &info, vk::Fence(), device_->table()),
+                       "vkQueueSubmit2");
+        submitted_.store(value, std::memory_order_release);
+        return value;
+    }
+    std::uint64_t submit(vk::CommandBuffer buffer, std::span<const semaphore_point> waits = {}) {
+        return submit({&buffer, 1}, waits);
+    }
+
+    /// The value of the last submit; 0 before the first.
+    std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+
+    std::uint64_t completed() const { return timeline_.completed(); }
+    bool reached(std::uint64_t value) const { return timeline_.reached(value); }
+
+    /// Waits for a value that `submit` returned; one that was never submitted is refused, since nobody
+    /// would ever signal it.
+    void wait(std::uint64_t value) const {
+        if (value > submitted())
+            throw error(errc::invalid_argument, "vulkan",
+                        "wait for value " + std::to_string(value) + ", but the last submit has " +
+                            std::to_string(submitted()));
+        timeline_.wait(value);
+    }
+
+    /// Waits for everything that was submitted. A lost device does nothing any more, so it counts as idle.
+    void wait_idle() const noexcept {
+        try {
+            timeline_.wait(submitted());
+        } catch (...) {
+        }
+    }
+
+private:
+    static vk::SemaphoreSubmitInfo point(const semaphore_point& p) noexcept {
+        vk::SemaphoreSubmitInfo info{};
+        info.semaphore = p.semaphore;
+        info.value = p.value;
+        info.stageMask = vk::PipelineStageFlags2(vk::PipelineStageFlagBits2::eAllCommands);
+        return info;
+    }
+
+    std::shared_ptr<const vulkan::device> device_;
+    vulkan::timeline timeline_;
+    std::atomic<std::uint64_t> submitted_{0};
+};
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include "support.hpp"
+
+#include <pumice/vk/commands.hpp>
+
+#include <cstring>
+#include <numeric>
+
+using namespace pumice;
+namespace vulkan = pumice::vulkan;
+
+TEST_CASE("a kernel runs on data that was uploaded, and its result comes back") {
+    auto gpu = test::open();
+    if (!gpu) return;
+    constexpr std::uint32_t n = 1000;
+    {
+        vulkan::memory memory(gpu.queue);
+        vulkan::pipeline_factory factory(gpu.device);
+        vulkan::command_cache cache(gpu.queue);
+        const auto kernel = factory.create(test::scale_kernel, "scale");
+        const auto up = memory.allocate(n * 4, vulkan::memory_kind::upload);
+        const auto data = memory.allocate(n * 4, vulkan::memory_kind::device);
+        const auto down = memory.allocate(n * 4, vulkan::memory_kind::download);
+        const auto block =
+            memory.allocate(sizeof(test::scale_parameters), vulkan::memory_kind::parameters);
+        std::iota(static_cast<std::uint32_t*>(up.mapped),
+                  static_cast<std::uint32_t*>(up.mapped) + n, 0u);
+        memory.flush(up, 0, up.size);
+        const test::scale_parameters parameters{data.device_address, n, 7};
+        std::memcpy(block.mapped, &parameters, sizeof parameters);
+        memory.flush(block, 0, block.size);
+
+        vulkan::commands c = cache.take();
+        c.begin();
+        c.label("test");
+        c.copy(up, data, {0, 0, n * 4});
+        c.barrier(vulkan::scope::transfer, vulkan::scope::compute);
+        c.bind(*kernel);
+        c.push(block.device_address);
+        c.dispatch((n + 63) / 64);
+        c.barrier(vulkan::scope::compute, vulkan::scope::compute);
+        c.dispatch((n + 63) / 64);
+        c.barrier(vulkan::scope::compute, vulkan::scope::transfer | vulkan::scope::compute);
+        c.copy(data, down, {0, 0, n * 4});
+        c.barrier(vulkan::scope::transfer, vulkan::scope::host);
+        c.end_label();
+        c.end();
+        const std::uint64_t value = gpu.queue->submit(c.handle());
+        cache.give(std::move(c), value);
+        gpu.queue->wait(value);
+        memory.invalidate(down, 0, down.size);
+        bool right = true;
+        for (std::uint32_t i = 0; i < n; ++i)
+            right =
+                right && static_cast<const std::uint32_t*>(down.mapped)[i] == (i * 3 + 7) * 3 + 7;
+        CHECK(right);
+        for (const auto& a : {up, data, down, block}) memory.free(a, value);
+        const auto& counted = gpu.device->stats();
+        CHECK(counted.submits == 1);
+        CHECK(counted.dispatches == 2);
+        CHECK(counted.barriers == 4);
+        CHECK(counted.copies == 2);
+        CHECK(counted.recordings == 1);
+        CHECK(counted.pipelines == 1);
+    }
+    CHECK(gpu.instance->validation_errors() == 0);
+    CHECK(gpu.instance->validation_warnings() == 0);
+}
