@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From a request to SPIR-V through Slang: library modules, generated text, specialise, link.
+#pragma once
+
+#include <pumice/base/log.hpp>
+#include <pumice/slang/library.hpp>
+#include <pumice/slang/request.hpp>
+
+#include <array>
+#include <unordered_map>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+/// PUMICE_SLANG_DEBUG=1: names and source in the SPIR-V, warnings in the log.
+inline bool slang_debug() {
+    const std::string value = environment("PUMICE_SLANG_DEBUG");
+    return !value.empty() && value != "0";
+}
+
+/// The options that change the code, for cache keys. Pre: see session_options.
+inline std::string compile_options() {
+    return std::string("spirv_1_6 O0 minimum scalar clayout novalidation") + (slang_debug() ? " debug" : "");
+}
+
+inline std::string numbered(std::string_view text) {
+    std::string out;
+    std::size_t line = 1;
+    for (std::size_t at = 0; at < text.size(); ++line) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::string number = std::to_string(line);
+        number.insert(0, number.size() < 4 ? 4 - number.size() : 0, ' ');
+        out += "\n" + number + " | ";
+        out += text.substr(at, end - at);
+        at = end + 1;
+    }
+    return out;
+}
+
+}  // namespace detail
+
+/// Where compiled library modules rest between processes. Both functions may be empty.
+struct module_store {
+    std::function<std::optional<std::string>(const std::string& name, const std::string& tag)> read;
+    std::function<void(const std::string& name, const std::string& tag, const std::string& blob)> write;
+};
+
+/// Compiles requests against a fixed set of library modules. Safe from any thread; one kernel at a
+/// time, since Slang is one lock domain.
+class slang_compiler {
+public:
+    /// Pre: `library` outlives the compiler (it does: libraries are never closed).
+    slang_compiler(slang_library& library, const std::vector<library_module>& modules, module_store store = {})
+        : library_(library), store_(std::move(store)) {
+        for (const library_module& m : modules) modules_[m.name].source = m.source;
+        files_.lookup = [this](std::string_view path) { return file(path); };
+    }
+    slang_compiler(const slang_compiler&) = delete;
+    slang_compiler& operator=(const slang_compiler&) = delete;
+    ~slang_compiler() {
+        const std::lock_guard lock(library_.mutex);
+        session_.reset();
+    }
+
+    /// The SPIR-V of a kernel. Throws errc::compile_failed with Slang's diagnostics and the
+    /// generated text as reasons.
+    spirv_code compile(const kernel_request& request);
+
+private:
+    struct module_state {
+        std::string source;
+        std::string blob;       // compiled by this very Slang; empty: none
+        bool looked = false;    // whether the store was asked
+    };
+
+    void fresh_session();
+    detail::com_ptr<ISlangBlob> file(std::string_view path);
+    bool fits(const std::string& blob);
+    void keep_modules();
+    void check(const kernel_request& request, const char* step, bool good, ISlangBlob* diagnostics) const;
+    slang::IModule* generated(const kernel_request& request, const generated_module& module);
+    spirv_code build(const kernel_request& request);
+
+    /// A session keeps some 0.8 MB a kernel, so it is replaced after this many.
+    static constexpr int kernels_per_session = 200;
+
+    slang_library& library_;
+    module_store store_;
+    std::unordered_map<std::string, module_state> modules_;
+    std::unordered_map<std::string, std::pair<std::string, slang::IModule*>> generated_;  // text, module
+    detail::memory_files files_;
+    detail::com_ptr<slang::ISession> session_;
+    std::string tag_;
+    std::size_t loaded_ = 0;
+    int kernels_ = 0;
+};
+
+inline spirv_code slang_compiler::compile(const kernel_request& request) {
+    const std::lock_guard lock(library_.mutex);
+    bool clash = false;  // a session never forgets a name
+    for (const generated_module& g : request.generated) {
+        const auto known = generated_.find(g.name);
+        clash = clash || (known != generated_.end() && known->second.first != g.text);
+    }
+    if (!session_ || clash || ++kernels_ > kernels_per_session) fresh_session();
+    spirv_code code = build(request);
+    keep_modules();
+    return code;
+}
+
+inline void slang_compiler::fresh_session() {
+    using slang::CompilerOptionName;
+    session_.reset();
+    generated_.clear();
+    loaded_ = 0;
+    kernels_ = 1;
+    slang::IGlobalSession& global = library_.session();
+    tag_ = library_.build_tag();
+
+    const auto option = [](CompilerOptionName name, int value) {
+        slang::CompilerOptionEntry entry{};
+        entry.name = name;
+        entry.value.kind = slang::CompilerOptionValueKind::Int;
+        entry.value.intValue0 = value;
+        return entry;
+    };
+    const bool debug = detail::slang_debug();
+    const std::array options{
+        option(CompilerOptionName::Optimization, SLANG_OPTIMIZATION_LEVEL_NONE),
+        option(CompilerOptionName::MinimumSlangOptimization, 1),
+        option(CompilerOptionName::SkipSPIRVValidation, 1),
+        option(CompilerOptionName::ForceCLayout, 1),
+        option(CompilerOptionName::DebugInformation,
+               debug ? SLANG_DEBUG_INFO_LEVEL_STANDARD : SLANG_DEBUG_INFO_LEVEL_NONE)};
+    slang::TargetDesc target{};
+    target.format = SLANG_SPIRV;
+    target.profile = global.findProfile("spirv_1_6");
+    target.forceGLSLScalarBufferLayout = true;
+    slang::SessionDesc description{};
+    description.targets = &target;
+    description.targetCount = 1;
+    description.fileSystem = &files_;
+    description.compilerOptionEntries = options.data();
+    description.compilerOptionEntryCount = static_cast<std::uint32_t>(options.size());
+    if (SLANG_FAILED(global.createSession(description, session_.out())))
+        throw error(errc::compile_failed, "slang", "Slang " + tag_ + " made no session");
+}
+
+/// What an import finds: a compiled module if one was kept, else its source.
+inline detail::com_ptr<ISlangBlob> slang_compiler::file(std::string_view path) {
+    constexpr std::string_view compiled = ".slang-module", text = ".slang";
+    const bool binary = path.ends_with(compiled);
+    if (!binary && !path.ends_with(text)) return {};
+    path.remove_suffix(binary ? compiled.size() : text.size());
+    const auto found = modules_.find(std::string(path));
+    if (found == modules_.end()) return {};
+    module_state& m = found->second;
+    if (!binary) return detail::memory_blob::make(m.source);
+    if (!m.looked && store_.read) {
+        std::optional<std::string> blob = store_.read(found->first, tag_);
+        if (blob && fits(*blob)) m.blob = std::move(*blob);
+    }
+    m.looked = true;
+    return m.blob.empty() ? detail::com_ptr<ISlangBlob>() : detail::memory_blob::make(m.blob);
+}
+
+/// Whether this very build of Slang made the blob: another's crashes the process when loaded.
+inline bool slang_compiler::fits(const std::string& blob) {
+    SlangInt version = 0;
+    const char *compiler = nullptr, *name = nullptr;
+    const detail::com_ptr<ISlangBlob> bytes = detail::memory_blob::make(blob);
+    return SLANG_SUCCEEDED(session_->loadModuleInfoFromIRBlob(bytes.get(), version, compiler, name)) &&
+           compiler && tag_ == compiler;
+}
+
+/// Keeps the compiled form of library modules that this session had to read as source.
+inline void slang_compiler::keep_modules() {
+    const auto count = static_cast<std::size_t>(session_->getLoadedModuleCount());
+    for (; loaded_ < count; ++loaded_) {
+        slang::IModule* module = session_->getLoadedModule(static_cast<SlangInt>(loaded_));
+        const auto found = modules_.find(module->getName());
+        if (found == modules_.end() || !found->second.blob.empty()) continue;
+        detail::com_ptr<ISlangBlob> blob;
+        if (SLANG_FAILED(module->serialize(blob.out())) || !blob) continue;
+        found->second.blob = detail::text_of(blob.get());
+        if (store_.write) store_.write(found->first, tag_, found->second.blob);
+    }
+}
+
+inline void slang_compiler::check(const kernel_request& request, const char* step, bool good,
+                                  ISlangBlob* diagnostics) const {
+    std::string text(detail::text_of(diagnostics));
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
+    if (good) {
+        if (!text.empty() && detail::slang_debug()) log(severity::warning, "[slang] " + text);
+        return;
+    }
+    std::vector<std::string> reasons{step + std::string(" failed in Slang ") + tag_};
+    if (!text.empty()) reasons.push_back(text);
+    for (const generated_module& g : request.generated)
+        reasons.push_back(g.name + ".slang:" + detail::numbered(g.text));
+    throw error(errc::compile_failed, "slang", "Slang refused the kernel " + to_string(request),
+                std::move(reasons));
+}
+
+inline slang::IModule* slang_compiler::generated(const kernel_request& request,
+                                                 const generated_module& module) {
+    if (const auto known = generated_.find(module.name); known != generated_.end())
+        return known->second.second;
+    detail::com_ptr<ISlangBlob> said;
+    slang::IModule* loaded = session_->loadModuleFromSourceString(
+        module.name.c_str(), (module.name + ".slang").c_str(), module.text.c_str(), said.out());
+    check(request, "checking the generated text", loaded != nullptr, said.get());
+    generated_[module.name] = {module.text, loaded};
+    return loaded;
+}
+
+inline spirv_code slang_compiler::build(const kernel_request& request) {
+    std::vector<slang::IComponentType*> parts;
+    slang::IModule* home = nullptr;
+    detail::com_ptr<ISlangBlob> said;
+    if (modules_.contains(request.module)) {
+        home = session_->loadModule(request.module.c_str(), said.out());
+        check(request, "loading the library module", home != nullptr, said.get());
+        parts.push_back(home);
+    }
+    for (const generated_module& g : request.generated) {
+        parts.push_back(generated(request, g));
+        if (g.name == request.module) home = static_cast<slang::IModule*>(parts.back());
+    }
+    check(request, "finding the module", home != nullptr, nullptr);
+
+    detail::com_ptr<slang::IEntryPoint> entry;
+    home->findEntryPointByName(request.entry.c_str(), entry.out());
+    check(request, "finding the entry point", static_cast<bool>(entry), nullptr);
+    parts.push_back(entry.get());
+
+    detail::com_ptr<slang::IComponentType> program, special, linked;
+    bool good = SLANG_SUCCEEDED(session_->createCompositeComponentType(
+        parts.data(), static_cast<SlangInt>(parts.size()), program.out(), said.out()));
+    check(request, "joining the modules", good && program, said.get());
+
+    std::vector<slang::SpecializationArg> arguments;
+    for (const std::string& a : request.arguments)
+        arguments.push_back(slang::SpecializationArg::fromExpr(a.c_str()));
+    if (arguments.empty()) {
+        special = program;
+    } else {
+        good = SLANG_SUCCEEDED(program->specialize(
+            arguments.data(), static_cast<SlangInt>(arguments.size()), special.out(), said.out()));
+        check(request, "specialising", good && special, said.get());
+    }
+    good = SLANG_SUCCEEDED(special->link(linked.out(), said.out()));
+    check(request, "linking", good && linked, said.get());
+    detail::com_ptr<ISlangBlob> spirv;
+    good = SLANG_SUCCEEDED(linked->getEntryPointCode(0, 0, spirv.out(), said.out()));
+    check(request, "making SPIR-V", good && spirv, said.get());
+
+    spirv_code code;
+    code.words.resize(spirv->getBufferSize() / sizeof(std::uint32_t));
+    std::memcpy(code.words.data(), spirv->getBufferPointer(), code.words.size() * sizeof(std::uint32_t));
+    return code;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What the operating system gives to slang/: shared libraries, environment, whole-file I/O.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#if defined(_WIN32)
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+#include <fstream>
+#else
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+namespace pumice::inline PUMICE_ABI::detail {
+
+namespace fs = std::filesystem;
+
+/// The value of an environment variable; empty when it is not set.
+inline std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+inline std::string to_utf8(const fs::path& path) {
+    const auto text = path.u8string();
+    return {text.begin(), text.end()};
+}
+
+#if defined(_WIN32)
+
+inline void* open_library(const fs::path& path, std::string& why) {
+    void* handle = reinterpret_cast<void*>(
+        LoadLibraryExW(path.c_str(), nullptr, path.is_absolute() ? LOAD_WITH_ALTERED_SEARCH_PATH : 0));
+    if (!handle) why = std::system_category().message(static_cast<int>(GetLastError()));
+    return handle;
+}
+
+inline void* find_symbol(void* library, const char* name) {
+    return reinterpret_cast<void*>(GetProcAddress(reinterpret_cast<HMODULE>(library), name));
+}
+
+/// The file that a loaded library came from; empty when the system does not tell.
+inline fs::path library_file(void* library, void*) {
+    wchar_t name[4096];
+    const DWORD n = GetModuleFileNameW(reinterpret_cast<HMODULE>(library), name, 4096);
+    return n > 0 && n < 4096 ? fs::path(name) : fs::path();
+}
+
+/// Folders in which a program keeps its own libraries.
+inline std::vector<fs::path> program_folders() {
+    return {library_file(nullptr, nullptr).parent_path()};
+}
+
+inline int process_id() { return static_cast<int>(GetCurrentProcessId()); }
+
+/// The bytes of a regular file of at most `limit` bytes; nothing when it cannot be read whole.
+inline std::optional<std::string> read_file(const fs::path& path, std::size_t limit) {
+    std::ifstream in(path, std::ios::binary | std::ios::ate);
+    const auto size = in ? static_cast<std::streamoff>(in.tellg()) : std::streamoff(-1);
+    if (size < 0 || static_cast<std::uintmax_t>(size) > limit) return std::nullopt;
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    in.seekg(0);
+    if (!in.read(bytes.data(), size)) return std::nullopt;
+    return bytes;
+}
+
+/// Writes all of `bytes` to a new file; an error leaves no file.
+inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
+                                   std::string_view bytes) {
+    std::error_code failed;
+    {
+        std::ofstream out(temporary, std::ios::binary);
+        out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        out.flush();
+        if (!out) failed = std::make_error_code(std::errc::io_error);
+    }
+    if (!failed) fs::rename(temporary, final_path, failed);
+    std::error_code ignored;
+    if (failed) fs::remove(temporary, ignored);
+    return failed;
+}
+
+/// Removes a temporary file whose writer is gone; an open file refuses to be removed.
+inline void remove_if_abandoned(const fs::path& temporary) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+}
+
+#else
+
+inline void* open_library(const fs::path& path, std::string& why) {
+    void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char* text = ::dlerror();
+        why = text ? text : "dlopen failed";
+    }
+    return handle;
+}
+
+inline void* find_symbol(void* library, const char* name) { return ::dlsym(library, name); }
+
+/// The file that holds `symbol`; empty when the system does not tell.
+inline fs::path library_file(void*, void* symbol) {
+    Dl_info found{};
+    return ::dladdr(symbol, &found) != 0 && found.dli_fname ? fs::path(found.dli_fname) : fs::path();
+}
+
+/// Folders in which a program keeps its own libraries: of the library that contains Pumice (a
+/// plug-in, a Python module), then of the executable.
+inline std::vector<fs::path> program_folders() {
+    std::vector<fs::path> folders;
+    std::error_code failed;
+    const fs::path own = library_file(nullptr, reinterpret_cast<void*>(&program_folders));
+    if (own.has_parent_path()) folders.push_back(fs::weakly_canonical(own, failed).parent_path());
+    const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
+    if (!failed && (folders.empty() || folders.front() != executable.parent_path()))
+        folders.push_back(executable.parent_path());
+    return folders;
+}
+
+inline int process_id() { return static_cast<int>(::getpid()); }
+
+/// Closes a descriptor at the end of the scope, and with it frees its lock.
+struct file_descriptor {
+    int value;
+    explicit file_descriptor(int v) noexcept : value(v) {}
+    file_descriptor(const file_descriptor&) = delete;
+    file_descriptor& operator=(const file_descriptor&) = delete;
+    ~file_descriptor() {
+        if (value >= 0) ::close(value);
+    }
+};
+
+inline std::error_code last_error() { return {errno, std::generic_category()}; }
+
+/// The bytes of a regular file of at most `limit` bytes; nothing when it cannot be read whole.
+inline std::optional<std::string> read_file(const fs::path& path, std::size_t limit) {
+    const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status{};
+    if (file.value < 0 || ::fstat(file.value, &status) != 0 || !S_ISREG(status.st_mode) ||
+        static_cast<std::uintmax_t>(status.st_size) > limit)
+        return std::nullopt;
+    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+    for (std::size_t at = 0; at < bytes.size();) {
+        const ssize_t n = ::read(file.value, bytes.data() + at, bytes.size() - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return std::nullopt;
+        at += static_cast<std::size_t>(n);
+    }
+    return bytes;
+}
+
+/// Writes a file so that `final_path` is at any time absent, the old file or the whole new one.
+/// The temporary file is locked while its writer lives, so that others can tell it from a
+/// leftover. An error leaves no file.
+inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
+                                   std::string_view bytes) {
+    const file_descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.value < 0) return last_error();
+    std::error_code failed;
+    if (::flock(file.value, LOCK_EX | LOCK_NB) != 0) failed = last_error();
+    while (!failed && !bytes.empty()) {
+        const ssize_t n = ::write(file.value, bytes.data(), bytes.size());
+        if (n >= 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+        else if (errno != EINTR) failed = last_error();
+    }
+    if (!failed && ::fsync(file.value) != 0) failed = last_error();
+    if (!failed && ::rename(temporary.c_str(), final_path.c_str()) != 0) failed = last_error();
+    if (failed) ::unlink(temporary.c_str());
+    return failed;
+}
+
+/// Removes a temporary file whose writer is gone, which is when its lock is free.
+inline void remove_if_abandoned(const fs::path& temporary) {
+    const file_descriptor file(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.value >= 0 && ::flock(file.value, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
+}
+
+#endif
+
+/// A file name that no other process or thread uses.
+inline std::string unique_name() {
+    static std::atomic<unsigned> count{0};
+    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    return std::to_string(process_id()) + "." + std::to_string(now) + "." +
+           std::to_string(count.fetch_add(1));
+}
+
+}  // namespace pumice::inline PUMICE_ABI::detail

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Kernels on request: memory, then disk, then a pack, then Slang.
+#pragma once
+
+#include <pumice/slang/cache.hpp>
+#include <pumice/slang/compiler.hpp>
+
+#include <memory>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// What a service did so far.
+struct kernel_counters {
+    std::atomic<std::uint64_t> memory_hits{0};
+    std::atomic<std::uint64_t> disk_hits{0};
+    std::atomic<std::uint64_t> pack_hits{0};
+    std::atomic<std::uint64_t> compiles{0};
+    std::atomic<std::uint64_t> library_opens{0};  // 0 at a warm start
+};
+
+struct service_options {
+    std::vector<library_module> modules = {};
+    std::string slang_library = {};  // file or folder; empty: see find_slang
+    std::filesystem::path cache_folder = default_cache_folder();
+    std::uint64_t cache_limit = disk_cache::default_limit;
+    /// A shipped pack; asked after the disk. The digest names the kernel whatever Slang made it.
+    std::function<std::optional<spirv_code>(const digest&)> pack = {};
+    /// Told of each kernel the first time that this service gives it: how a pack is recorded.
+    std::function<void(const digest&, const kernel_request&, const spirv_code&)> record = {};
+};
+
+/// Gives compiled kernels. Safe from any thread: a kernel that several threads want compiles once,
+/// and who waits for a compilation holds up nobody else.
+class kernel_service {
+public:
+    explicit kernel_service(service_options options)
+        : options_(std::move(options)), cache_(options_.cache_folder, options_.cache_limit),
+          dump_(detail::environment("PUMICE_DUMP")) {
+        std::string all;
+        for (const library_module& m : options_.modules) part(part(all, "name", m.name), "source", m.source);
+        library_digest_ = to_string(digest_of(all));
+    }
+
+    /// The kernel's code. Throws errc::compile_failed, or errc::no_slang when only Slang could
+    /// make it and there is none; a later call tries again.
+    std::shared_ptr<const spirv_code> get(const kernel_request& request) {
+        const std::string key = key_of(request);
+        const digest name = digest_of(key);
+        std::shared_ptr<std::mutex> turn;
+        {
+            const std::lock_guard lock(mutex_);
+            if (const auto found = ready_.find(name); found != ready_.end()) {
+                ++counters_.memory_hits;
+                return found->second;
+            }
+            auto& sought = sought_[name];
+            if (!sought) sought = std::make_shared<std::mutex>();
+            turn = sought;
+        }
+        const std::lock_guard one_at_a_time(*turn);
+        {
+            const std::lock_guard lock(mutex_);
+            if (const auto found = ready_.find(name); found != ready_.end()) {
+                ++counters_.memory_hits;
+                return found->second;
+            }
+        }
+        auto code = std::make_shared<const spirv_code>(find_or_compile(request, key, name));
+        if (options_.record) options_.record(name, request, *code);
+        if (!dump_.empty()) dump(request, name, *code);
+        const std::lock_guard lock(mutex_);
+        ready_[name] = code;
+        sought_.erase(name);
+        return code;
+    }
+
+    /// What names the request in packs: the same for every Slang and every machine.
+    digest name_of(const kernel_request& request) const { return digest_of(key_of(request)); }
+
+    const kernel_counters& counters() const noexcept { return counters_; }
+
+private:
+    static std::string& part(std::string& text, std::string_view label, std::string_view value) {
+        text.append(label).append(" ");
+        append_number(text, value.size());
+        return text.append("\n").append(value).append("\n");
+    }
+
+    /// Everything that the code depends on but the compiler itself.
+    std::string key_of(const kernel_request& request) const {
+        std::string text = "kernel\n";
+        part(text, "options", detail::compile_options());
+        part(text, "library", library_digest_);
+        part(text, "module", request.module);
+        part(text, "entry", request.entry);
+        for (const std::string& a : request.arguments) part(text, "argument", a);
+        for (const generated_module& g : request.generated) part(part(text, "name", g.name), "text", g.text);
+        return text;
+    }
+
+    spirv_code find_or_compile(const kernel_request& request, const std::string& key, const digest& name) {
+        if (const std::optional<std::string> kept = cache_.read(key, identity())) {
+            ++counters_.disk_hits;
+            return words_of(*kept);
+        }
+        if (options_.pack)
+            if (std::optional<spirv_code> packed = options_.pack(name)) {
+                ++counters_.pack_hits;
+                return std::move(*packed);
+            }
+        spirv_code code = compiler().compile(request);
+        ++counters_.compiles;
+        cache_.write(key, identity(), {reinterpret_cast<const char*>(code.words.data()),
+                                       code.words.size() * sizeof(std::uint32_t)});
+        return code;
+    }
+
+    static spirv_code words_of(const std::string& bytes) {
+        spirv_code code;
+        code.words.resize(bytes.size() / sizeof(std::uint32_t));
+        std::memcpy(code.words.data(), bytes.data(), code.words.size() * sizeof(std::uint32_t));
+        return code;
+    }
+
+    /// The Slang that would compile, told by its file alone; empty when no file is found, and then
+    /// an entry by any Slang will do.
+    std::string identity() {
+        const std::lock_guard lock(compiler_mutex_);
+        if (library_) return library_->identity();
+        if (!place_) place_ = find_slang(options_.slang_library);
+        return place_->identity;
+    }
+
+    slang_compiler& compiler() {
+        const std::lock_guard lock(compiler_mutex_);
+        if (compiler_) return *compiler_;
+        if (!place_ || !place_->found()) place_ = find_slang(options_.slang_library);  // installed since?
+        bool opened = false;
+        library_ = &slang_library::open(*place_, &opened);
+        if (opened) ++counters_.library_opens;
+        module_store store;
+        store.read = [this](const std::string& module, const std::string& tag) {
+            return cache_.read(module_key(module, tag), library_->identity());
+        };
+        store.write = [this](const std::string& module, const std::string& tag, const std::string& blob) {
+            cache_.write(module_key(module, tag), library_->identity(), blob);
+        };
+        compiler_ = std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store));
+        return *compiler_;
+    }
+
+    std::string module_key(const std::string& module, const std::string& tag) const {
+        std::string text = "module\n";
+        part(text, "options", detail::compile_options());
+        part(text, "library", library_digest_);
+        part(text, "name", module);
+        return part(text, "tag", tag);
+    }
+
+    /// PUMICE_DUMP: each kernel's texts and code as files of that folder.
+    void dump(const kernel_request& request, const digest& name, const spirv_code& code) const {
+        std::string text = "// " + to_string(request) + "\n";
+        for (const generated_module& g : request.generated) text += "// module " + g.name + "\n" + g.text + "\n";
+        const std::string stem = request.entry + "_" + to_string(name).substr(0, 16);
+        std::error_code failed;
+        std::filesystem::create_directories(dump_, failed);
+        const auto keep = [this](const std::string& file, std::string_view bytes) {
+            return detail::write_whole(dump_ / (file + "." + detail::unique_name()), dump_ / file, bytes);
+        };
+        failed = keep(stem + ".slang", text);
+        if (!failed)
+            failed = keep(stem + ".spv", {reinterpret_cast<const char*>(code.words.data()),
+                                          code.words.size() * sizeof(std::uint32_t)});
+        if (failed) log(severity::warning, "[slang] PUMICE_DUMP: " + failed.message());
+    }
+
+    service_options options_;
+    disk_cache cache_;
+    std::filesystem::path dump_;
+    std::string library_digest_;
+    kernel_counters counters_;
+
+    std::mutex mutex_;  // of the two maps
+    std::unordered_map<digest, std::shared_ptr<const spirv_code>, digest_hash> ready_;
+    std::unordered_map<digest, std::shared_ptr<std::mutex>, digest_hash> sought_;
+
+    std::mutex compiler_mutex_;  // of the rest
+    std::optional<slang_location> place_;
+    slang_library* library_ = nullptr;
+    std::unique_ptr<slang_compiler> compiler_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI
