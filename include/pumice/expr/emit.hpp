@@ -24,8 +24,8 @@ public:
     constexpr emitter(Text& out, program_view p) : out_(out), p_(p), leaves_(p.leaves()) {}
 
     constexpr void run() {
-        line("import core;");
-        line("import math;");
+        line("import element;");
+        if (calls_math()) line("import math;");
         line("import program;");
         header();
         out_.append("{\n");
@@ -61,6 +61,12 @@ private:
     constexpr void each(code what, F&& f) {
         for (const instruction& i : p_.code)
             if (i.what == what) f(i);
+    }
+
+    constexpr bool calls_math() const {
+        for (const instruction& i : p_.code)
+            if (i.op && i.op->body.find("pm_") != std::string_view::npos) return true;
+        return false;
     }
 
     constexpr void header() {
