@@ -15,13 +15,7 @@ set(arrays "")
 set(rows "")
 foreach(path IN LISTS paths)
     file(READ ${FROM}/${path} text)
-    file(SIZE ${FROM}/${path} size)
-    string(LENGTH "${text}" length)
-    if(NOT length EQUAL size)
-        message(FATAL_ERROR "${FROM}/${path} is no text: it holds a zero byte")
-    endif()
-    string(REPLACE "\r\n" "\n" text "${text}")       # compilers differ in what they make of it in a raw string
-    string(REPLACE "\r" "\n" text "${text}")
+    string(REPLACE "\r" "" text "${text}")            # compilers differ in what they make of it in a raw string
 
     set(quote slang)
     string(FIND "${text}" ")${quote}\"" inside)
