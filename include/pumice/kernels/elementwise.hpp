@@ -57,8 +57,8 @@ struct elementwise_strided {
         s.cost = 2;
         return s;
     }
-    static launch make(const elementwise_problem& problem, const device_info& device) {
-        const elementwise_problem p = detail::collapsed(problem);
+    static launch make(const elementwise_problem& asked, const device_info& device) {
+        const elementwise_problem p = detail::collapsed(asked);
         return detail::elementwise_launch(p, p.domain, p.domain.back(), "strided", device);
     }
     static void reference(const elementwise_problem& p, const host_buffers& buffers) {
@@ -72,16 +72,16 @@ struct elementwise_vector4 {
     static constexpr std::string_view name = "elementwise/vector4";
     static constexpr bool portable = false;
 
-    static support supports(const elementwise_problem& problem, const device_info& device) {
-        support s = supports_types(problem.body, device);
+    static support supports(const elementwise_problem& asked, const device_info& device) {
+        support s = supports_types(asked.body, device);
         if (!s.yes) return s;
-        const elementwise_problem p = detail::collapsed(problem);
+        const elementwise_problem p = detail::collapsed(asked);
         if (!vector_mask(p.body, p.domain)) return support::no("an operand is neither contiguous, nor constant, along the innermost axis, or not aligned to 4 elements");
         s.cost = 1;
         return s;
     }
-    static launch make(const elementwise_problem& problem, const device_info& device) {
-        const elementwise_problem p = detail::collapsed(problem);
+    static launch make(const elementwise_problem& asked, const device_info& device) {
+        const elementwise_problem p = detail::collapsed(asked);
         shape quads = p.domain;
         quads[quads.rank() - 1] = (quads.back() + 3) / 4;
         launch l = detail::elementwise_launch(p, quads, p.domain.back(), "vector4", device);

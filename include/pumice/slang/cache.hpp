@@ -56,7 +56,8 @@ public:
         std::filesystem::directory_iterator it(bucket(name), failed), end;
         for (; !failed && it != end; it.increment(failed))
             if (detail::to_utf8(it->path().filename()).starts_with(name))
-                if (std::optional<std::string> payload = load(it->path(), key, identity)) return payload;
+                if (std::optional<std::string> payload = load(it->path(), key, identity))
+                    return payload;
         return std::nullopt;
     }
 
@@ -89,7 +90,9 @@ private:
     static constexpr std::size_t largest_entry = 64u << 20;
     static constexpr unsigned buckets = 256;
 
-    std::filesystem::path bucket(const std::string& name) const { return folder_ / name.substr(0, 2); }
+    std::filesystem::path bucket(const std::string& name) const {
+        return folder_ / name.substr(0, 2);
+    }
 
     static std::string file_name(const std::string& name, std::string_view identity) {
         return name + "-" + to_string(digest_of(identity)).substr(0, 16);
@@ -108,7 +111,8 @@ private:
         return value;
     }
 
-    static std::string pack(std::string_view key, std::string_view identity, std::string_view payload) {
+    static std::string pack(std::string_view key, std::string_view identity,
+                            std::string_view payload) {
         std::string rest;
         rest.reserve(header_size + identity.size() + key.size() + payload.size());
         put(rest, version);
@@ -136,7 +140,8 @@ private:
         const std::uint64_t key_size = take<std::uint32_t>(bytes, checked_from + 8);
         const std::uint64_t payload_size = take<std::uint64_t>(bytes, checked_from + 16);
         const std::uint64_t body = bytes.size() - header_size;
-        if (payload_size > body || identity_size + key_size != body - payload_size) return std::nullopt;
+        if (payload_size > body || identity_size + key_size != body - payload_size)
+            return std::nullopt;
         bytes.remove_prefix(header_size);
         if (!identity.empty() && bytes.substr(0, identity_size) != identity) return std::nullopt;
         if (bytes.substr(identity_size, key_size) != key) return std::nullopt;

@@ -22,7 +22,8 @@ inline bool slang_debug() {
 
 /// The options that change the code, for cache keys. Pre: see session_options.
 inline std::string compile_options() {
-    return std::string("spirv_1_6 O0 minimum scalar clayout novalidation") + (slang_debug() ? " debug" : "");
+    return std::string("spirv_1_6 O0 minimum scalar clayout novalidation") +
+           (slang_debug() ? " debug" : "");
 }
 
 inline std::string numbered(std::string_view text) {
@@ -44,7 +45,8 @@ inline std::string numbered(std::string_view text) {
 /// Where compiled library modules rest between processes. Both functions may be empty.
 struct module_store {
     std::function<std::optional<std::string>(const std::string& name, const std::string& tag)> read;
-    std::function<void(const std::string& name, const std::string& tag, const std::string& blob)> write;
+    std::function<void(const std::string& name, const std::string& tag, const std::string& blob)>
+        write;
 };
 
 /// Compiles requests against a fixed set of library modules. Safe from any thread; one kernel at a
@@ -52,7 +54,8 @@ struct module_store {
 class slang_compiler {
 public:
     /// Pre: `library` outlives the compiler (it does: libraries are never closed).
-    slang_compiler(slang_library& library, const std::vector<library_module>& modules, module_store store = {})
+    slang_compiler(slang_library& library, const std::vector<library_module>& modules,
+                   module_store store = {})
         : library_(library), store_(std::move(store)) {
         for (const library_module& m : modules) modules_[m.name].source = m.source;
         files_.lookup = [this](std::string_view path) { return file(path); };
@@ -71,15 +74,16 @@ public:
 private:
     struct module_state {
         std::string source;
-        std::string blob;       // compiled by this very Slang; empty: none
-        bool looked = false;    // whether the store was asked
+        std::string blob;     // compiled by this very Slang; empty: none
+        bool looked = false;  // whether the store was asked
     };
 
     void fresh_session();
     detail::com_ptr<ISlangBlob> file(std::string_view path);
     bool fits(const std::string& blob);
     void keep_modules();
-    void check(const kernel_request& request, const char* step, bool good, ISlangBlob* diagnostics) const;
+    void check(const kernel_request& request, const char* step, bool good,
+               ISlangBlob* diagnostics) const;
     slang::IModule* generated(const kernel_request& request, const generated_module& module);
     spirv_code build(const kernel_request& request);
 
@@ -89,7 +93,8 @@ private:
     slang_library& library_;
     module_store store_;
     std::unordered_map<std::string, module_state> modules_;
-    std::unordered_map<std::string, std::pair<std::string, slang::IModule*>> generated_;  // text, module
+    std::unordered_map<std::string, std::pair<std::string, slang::IModule*>>
+        generated_;  // text, module
     detail::memory_files files_;
     detail::com_ptr<slang::ISession> session_;
     std::string tag_;
@@ -171,7 +176,8 @@ inline bool slang_compiler::fits(const std::string& blob) {
     SlangInt version = 0;
     const char *compiler = nullptr, *name = nullptr;
     const detail::com_ptr<ISlangBlob> bytes = detail::memory_blob::make(blob);
-    return SLANG_SUCCEEDED(session_->loadModuleInfoFromIRBlob(bytes.get(), version, compiler, name)) &&
+    return SLANG_SUCCEEDED(session_->loadModuleInfoFromIRBlob(bytes.get(), version, compiler,
+                                                              name)) &&
            compiler && tag_ == compiler;
 }
 
@@ -210,8 +216,9 @@ inline slang::IModule* slang_compiler::generated(const kernel_request& request,
     if (const auto known = generated_.find(module.name); known != generated_.end())
         return known->second.second;
     detail::com_ptr<ISlangBlob> said;
-    slang::IModule* loaded = session_->loadModuleFromSourceString(
-        module.name.c_str(), (module.name + ".slang").c_str(), module.text.c_str(), said.out());
+    slang::IModule* loaded =
+        session_->loadModuleFromSourceString(module.name.c_str(), (module.name + ".slang").c_str(),
+                                             module.text.c_str(), said.out());
     check(request, "checking the generated text", loaded != nullptr, said.get());
     generated_[module.name] = {module.text, loaded};
     return loaded;
@@ -238,8 +245,10 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
     parts.push_back(entry.get());
 
     detail::com_ptr<slang::IComponentType> program, special, linked;
-    bool good = SLANG_SUCCEEDED(session_->createCompositeComponentType(
-        parts.data(), static_cast<SlangInt>(parts.size()), program.out(), said.out()));
+    bool good =
+        SLANG_SUCCEEDED(session_->createCompositeComponentType(parts.data(),
+                                                               static_cast<SlangInt>(parts.size()),
+                                                               program.out(), said.out()));
     check(request, "joining the modules", good && program, said.get());
 
     std::vector<slang::SpecializationArg> arguments;
@@ -248,8 +257,9 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
     if (arguments.empty()) {
         special = program;
     } else {
-        good = SLANG_SUCCEEDED(program->specialize(
-            arguments.data(), static_cast<SlangInt>(arguments.size()), special.out(), said.out()));
+        good = SLANG_SUCCEEDED(program->specialize(arguments.data(),
+                                                   static_cast<SlangInt>(arguments.size()),
+                                                   special.out(), said.out()));
         check(request, "specialising", good && special, said.get());
     }
     good = SLANG_SUCCEEDED(special->link(linked.out(), said.out()));
@@ -260,7 +270,8 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
 
     spirv_code code;
     code.words.resize(spirv->getBufferSize() / sizeof(std::uint32_t));
-    std::memcpy(code.words.data(), spirv->getBufferPointer(), code.words.size() * sizeof(std::uint32_t));
+    std::memcpy(code.words.data(), spirv->getBufferPointer(),
+                code.words.size() * sizeof(std::uint32_t));
     return code;
 }
 

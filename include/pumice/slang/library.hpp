@@ -24,10 +24,10 @@ inline std::uint64_t slang_library_opens() noexcept { return detail::slang_opens
 
 /// Where the library would be taken from, told without opening it.
 struct slang_location {
-    std::filesystem::path file;         // empty: not found, the dynamic loader is the last hope
-    std::string identity;               // file, size and time; empty with `file`
-    std::vector<std::string> tried;     // places without the library, for the message
-    bool named = false;                 // the program or the variable says where; nowhere else, then
+    std::filesystem::path file;      // empty: not found, the dynamic loader is the last hope
+    std::string identity;            // file, size and time; empty with `file`
+    std::vector<std::string> tried;  // places without the library, for the message
+    bool named = false;              // the program or the variable says where; nowhere else, then
 
     bool found() const noexcept { return !file.empty(); }
 };
@@ -52,7 +52,8 @@ inline fs::path slang_in(const fs::path& folder) {
         if (fs::is_regular_file(folder / name, failed)) return folder / name;
     const std::string prefix = slang_names().front();
     fs::path best;
-    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end;
+         it.increment(failed)) {
         const std::string name = to_utf8(it->path().filename());
         std::error_code ignored;
         if (name.starts_with(prefix) && it->is_regular_file(ignored) && it->path() > best)
@@ -127,9 +128,12 @@ inline slang_location find_slang(const std::string& named = {}) {
     if (!wish.empty()) {
         place.named = true;
         std::error_code failed;
-        const fs::path file = fs::is_directory(wish, failed) ? detail::slang_in(wish) : fs::path(wish);
+        const fs::path file =
+            fs::is_directory(wish, failed) ? detail::slang_in(wish) : fs::path(wish);
         if (fs::is_regular_file(file, failed)) take(file);
-        else place.tried.push_back(wish + (named.empty() ? " (from PUMICE_SLANG_LIBRARY)" : " (named by the program)"));
+        else
+            place.tried.push_back(wish + (named.empty() ? " (from PUMICE_SLANG_LIBRARY)"
+                                                        : " (named by the program)"));
         return place;
     }
     for (const fs::path& folder : detail::slang_folders()) {
@@ -183,7 +187,8 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
     static std::mutex& guard = *new std::mutex;
     static auto& libraries = *new std::map<std::filesystem::path, std::unique_ptr<slang_library>>;
     const std::lock_guard lock(guard);
-    if (const auto known = libraries.find(place.file); known != libraries.end()) return *known->second;
+    if (const auto known = libraries.find(place.file); known != libraries.end())
+        return *known->second;
 
     std::vector<std::string> reasons;
     for (const std::string& path : place.tried) reasons.push_back("not there: " + path);
@@ -198,18 +203,22 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
         if (symbol) {
             ++detail::slang_opens;
             if (opened_now) *opened_now = true;
-            const std::filesystem::path real = place.found() ? file : detail::library_file(handle, symbol);
+            const std::filesystem::path real =
+                place.found() ? file : detail::library_file(handle, symbol);
             auto& library = libraries[place.file];
             library.reset(new slang_library(reinterpret_cast<maker>(symbol), real));
             return *library;
         }
-        reasons.push_back(handle ? detail::to_utf8(file) + " has no slang_createGlobalSession2: too old" : why);
+        reasons.push_back(handle ? detail::to_utf8(file) +
+                                       " has no slang_createGlobalSession2: too old"
+                                 : why);
     }
-    reasons.push_back("install Slang (github.com/shader-slang/slang, the Vulkan SDK has it too), or");
+    reasons
+        .push_back("install Slang (github.com/shader-slang/slang, the Vulkan SDK has it too), or");
     reasons.push_back("set PUMICE_SLANG_LIBRARY to libslang-compiler or its folder, or");
     reasons.push_back("ship the kernels: run once where Slang is and keep a pack (pumice pack)");
-    throw error(errc::no_slang, "slang", "a kernel has to be compiled and there is no Slang library",
-                std::move(reasons));
+    throw error(errc::no_slang, "slang",
+                "a kernel has to be compiled and there is no Slang library", std::move(reasons));
 }
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -27,10 +27,10 @@ struct generated_module {
 /// One kernel: `entry` of `module`, specialised with `arguments` (types and integers as Slang
 /// text, in the order of the entry point's generic parameters).
 struct kernel_request {
-    std::string module;                        // of the library, or one of `generated`
+    std::string module;  // of the library, or one of `generated`
     std::string entry;
     std::vector<std::string> arguments = {};
-    std::vector<generated_module> generated = {};   // each may import the ones before it
+    std::vector<generated_module> generated = {};  // each may import the ones before it
 };
 
 /// A compiled kernel. Its SPIR-V entry point is named "main".

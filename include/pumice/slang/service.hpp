@@ -38,7 +38,8 @@ public:
         : options_(std::move(options)), cache_(options_.cache_folder, options_.cache_limit),
           dump_(detail::environment("PUMICE_DUMP")) {
         std::string all;
-        for (const library_module& m : options_.modules) part(part(all, "name", m.name), "source", m.source);
+        for (const library_module& m : options_.modules)
+            part(part(all, "name", m.name), "source", m.source);
         library_digest_ = to_string(digest_of(all));
     }
 
@@ -95,11 +96,13 @@ private:
         part(text, "module", request.module);
         part(text, "entry", request.entry);
         for (const std::string& a : request.arguments) part(text, "argument", a);
-        for (const generated_module& g : request.generated) part(part(text, "name", g.name), "text", g.text);
+        for (const generated_module& g : request.generated)
+            part(part(text, "name", g.name), "text", g.text);
         return text;
     }
 
-    spirv_code find_or_compile(const kernel_request& request, const std::string& key, const digest& name) {
+    spirv_code find_or_compile(const kernel_request& request, const std::string& key,
+                               const digest& name) {
         if (const std::optional<std::string> kept = cache_.read(key, identity())) {
             ++counters_.disk_hits;
             return words_of(*kept);
@@ -111,8 +114,9 @@ private:
             }
         spirv_code code = compiler().compile(request);
         ++counters_.compiles;
-        cache_.write(key, identity(), {reinterpret_cast<const char*>(code.words.data()),
-                                       code.words.size() * sizeof(std::uint32_t)});
+        cache_.write(key, identity(),
+                     {reinterpret_cast<const char*>(code.words.data()),
+                      code.words.size() * sizeof(std::uint32_t)});
         return code;
     }
 
@@ -135,7 +139,8 @@ private:
     slang_compiler& compiler() {
         const std::lock_guard lock(compiler_mutex_);
         if (compiler_) return *compiler_;
-        if (!place_ || !place_->found()) place_ = find_slang(options_.slang_library);  // installed since?
+        if (!place_ || !place_->found())
+            place_ = find_slang(options_.slang_library);  // installed since?
         bool opened = false;
         library_ = &slang_library::open(*place_, &opened);
         if (opened) ++counters_.library_opens;
@@ -143,7 +148,8 @@ private:
         store.read = [this](const std::string& module, const std::string& tag) {
             return cache_.read(module_key(module, tag), library_->identity());
         };
-        store.write = [this](const std::string& module, const std::string& tag, const std::string& blob) {
+        store.write = [this](const std::string& module, const std::string& tag,
+                             const std::string& blob) {
             cache_.write(module_key(module, tag), library_->identity(), blob);
         };
         compiler_ = std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store));
@@ -161,12 +167,14 @@ private:
     /// PUMICE_DUMP: each kernel's texts and code as files of that folder.
     void dump(const kernel_request& request, const digest& name, const spirv_code& code) const {
         std::string text = "// " + to_string(request) + "\n";
-        for (const generated_module& g : request.generated) text += "// module " + g.name + "\n" + g.text + "\n";
+        for (const generated_module& g : request.generated)
+            text += "// module " + g.name + "\n" + g.text + "\n";
         const std::string stem = request.entry + "_" + to_string(name).substr(0, 16);
         std::error_code failed;
         std::filesystem::create_directories(dump_, failed);
         const auto keep = [this](const std::string& file, std::string_view bytes) {
-            return detail::write_whole(dump_ / (file + "." + detail::unique_name()), dump_ / file, bytes);
+            return detail::write_whole(dump_ / (file + "." + detail::unique_name()), dump_ / file,
+                                       bytes);
         };
         failed = keep(stem + ".slang", text);
         if (!failed)

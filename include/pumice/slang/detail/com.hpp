@@ -102,8 +102,8 @@ public:
     std::uint32_t addRef() noexcept override { return 1; }
     std::uint32_t release() noexcept override { return 1; }
     void* castAs(const SlangUUID& id) noexcept override {
-        if (same_id(id, ISlangFileSystem::getTypeGuid()) || same_id(id, ISlangCastable::getTypeGuid()) ||
-            same_id(id, ISlangUnknown::getTypeGuid()))
+        if (same_id(id, ISlangFileSystem::getTypeGuid()) ||
+            same_id(id, ISlangCastable::getTypeGuid()) || same_id(id, ISlangUnknown::getTypeGuid()))
             return static_cast<ISlangFileSystem*>(this);
         return nullptr;
     }

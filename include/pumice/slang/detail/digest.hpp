@@ -32,7 +32,9 @@ struct digest {
 };
 
 struct digest_hash {
-    std::size_t operator()(const digest& d) const noexcept { return static_cast<std::size_t>(d.low); }
+    std::size_t operator()(const digest& d) const noexcept {
+        return static_cast<std::size_t>(d.low);
+    }
 };
 
 inline digest digest_of(std::string_view bytes) noexcept {

@@ -54,8 +54,10 @@ inline std::string to_utf8(const fs::path& path) {
 #if defined(_WIN32)
 
 inline void* open_library(const fs::path& path, std::string& why) {
-    void* handle = reinterpret_cast<void*>(
-        LoadLibraryExW(path.c_str(), nullptr, path.is_absolute() ? LOAD_WITH_ALTERED_SEARCH_PATH : 0));
+    void* handle =
+        reinterpret_cast<void*>(LoadLibraryExW(path.c_str(), nullptr,
+                                               path.is_absolute() ? LOAD_WITH_ALTERED_SEARCH_PATH
+                                                                  : 0));
     if (!handle) why = std::system_category().message(static_cast<int>(GetLastError()));
     return handle;
 }
@@ -127,7 +129,8 @@ inline void* find_symbol(void* library, const char* name) { return ::dlsym(libra
 /// The file that holds `symbol`; empty when the system does not tell.
 inline fs::path library_file(void*, void* symbol) {
     Dl_info found{};
-    return ::dladdr(symbol, &found) != 0 && found.dli_fname ? fs::path(found.dli_fname) : fs::path();
+    return ::dladdr(symbol, &found) != 0 && found.dli_fname ? fs::path(found.dli_fname)
+                                                            : fs::path();
 }
 
 /// Folders in which a program keeps its own libraries: of the library that contains Pumice (a
@@ -180,8 +183,8 @@ inline std::optional<std::string> read_file(const fs::path& path, std::size_t li
 /// leftover. An error leaves no file.
 inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
                                    std::string_view bytes) {
-    const file_descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const file_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                      0600));
     if (file.value < 0) return last_error();
     std::error_code failed;
     if (::flock(file.value, LOCK_EX | LOCK_NB) != 0) failed = last_error();
