@@ -91,7 +91,7 @@ macro(pumice_fetch)
         set(shallow FALSE)
     endif()
     FetchContent_Declare(${package} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW ${shallow}
-        GIT_SUBMODULES "" SYSTEM ${ARGN})
+        GIT_SUBMODULES ${folder} ${ARGN})
     FetchContent_MakeAvailable(${package})
     string(TOLOWER ${package} lower)
     if(TARGET ${wanted})
