@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_harness.hpp"
+
+#include <pumice/kernels/elementwise.hpp>
+
+#include <set>
+
+namespace {
+
+using namespace test;
+
+/// Both kernels, where they take the problem.
+void check_both(machine& m, const elementwise_problem& p, const workspace& w,
+                const std::vector<result>& outputs, const std::vector<tolerance>& allowed,
+                const std::string& about, tally& count) {
+    check<elementwise_strided>(m, p, w, outputs, allowed, about, count);
+    check<elementwise_vector4>(m, p, w, outputs, allowed, about, count);
+}
+
+std::vector<const op_info*> ops_of_table() {
+    std::vector<const op_info*> list;
+    [&]<class... Ops>(op_list<Ops...>) { (list.push_back(&op_info_of<Ops>), ...); }(all_ops{});
+    return list;
+}
+
+/// Ops that may subtract nearly equal numbers: their error is measured at the size of what they add.
+bool cancels(const op_info& op) {
+    static const std::set<std::string_view> names{
+        "fma",       "lerp",         "gelu",       "gelu_tanh",
+        "logaddexp", "hard_sigmoid", "hard_swish", "squared_difference",
+        "remainder", "mish",         "silu"};
+    return names.contains(op.name);
+}
+
+/// Bounds of design.md: 2 units in the last place, 4 where a function of math.slang is called.
+tolerance allowed_for(const op_info& op, dtype type, const std::vector<host_array>& in,
+                      std::int64_t n) {
+    tolerance t{op.body.find("pm_") == std::string_view::npos ? 2.0 : 4.0};
+    if (!is_floating(type) || !cancels(op)) return t;
+    const double eps = type == dtype::f64 ? 0x1p-52 : 0x1p-23;
+    for (std::int64_t i = 0; i < n; ++i) {
+        double v[3] = {};
+        for (int k = 0; k < op.arity; ++k)
+            visit(type, [&]<class T>(T) {
+                T x;
+                std::memcpy(&x,
+                            in[static_cast<std::size_t>(k)].data +
+                                static_cast<std::size_t>(i) * sizeof(T),
+                            sizeof(T));
+                v[k] = std::fabs(static_cast<double>(convert<double>(x)));
+            });
+        double size = v[0] + v[1] + v[2] + v[0] * v[1] + v[1] * v[2] + v[0] * v[2];
+        if (op.name == "squared_difference") size = (v[0] + v[1]) * (v[0] + v[1]);
+        t.absolute.push_back(std::isfinite(size) ? 4 * eps * size : 0);
+    }
+    return t;
+}
+
+/// Several ops of one arity over the same operands, one output each; false if it did not go well.
+bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, values how, dice& d,
+               tally& count) {
+    const shape domain{193};
+    const int arity = ops[0]->arity;
+    workspace w(d);
+    maker make;
+    std::vector<std::uint16_t> x, results;
+    std::vector<operand> in, out;
+    for (int k = 0; k < arity; ++k) {
+        const dtype t = k == 0 && ops[0]->rule.selects ? dtype::boolean : type;
+        in.push_back(w.input(t, domain, placing::dense, how));
+        x.push_back(make.leaf(in.back()));
+    }
+    x.resize(3, 0);
+    std::vector<result> where;
+    std::vector<tolerance> allowed;
+    std::string about(to_string(type));
+    for (const op_info* op : ops) {
+        const std::uint16_t r = make.apply(*op, x[0], x[1], x[2]);
+        results.push_back(r);
+        out.push_back(w.output(make.body.code[r].type, domain, placing::dense));
+        where.push_back({out.back(), domain});
+        about += " " + std::string(op->name);
+    }
+    std::vector<bytes> memory = w.buffers;
+    const host_buffers host = w.host(memory);
+    for (const op_info* op : ops)
+        allowed.push_back(allowed_for(*op, type, host.arrays(in), domain[0]));
+    const elementwise_problem p{domain, make.build(results, out)};
+    const support s = elementwise_vector4::supports(p, m.info());
+    if (!s.yes) {
+        ++count.refused[s.reason];
+        return true;
+    }
+    ++count.ran;
+    std::vector<bytes> want = w.buffers, got = w.buffers;
+    elementwise_vector4::reference(p, w.host(want));
+    try {
+        const launch one = elementwise_vector4::make(p, m.info());
+        m.run({&one, 1}, got, w.origins);
+    } catch (const error& e) {
+        if (ops.size() == 1) FAIL_CHECK(about << ": " << e.what());
+        return false;
+    }
+    // Which inputs gave a wrong result is said below, so the whole comparison runs once more on failure.
+    return agree(got, want, w, where, allowed, about);
+}
+
+}  // namespace
+
+TEST_CASE("every op of the table agrees with the host on every element type") {
+    for (const auto& m : machines()) {
+        tally count("ops on " + m->info().name);
+        dice d(1);
+        std::map<std::tuple<dtype, int, bool>, std::vector<const op_info*>> groups;
+        for (const dtype type : all_dtypes)
+            for (const op_info* op : ops_of_table())
+                if (op->rule.takes(type)) groups[{type, op->arity, op->rule.selects}].push_back(op);
+        for (const auto& [key, ops] : groups)
+            for (std::size_t at = 0; at < ops.size(); at += max_outputs) {
+                const std::span some =
+                    std::span(ops).subspan(at, std::min<std::size_t>(max_outputs, ops.size() - at));
+                for (const values how : {values::plain, values::special}) {
+                    if (some.size() == 1 || check_ops(*m, some, std::get<0>(key), how, d, count))
+                        continue;
+                    for (std::size_t k = 0; k < some.size(); ++k)
+                        check_ops(*m, some.subspan(k, 1), std::get<0>(key), how, d, count);
+                }
+                if (some.size() == 1)
+                    check_ops(*m, some, std::get<0>(key), values::special, d, count);
+            }
+    }
+}
+
+TEST_CASE("every element type converts to every other as on the host") {
+    for (const auto& m : machines()) {
+        tally count("casts on " + m->info().name);
+        dice d(2);
+        for (const dtype from : all_dtypes)
+            for (std::size_t first = 0; first < std::size(all_dtypes); first += max_outputs) {
+                const shape domain{211};
+                workspace w(d);
+                maker make;
+                const std::uint16_t x =
+                    make.leaf(w.input(from, domain, placing::dense, values::special));
+                std::vector<std::uint16_t> casts;
+                std::vector<operand> out;
+                std::vector<result> where;
+                for (std::size_t k = first;
+                     k < std::min(first + max_outputs, std::size(all_dtypes)); ++k) {
+                    casts.push_back(make.cast(all_dtypes[k], x));
+                    out.push_back(w.output(all_dtypes[k], domain, placing::dense));
+                    where.push_back({out.back(), domain});
+                }
+                const elementwise_problem p{domain, make.build(casts, out)};
+                check<elementwise_vector4>(*m, p, w, where, {tolerance{}},
+                                           "cast " + std::string(to_string(from)), count);
+            }
+    }
+}
+
+TEST_CASE("operands in any layout, any rank, any type, several outputs") {
+    for (const auto& m : machines()) {
+        tally count("layouts on " + m->info().name);
+        dice d(3);
+        for (int i = 0; i < samples(240); ++i) {
+            const bool wide = d.chance(0.1);
+            const dtype type = all_dtypes[d.in(0, 12)];
+            const int rank = static_cast<int>(d.in(0, 8));
+            const shape domain = random_shape(d, rank, 3000);
+            const placing where = d.chance(0.3) ? placing::dense : placing::any;
+            workspace w(d, wide);
+            maker make;
+            const std::uint16_t x = make.leaf(w.input(type, domain, where)),
+                                y = make.leaf(w.input(dtype::boolean, domain, where));
+            std::vector<std::uint16_t> values{
+                make.apply<op::where>(y, x, make.value(scalar(type, 3)))};
+            if (d.chance(0.5)) values.push_back(x);
+            if (d.chance(0.3)) values.push_back(make.apply<op::logical_not>(y));
+            std::vector<operand> out;
+            std::vector<result> results;
+            for (const std::uint16_t v : values) {
+                out.push_back(w.output(make.body.code[v].type, domain, where));
+                results.push_back({out.back(), domain});
+            }
+            const elementwise_problem p{domain, make.build(values, out)};
+            check_both(*m, p, w, results, {tolerance{}},
+                       std::string(to_string(type)) + to_string(domain) + (wide ? " wide" : ""),
+                       count);
+        }
+    }
+}
+
+TEST_CASE("index values and scalars of every type") {
+    for (const auto& m : machines()) {
+        tally count("indices on " + m->info().name);
+        dice d(4);
+        for (const dtype type : all_dtypes) {
+            if (type == dtype::boolean) continue;
+            const shape domain{7, d.in(1, 257)};
+            workspace w(d);
+            maker make;
+            const std::uint16_t row = make.leaf(w.iota(type, {1, 0}, 3)),
+                                all = make.leaf(w.iota(type, {domain[1], 1}));
+            const std::uint16_t sum =
+                make.apply<op::add>(make.apply<op::add>(row, all), make.value(scalar(type, 5)));
+            const operand out = w.output(type, domain, placing::dense);
+            const elementwise_problem p{domain, make.build({sum}, {out})};
+            check_both(*m, p, w, {{out, domain}}, {tolerance{2}}, std::string(to_string(type)),
+                       count);
+        }
+    }
+}
+
+TEST_CASE("a domain without elements writes nothing") {
+    for (const auto& m : machines()) {
+        tally count("empty on " + m->info().name);
+        dice d(5);
+        for (const shape& domain : {shape{0}, shape{3, 0}, shape{0, 4}, shape{2, 0, 5}}) {
+            workspace w(d);
+            const operand in = w.input(dtype::f32, domain, placing::dense),
+                          out = w.output(dtype::f32, shape{16}, placing::dense);
+            fused f = reads(in);
+            f.outputs = {operand{out.buffer, out.type, 0, row_major_strides(domain)}};
+            check_both(*m, {domain, f}, w, {}, {}, to_string(domain), count);
+        }
+    }
+}

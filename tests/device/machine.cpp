@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include "machine.hpp"
+
+#include <pumice/expr/emit.hpp>
+#include <pumice/shaders.hpp>
+#include <pumice/slang/service.hpp>
+#include <pumice/vk/command_cache.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace test {
+
+namespace {
+
+namespace vulkan = pumice::vulkan;
+
+/// The library's modules: embedded, or the files of PUMICE_SHADERS.
+std::vector<library_module> modules() {
+    std::vector<library_module> list;
+    if (const std::string folder = pumice::detail::environment("PUMICE_SHADERS"); !folder.empty()) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            if (entry.path().extension() != ".slang") continue;
+            std::ostringstream text;
+            text << std::ifstream(entry.path()).rdbuf();
+            list.push_back({std::filesystem::relative(entry.path(), folder)
+                                .replace_extension()
+                                .generic_string(),
+                            text.str()});
+        }
+        return list;
+    }
+    for (const shader_source& s : shader_sources) {
+        list.push_back({std::string(s.name), {}});
+        for (const std::string_view piece : s.pieces) list.back().source += piece;
+    }
+    return list;
+}
+
+kernel_service& service() {
+    static kernel_service one({.modules = modules()});
+    return one;
+}
+
+class gpu final : public machine {
+public:
+    gpu(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& c)
+        : instance_(std::move(instance)), device_(vulkan::device::create(instance_, c)),
+          queue_(std::make_shared<vulkan::queue>(device_)), memory_(queue_), factory_(device_),
+          commands_(queue_) {}
+
+    const device_info& info() const override { return device_->info(); }
+
+    void run(std::span<const launch> launches, std::vector<bytes>& buffers,
+             std::span<const std::int64_t> origins, std::int64_t scratch) override {
+        constexpr std::size_t guard = 256;
+        const std::byte mark{0xa5};
+        std::vector<std::size_t> places;
+        std::size_t total = guard;
+        const auto reserve = [&](std::size_t size) {
+            places.push_back(total);
+            total += (size + guard - 1) / guard * guard + guard;
+        };
+        for (const bytes& b : buffers) reserve(b.size());
+        reserve(static_cast<std::size_t>(scratch));
+        std::vector<std::size_t> blocks;
+        for (const launch& l : launches) {
+            reserve(l.parameters.size());
+            blocks.push_back(places.back());
+        }
+        const auto up = memory_.allocate(total, vulkan::memory_kind::upload);
+        const auto data = memory_.allocate(total, vulkan::memory_kind::device);
+        const auto down = memory_.allocate(total, vulkan::memory_kind::download);
+        auto* image = static_cast<std::byte*>(up.mapped);
+        std::fill_n(image, total, mark);
+        for (std::size_t i = 0; i < buffers.size(); ++i)
+            std::copy(buffers[i].begin(), buffers[i].end(), image + places[i]);
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            const launch& l = launches[i];
+            std::byte* block = image + blocks[i];
+            std::copy(l.parameters.begin(), l.parameters.end(), block);
+            for (const relocation& r : l.relocations) {
+                const std::size_t b =
+                    r.buffer == -2 ? buffers.size() : static_cast<std::size_t>(r.buffer);
+                const std::int64_t origin = r.buffer == -2 ? 0 : origins[b];
+                const std::uint64_t address = data.device_address + places[b] +
+                                              static_cast<std::uint64_t>(origin + r.byte_offset);
+                std::memcpy(block + r.at, &address, sizeof address);
+            }
+        }
+        memory_.flush(up, 0, total);
+        std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines;
+        for (const launch& l : launches) pipelines.push_back(pipeline_of(l));
+
+        const std::uint64_t messages =
+            instance_->validation_errors() + instance_->validation_warnings();
+        vulkan::commands c = commands_.take();
+        c.begin();
+        c.copy(up, data, {0, 0, total});
+        c.barrier(vulkan::scope::transfer, vulkan::scope::compute);
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            if (i > 0) c.barrier(vulkan::scope::compute, vulkan::scope::compute);
+            c.bind(*pipelines[i]);
+            c.push(data.device_address + blocks[i]);
+            c.dispatch(launches[i].grid[0], launches[i].grid[1], launches[i].grid[2]);
+        }
+        c.barrier(vulkan::scope::compute, vulkan::scope::transfer);
+        c.copy(data, down, {0, 0, total});
+        c.barrier(vulkan::scope::transfer, vulkan::scope::host);
+        c.end();
+        const std::uint64_t value = queue_->submit(c.handle());
+        commands_.give(std::move(c), value);
+        queue_->wait(value);
+        memory_.invalidate(down, 0, total);
+
+        const auto* after = static_cast<const std::byte*>(down.mapped);
+        bool guarded = true;
+        std::size_t end = 0;
+        const auto untouched = [&](std::size_t from, std::size_t to) {
+            for (std::size_t k = from; k < to; ++k) guarded = guarded && after[k] == mark;
+        };
+        for (std::size_t i = 0; i <= buffers.size(); ++i) {
+            const std::size_t size =
+                i < buffers.size() ? buffers[i].size() : static_cast<std::size_t>(scratch);
+            untouched(end, places[i]);
+            end = places[i] + size;
+        }
+        CHECK_MESSAGE(guarded, "a byte beside a buffer was written");
+        for (std::size_t i = 0; i < buffers.size(); ++i)
+            std::copy_n(after + places[i], buffers[i].size(), buffers[i].begin());
+        for (const auto& a : {up, data, down}) memory_.free(a, value);
+        CHECK(instance_->validation_errors() + instance_->validation_warnings() == messages);
+    }
+
+private:
+    std::shared_ptr<const vulkan::pipeline> pipeline_of(const launch& l) {
+        kernel_request request{l.module, l.entry, l.arguments};
+        for (const auto& p : l.programs) {
+            const std::string name = emitted_name(p->view());
+            bool known = false;
+            for (const generated_module& g : request.generated) known = known || g.name == name;
+            if (!known) request.generated.push_back({name, emit(p->view())});
+        }
+        const std::string name = to_string(request);
+        if (pipelines_.size() > 200) pipelines_.clear();
+        auto& found = pipelines_[name + "/" + std::to_string(l.subgroup_size)];
+        if (!found)
+            found = factory_.create(service().get(request)->words, name,
+                                    {.subgroup_size = l.subgroup_size,
+                                     .full_subgroups = l.subgroup_size != 0});
+        return found;
+    }
+
+    std::shared_ptr<vulkan::instance> instance_;
+    std::shared_ptr<vulkan::device> device_;
+    std::shared_ptr<vulkan::queue> queue_;
+    vulkan::memory memory_;
+    vulkan::pipeline_factory factory_;
+    vulkan::command_cache commands_;
+    std::map<std::string, std::shared_ptr<const vulkan::pipeline>> pipelines_;
+};
+
+}  // namespace
+
+const std::vector<std::unique_ptr<machine>>& machines() {
+    static const auto list = [] {
+        std::vector<std::unique_ptr<machine>> found;
+        try {
+            const auto instance = vulkan::instance::create();
+            for (const vulkan::candidate& c : instance->candidates())
+                if (c.refusals.empty()) found.push_back(std::make_unique<gpu>(instance, c));
+        } catch (const error& e) {
+            if (e.code() != errc::no_vulkan_loader) throw;
+        }
+        if (found.empty()) std::printf("no Vulkan device: kernels are not run\n");
+        for (const auto& m : found) std::printf("device: %s\n", to_string(m->info()).c_str());
+        return found;
+    }();
+    return list;
+}
+
+}  // namespace test
