@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Pumice authors
+# SPDX-License-Identifier: Apache-2.0
+# The whole suite, from a bare clone to its last line, "N passed, N failed, N skipped". Needs no GPU.
+#
+#   tests/run.sh             everything, in under 35 minutes on 2 cores
+#   tests/run.sh PART...     only those parts; --list names them
+#
+# Each part's log is build/logs/PART.txt. Whatever fails, or is skipped and not listed in tests/skips.txt, fails the run.
+set -u
+cd "$(dirname "$(readlink -f "$0")")/.." || exit 1
+logs=build/logs
+gcc=build/gcc/tests
+asan=build/asan/tests
+export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
+
+### The parts, in order. Each is a function, and counts as its last line "N passed, N failed, N skipped" says, or, having
+### no such line, as one test that passes by its exit status.
+
+parts=(set_up build
+  include_direction header_budget mirror format docs wrong_programs headers_alone cross
+  front software canary plain host consumers examples compile_cost
+  asan_build asan tsan)
+
+set_up() { tools/deps --dev; }
+
+build() { make gcc tests examples && has gcc test_front test_vk test_slang test_device test_model test_threads test_static; }
+
+include_direction() { tests/checks/include_direction; }
+header_budget()     { tests/checks/header_budget; }
+mirror()            { tests/checks/mirror; }
+format()            { tests/checks/format; }
+docs()              { tests/checks/docs; }
+cross()             { tests/checks/cross; }
+wrong_programs()    { tests/fail/run; }
+headers_alone()     { tests/checks/headers_alone; }
+
+front() { each "" $gcc/test_front; }
+
+# With every call and barrier checked, and nothing to be said against any.
+software() {
+  VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
+    each tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt
+  ! grep -A3 -E '^Validation (Error|Warning)|SYNC-HAZARD' $logs/validated.txt
+}
+
+# What validation has to find, or its silence means nothing: test cases with `canary` in their names.
+canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary each tools/on-software-driver $gcc/test_{vk,device}; }
+
+plain() { PUMICE_TEST_RUN=plain without=canary each tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
+host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/test_{device,model}; }
+
+consumers() { LAUNCH=tools/on-software-driver tests/consumer/run build/gcc; }
+
+examples() {
+  local program passed=0 failed=0
+  for program in $(example_programs); do
+    echo "## $program"
+    if tools/on-software-driver "build/gcc/$program"; then
+      passed=$((passed + 1))
+    else
+      echo "FAILED: $program"
+      failed=$((failed + 1))
+    fi
+  done
+  [[ $passed != 0 || $failed != 0 ]] || { echo "MISSING: no example was built"; return 1; }
+  say_counts $passed $failed 0
+}
+example_programs() { for source in examples/[0-9]*.cpp; do basename "$source" .cpp; done | sed 's/^/example_/' | grep -v '\*'; }
+
+compile_cost() { bench/compile/run --limits; }
+
+asan_build() { make asan tests && has asan test_device; }
+asan() {
+  PUMICE_TEST_RUN=asan without=canary each tools/on-plain-driver $asan/test_{front,vk,slang,device,model,threads}
+}
+
+tsan() {
+  make tsan test_threads && PUMICE_TEST_RUN=asan each tools/on-plain-driver build/tsan/tests/test_threads
+}
+
+### What they are made of.
+
+make() {                               # PRESET TARGET...
+  cmake --preset "$1" | tee "$logs/configure-$1.txt" && cmake --build --preset "$1" -j "$(nproc)" -t "${@:2}" -- -k 0
+}
+
+has() {                                # PRESET TARGET...: the build files know these, so there was something to build
+  local preset=$1 target missing=0
+  shift
+  for target; do
+    ninja -C "build/$preset" -t query "$target" > /dev/null 2>&1 && continue
+    echo "MISSING: $target: there are no sources for it"
+    missing=1
+  done
+  return $missing
+}
+
+# Runs test programs under a driver and adds up what they say; `only` and `without` choose by a word in the names.
+each() {                               # DRIVER PROGRAM...
+  local driver=$1 program log status counts p=0 f=0 s=0 filter=()
+  shift
+  [[ ! ${only-} ]] || filter=("--test-case=*$only*")
+  [[ ! ${without-} ]] || filter=("--test-case-exclude=*$without*")
+  log=$(mktemp)
+  for program; do
+    echo "## ${only+only $only of }$program"
+    if [[ ! -x $program ]]; then
+      echo "MISSING: $program was not built"
+      f=$((f + 1))
+      continue
+    fi
+    timeout -k 9 900 $driver "$program" "${filter[@]}" 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    read -r -a counts < <(counts_in "$log")
+    if [[ ${#counts[@]} != 3 ]]; then
+      echo "FAILED: $program died with status $status"
+      counts=(0 1 0)
+    elif [[ $status != 0 && ${counts[1]} == 0 ]]; then
+      echo "FAILED: $program passed its tests, then died with status $status"
+      counts[1]=1
+    fi
+    p=$((p + counts[0])) f=$((f + counts[1])) s=$((s + counts[2]))
+  done
+  rm "$log"
+  say_counts $p $f $s
+  [[ $f == 0 ]]
+}
+
+say_counts() { echo "$1 passed, $2 failed, $3 skipped"; [[ $2 == 0 ]]; }
+
+counts_in() { sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$1" | tail -1; }
+
+run_part() {                           # NAME: runs it, adds it to the sum, tells what went wrong
+  local name=$1 log=$logs/$1.txt start=$SECONDS status counts
+  printf '### %s\n' "$name"
+  ($name) > "$log" 2>&1 < /dev/null
+  status=$?
+  read -r -a counts < <(counts_in "$log")
+  if [[ ${#counts[@]} != 3 ]]; then
+    [[ $status == 0 ]] && counts=(1 0 0) || counts=(0 1 0)
+  elif [[ $status != 0 && ${counts[1]} == 0 ]]; then
+    counts[1]=1
+  elif [[ $((counts[0] + counts[1] + counts[2])) == 0 ]]; then
+    echo "MISSING: $name ran no test at all"
+    counts[1]=1
+  fi
+  passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
+  if [[ ${counts[1]} != 0 ]]; then
+    failures+=" $name"
+    grep -A6 -E 'MISSING|FAILED|ERROR|error:|[Ss]anitizer' "$log" | cut -c1-300 | head -60
+    tail -3 "$log" | cut -c1-300
+    echo "(all of it: $log)"
+  fi
+  grep -hE '^measured ' "$log"
+  grep -hE '^skipped ' "$log" | sort | uniq -c | sort -rn | head -20
+  printf '%s: %d passed, %d failed, %d skipped, %d s\n\n' "$name" "${counts[@]}" $((SECONDS - start))
+}
+
+if [[ ${1-} == --list ]]; then
+  printf '%s\n' "${parts[@]}"
+  exit
+fi
+[[ $# == 0 ]] || parts=("$@")
+mkdir -p $logs
+passed=0 failed=0 skipped=0 failures=
+for part in "${parts[@]}"; do run_part "$part"; done
+echo "$((SECONDS / 60)) min $((SECONDS % 60)) s${failures:+; failed:$failures}"
+say_counts $passed $failed $skipped
