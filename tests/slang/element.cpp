@@ -135,15 +135,20 @@ std::vector<T> interesting() {
             if (h < 0x7bff) around(a), around((a + b) / 2);
         }
         around(65519.0), around(65520.0), around(3.4e38), around(3.3961775e38);
-        for (double x : {32767.0, 32768.0, 65535.0, 2147483647.0, 4294967295.0, 9.3e18, 1.9e19}) around(x);
+        for (double x : {32767.0, 32768.0, 65535.0, 2147483647.0, 4294967295.0, 9.3e18, 1.9e19})
+            around(x);
         for (T x : {T(INFINITY), -T(INFINITY), std::numeric_limits<T>::quiet_NaN(), T(0), T(-0.0)})
             v.push_back(x);
-        for (int i = 0; i < 4000; ++i) v.push_back(static_cast<T>(static_cast<double>(bits()) * std::ldexp(1, static_cast<int>(bits() % 120) - 110)));
+        for (int i = 0; i < 4000; ++i)
+            v.push_back(static_cast<T>(static_cast<double>(bits()) *
+                                       std::ldexp(1, static_cast<int>(bits() % 120) - 110)));
     } else {
         for (unsigned e = 0; e < sizeof(T) * 8; ++e)
             for (int d = -2; d <= 2; ++d) {
-                v.push_back(static_cast<T>((std::uint64_t{1} << e) + static_cast<std::uint64_t>(d)));
-                v.push_back(static_cast<T>(~(std::uint64_t{1} << e) + static_cast<std::uint64_t>(d)));
+                v.push_back(static_cast<T>((std::uint64_t{1} << e) +
+                                           static_cast<std::uint64_t>(d)));
+                v.push_back(static_cast<T>(~(std::uint64_t{1} << e) +
+                                           static_cast<std::uint64_t>(d)));
             }
         for (int i = 0; i < 4000; ++i) v.push_back(static_cast<T>(bits() >> (bits() % 64)));
     }
@@ -210,8 +215,7 @@ std::size_t differences(const std::string& got, const std::string& expected, std
         if constexpr (!std::is_integral_v<To>) {
             const auto x = static_cast<double>(a), y = static_cast<double>(b);
             same = same || (x != x && y != y);
-            if constexpr (sizeof(To) >= 4)
-                same = same || (x == 0 && std::fabs(y) < 1.2e-38);
+            if constexpr (sizeof(To) >= 4) same = same || (x == 0 && std::fabs(y) < 1.2e-38);
         }
         if (!same && count++ == 0) first = i;
     }
@@ -227,25 +231,41 @@ TEST_CASE("elements come back as they were, one, four and eight at a time") {
             if (!d.info().supports(type)) continue;
             CAPTURE(row.name);
             const std::string e(row.slang), name = "move_" + e;
-            const auto code = service().get(request(name, "import element;\n"
-                "public struct Params { public " + e + ".Storage* x; public " + e + ".Storage* y; public int n; }\n"
-                "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
-                "public void run(uint3 t : SV_DispatchThreadID, uniform Params* p)\n"
-                "{\n"
-                "    let q = *p;\n"
-                "    int i = int(t.x) * 16;\n"
-                "    if (i >= q.n) return;\n"
-                "    vector<" + e + ".Arith, 4> low, high;\n"
-                "    " + e + ".load8(q.x, i, low, high);\n"
-                "    " + e + ".store8(q.y, i, low, high);\n"
-                "    " + e + ".store4(q.y, int64_t(i + 8), " + e + ".load4(q.x, int64_t(i + 8)));\n"
-                "    for (int k = 12; k < 16; ++k) " + e + ".store(q.y, i + k, " + e + ".load(q.x, int64_t(i + k)));\n"
-                "}\n"));
+            const auto code = service().get(
+                request(name,
+                        "import element;\n"
+                        "public struct Params { public " +
+                            e + ".Storage* x; public " + e +
+                            ".Storage* y; public int n; }\n"
+                            "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
+                            "public void run(uint3 t : SV_DispatchThreadID, uniform Params* p)\n"
+                            "{\n"
+                            "    let q = *p;\n"
+                            "    int i = int(t.x) * 16;\n"
+                            "    if (i >= q.n) return;\n"
+                            "    vector<" +
+                            e +
+                            ".Arith, 4> low, high;\n"
+                            "    " +
+                            e +
+                            ".load8(q.x, i, low, high);\n"
+                            "    " +
+                            e +
+                            ".store8(q.y, i, low, high);\n"
+                            "    " +
+                            e + ".store4(q.y, int64_t(i + 8), " + e +
+                            ".load4(q.x, int64_t(i + 8)));\n"
+                            "    for (int k = 12; k < 16; ++k) " +
+                            e + ".store(q.y, i + k, " + e +
+                            ".load(q.x, int64_t(i + k)));\n"
+                            "}\n"));
             std::string x = bytes_for(type), y(x.size(), '\x55');
-            const auto n = static_cast<std::int32_t>(x.size() * 8 / static_cast<std::size_t>(row.bits));
+            const auto n =
+                static_cast<std::int32_t>(x.size() * 8 / static_cast<std::size_t>(row.bits));
             d.run(*code, {&x, &y}, n, static_cast<std::uint32_t>(n) / 16);
             std::size_t first = 0;
-            const std::size_t wrong = visit(type, [&](auto zero) { return differences<decltype(zero)>(y, x, first); });
+            const std::size_t wrong =
+                visit(type, [&](auto zero) { return differences<decltype(zero)>(y, x, first); });
             CAPTURE(first);
             CHECK(wrong == 0);
         }
@@ -273,15 +293,20 @@ TEST_CASE("casts saturate, wrap and round as they should, from every type to eve
                 targets.push_back(target);
                 results.emplace_back(n * static_cast<std::size_t>(to.bits) / 8, '\x55');
             }
-            const auto code = service().get(request("casts_" + e, "import element;\n"
-                "public struct Params { public " + e + ".Storage* x; " + fields + "public int n; }\n"
-                "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
-                "public void run(uint3 t : SV_DispatchThreadID, uniform Params* p)\n"
-                "{\n"
-                "    let q = *p;\n"
-                "    int i = int(t.x);\n"
-                "    if (i >= q.n) return;\n"
-                "    let v = " + e + ".load(q.x, i);\n" + lines + "}\n"));
+            const auto code = service().get(
+                request("casts_" + e,
+                        "import element;\n"
+                        "public struct Params { public " +
+                            e + ".Storage* x; " + fields +
+                            "public int n; }\n"
+                            "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
+                            "public void run(uint3 t : SV_DispatchThreadID, uniform Params* p)\n"
+                            "{\n"
+                            "    let q = *p;\n"
+                            "    int i = int(t.x);\n"
+                            "    if (i >= q.n) return;\n"
+                            "    let v = " +
+                            e + ".load(q.x, i);\n" + lines + "}\n"));
             std::vector<std::string*> buffers{&x};
             for (std::string& r : results) buffers.push_back(&r);
             d.run(*code, buffers, static_cast<std::int32_t>(n), static_cast<std::uint32_t>(n));
@@ -299,9 +324,12 @@ TEST_CASE("casts saturate, wrap and round as they should, from every type to eve
                             expected.append(reinterpret_cast<const char*>(&value), sizeof value);
                         }
                         const std::size_t count = differences<To>(results[k], expected, first);
-                        const auto show = [](auto value) { return std::to_string(static_cast<double>(value)); };
-                        note = "x " + show(value_at<From>(x, first)) + " gave " + show(value_at<To>(results[k], first)) +
-                               " for " + show(value_at<To>(expected, first));
+                        const auto show = [](auto value) {
+                            return std::to_string(static_cast<double>(value));
+                        };
+                        note = "x " + show(value_at<From>(x, first)) + " gave " +
+                               show(value_at<To>(results[k], first)) + " for " +
+                               show(value_at<To>(expected, first));
                         return count;
                     });
                 });

@@ -58,7 +58,9 @@ public void run<V : IValue, let STEP : int>(uint3 t : SV_DispatchThreadID, unifo
 /// A kernel of the small library: p[i] = i * factor + step.
 inline pumice::kernel_request small_request(int factor = 3, int step = 1) {
     const std::string name = "times_" + std::to_string(factor);
-    return {"fill", "run", {name, std::to_string(step)},
+    return {"fill",
+            "run",
+            {name, std::to_string(step)},
             {{name, "import fill;\npublic struct " + name +
                         " : IValue { public static uint value(uint i) { return i * " +
                         std::to_string(factor) + "; } }\n"}}};

@@ -200,7 +200,7 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
     std::string text(detail::text_of(diagnostics));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
     if (good) {
-        if (!text.empty() && detail::slang_debug()) log(severity::warning, "[slang] " + text);
+        if (!text.empty() && detail::slang_debug()) write_log(severity::warning, "[slang] " + text);
         return;
     }
     std::vector<std::string> reasons{step + std::string(" failed in Slang ") + tag_};

@@ -45,21 +45,36 @@ inline std::vector<std::string> slang_names() {
 #endif
 }
 
+/// Orders file names with their numbers as numbers: 2026.9 before 2026.12.
+inline bool version_less(std::string_view a, std::string_view b) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    while (!a.empty() && !b.empty()) {
+        std::size_t n = 0, m = 0;
+        while (n < a.size() && digit(a[n])) ++n;
+        while (m < b.size() && digit(b[m])) ++m;
+        if (n > 0 && m > 0 && n != m) return n < m;
+        const std::size_t step = n > 0 && m > 0 ? n : 1;
+        if (const int order = a.substr(0, step).compare(b.substr(0, step)); order != 0)
+            return order < 0;
+        a.remove_prefix(step);
+        b.remove_prefix(step);
+    }
+    return a.size() < b.size();
+}
+
 /// The library in `folder`: under its plain name, else the last of its versioned names.
 inline fs::path slang_in(const fs::path& folder) {
     std::error_code failed;
     for (const std::string& name : slang_names())
         if (fs::is_regular_file(folder / name, failed)) return folder / name;
     const std::string prefix = slang_names().front();
-    fs::path best;
-    for (fs::directory_iterator it(folder, failed), end; !failed && it != end;
-         it.increment(failed)) {
+    std::string best;
+    fs::directory_iterator it(folder, failed), end;
+    for (; !failed && it != end; it.increment(failed)) {
         const std::string name = to_utf8(it->path().filename());
-        std::error_code ignored;
-        if (name.starts_with(prefix) && it->is_regular_file(ignored) && it->path() > best)
-            best = it->path();
+        if (name.starts_with(prefix) && version_less(best, name)) best = name;
     }
-    return best;
+    return best.empty() ? fs::path() : folder / best;
 }
 
 inline void add_path_list(std::vector<fs::path>& folders, const std::string& list) {

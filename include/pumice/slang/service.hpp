@@ -76,19 +76,7 @@ public:
         return code;
     }
 
-    /// What names the request in packs: the same for every Slang and every machine.
-    digest name_of(const kernel_request& request) const { return digest_of(key_of(request)); }
-
-    const kernel_counters& counters() const noexcept { return counters_; }
-
-private:
-    static std::string& part(std::string& text, std::string_view label, std::string_view value) {
-        text.append(label).append(" ");
-        append_number(text, value.size());
-        return text.append("\n").append(value).append("\n");
-    }
-
-    /// Everything that the code depends on but the compiler itself.
+    /// Everything that the code depends on but the compiler itself, as text.
     std::string key_of(const kernel_request& request) const {
         std::string text = "kernel\n";
         part(text, "options", detail::compile_options());
@@ -101,11 +89,25 @@ private:
         return text;
     }
 
+    /// What names the request in packs: the same for every Slang and every machine.
+    digest name_of(const kernel_request& request) const { return digest_of(key_of(request)); }
+
+    const kernel_counters& counters() const noexcept { return counters_; }
+
+private:
+    static std::string& part(std::string& text, std::string_view label, std::string_view value) {
+        text.append(label).append(" ");
+        append_number(text, value.size());
+        return text.append("\n").append(value).append("\n");
+    }
+
     spirv_code find_or_compile(const kernel_request& request, const std::string& key,
                                const digest& name) {
         if (const std::optional<std::string> kept = cache_.read(key, identity())) {
-            ++counters_.disk_hits;
-            return words_of(*kept);
+            if (std::optional<spirv_code> code = words_of(*kept)) {
+                ++counters_.disk_hits;
+                return std::move(*code);
+            }
         }
         if (options_.pack)
             if (std::optional<spirv_code> packed = options_.pack(name)) {
@@ -120,10 +122,11 @@ private:
         return code;
     }
 
-    static spirv_code words_of(const std::string& bytes) {
+    static std::optional<spirv_code> words_of(const std::string& bytes) {
         spirv_code code;
         code.words.resize(bytes.size() / sizeof(std::uint32_t));
         std::memcpy(code.words.data(), bytes.data(), code.words.size() * sizeof(std::uint32_t));
+        if (code.words.size() < 5 || code.words[0] != 0x07230203u) return std::nullopt;
         return code;
     }
 
@@ -180,7 +183,7 @@ private:
         if (!failed)
             failed = keep(stem + ".spv", {reinterpret_cast<const char*>(code.words.data()),
                                           code.words.size() * sizeof(std::uint32_t)});
-        if (failed) log(severity::warning, "[slang] PUMICE_DUMP: " + failed.message());
+        if (failed) write_log(severity::warning, "[slang] PUMICE_DUMP: " + failed.message());
     }
 
     service_options options_;
