@@ -51,8 +51,8 @@ constexpr std::string_view to_string(errc code) noexcept {
 /// Thrown by `x()`, returned by `try_x()`. `what()` reads `[where] message` and one reason a line.
 class error : public std::exception {
 public:
-    error(errc code, std::string where, std::string message, std::vector<std::string> reasons = {})
-        : code_(code), where_(std::move(where)), message_(std::move(message)),
+    error(errc code, std::string place, std::string message, std::vector<std::string> reasons = {})
+        : code_(code), where_(std::move(place)), message_(std::move(message)),
           reasons_(std::move(reasons)) {
         text_ = "[" + where_ + "] " + message_;
         for (const std::string& reason : reasons_) text_ += "\n  - " + reason;

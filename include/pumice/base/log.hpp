@@ -22,7 +22,7 @@ inline constinit std::atomic<log_sink> sink{nullptr};
 /// Sets the sink for the whole process and returns the old one; null (the start value) is silence.
 inline log_sink set_log_sink(log_sink sink) noexcept { return detail::sink.exchange(sink); }
 
-inline void log(severity level, std::string_view text) {
+inline void write_log(severity level, std::string_view text) {
     if (log_sink sink = detail::sink.load(std::memory_order_acquire)) sink(level, text);
 }
 

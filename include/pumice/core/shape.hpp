@@ -120,22 +120,22 @@ constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
 }
 
 /// An axis counted from the end when negative, as NumPy does. Throws errc::axis_out_of_range.
-constexpr int normalize_axis(std::int64_t axis, int rank, const char* where) {
+constexpr int normalize_axis(std::int64_t axis, int rank, const char* place) {
     if (axis < -rank || axis >= rank)
-        throw error(errc::axis_out_of_range, where,
+        throw error(errc::axis_out_of_range, place,
                     "axis " + std::to_string(axis) + " is outside the rank " + std::to_string(rank));
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
 /// NumPy's broadcasting of two shapes. Throws errc::shape_mismatch.
-constexpr shape broadcast(const shape& a, const shape& b, std::string_view where) {
+constexpr shape broadcast(const shape& a, const shape& b, std::string_view place) {
     const int rank = std::max(a.rank(), b.rank());
     shape r = shape::filled(rank, 1);
     for (int i = 0; i < rank; ++i) {
         const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
         const std::int64_t x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
         if (x != y && x != 1 && y != 1)
-            throw error(errc::shape_mismatch, std::string(where),
+            throw error(errc::shape_mismatch, std::string(place),
                         "shapes " + to_string(a) + " and " + to_string(b) +
                             " do not broadcast (axis " + std::to_string(i) + ": " +
                             std::to_string(x) + " against " + std::to_string(y) + ")");

@@ -9,8 +9,6 @@
 
 namespace pumice::inline PUMICE_ABI {
 
-template <element Element, extents_type Extents, layout Layout>
-class tensor;
 
 /// A value: a counted handle to a graph node. Copies are cheap and share the node; nothing changes
 /// a node's value, so sharing cannot be seen.

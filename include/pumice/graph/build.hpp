@@ -100,12 +100,12 @@ inline any_tensor astype(const any_tensor& x, dtype type) {
 
 namespace detail {
 
-inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank, const char* where) {
+inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank, const char* place) {
     std::vector<int> result;
-    for (std::int64_t a : axes) result.push_back(normalize_axis(a, rank, where));
+    for (std::int64_t a : axes) result.push_back(normalize_axis(a, rank, place));
     std::sort(result.begin(), result.end());
     if (std::adjacent_find(result.begin(), result.end()) != result.end())
-        throw error(errc::invalid_argument, where, "an axis is named twice");
+        throw error(errc::invalid_argument, place, "an axis is named twice");
     return result;
 }
 
@@ -115,19 +115,19 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 /// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
 /// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
 inline any_tensor reduce(reduction what, const any_tensor& x, std::span<const std::int64_t> axes = {}, bool keepdims = false) {
-    const std::string where(to_string(what));
+    const std::string place(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
     const bool real = what == reduction::mean || what == reduction::logsumexp;
     const dtype type = x.dtype();
-    if (real && !is_floating(type)) detail::throw_types(where, std::span(&type, 1), "needs floating point; use astype");
-    if (logical && type != dtype::boolean) detail::throw_types(where, std::span(&type, 1), "needs bool");
-    if (!logical && type == dtype::boolean) detail::throw_types(where, std::span(&type, 1), "needs numbers; use astype");
-    std::vector<int> list = detail::normalize_axes(axes, x.rank(), where.c_str());
+    if (real && !is_floating(type)) detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
+    if (logical && type != dtype::boolean) detail::throw_types(place, std::span(&type, 1), "needs bool");
+    if (!logical && type == dtype::boolean) detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
+    std::vector<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
     if (list.empty())
         for (int i = 0; i < x.rank(); ++i) list.push_back(i);
     if (arg && !axes.empty() && axes.size() != 1)
-        throw error(errc::invalid_argument, where, "takes one axis or none");
+        throw error(errc::invalid_argument, place, "takes one axis or none");
     shape out;
     std::int64_t reduced = 1;
     for (int i = 0; i < x.rank(); ++i) {
@@ -138,16 +138,16 @@ inline any_tensor reduce(reduction what, const any_tensor& x, std::span<const st
     }
     const bool has_identity = !arg && what != reduction::max && what != reduction::min;
     if (reduced == 0 && !has_identity && element_count(out) != 0)
-        throw error(errc::invalid_argument, where, "a reduction of no elements has no value (shape " + to_string(x.shape()) + ")");
+        throw error(errc::invalid_argument, place, "a reduction of no elements has no value (shape " + to_string(x.shape()) + ")");
     return any_tensor(make_node(arg ? dtype::i64 : type, out, reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
 
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
-inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool log = false) {
-    const char* where = log ? "log_softmax" : "softmax";
+inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false) {
+    const char* place = logarithm ? "log_softmax" : "softmax";
     const dtype type = x.dtype();
-    if (!is_floating(type)) detail::throw_types(where, std::span(&type, 1), "needs floating point; use astype");
-    return any_tensor(make_node(type, x.shape(), softmax_op{normalize_axis(axis, x.rank(), where), log}, {x.get()}));
+    if (!is_floating(type)) detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
+    return any_tensor(make_node(type, x.shape(), softmax_op{normalize_axis(axis, x.rank(), place), logarithm}, {x.get()}));
 }
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
@@ -179,16 +179,16 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
 
 namespace detail {
 
-inline void require(bool good, const char* where, const std::string& message) {
-    if (!good) throw error(errc::invalid_argument, where, message);
+inline void require(bool good, const char* place, const std::string& message) {
+    if (!good) throw error(errc::invalid_argument, place, message);
 }
 
 /// Output length of a sliding window; throws when the window does not fit.
-inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation, int pad, bool ceil_mode, const char* where) {
-    require(stride > 0 && dilation > 0 && window > 0, where, "strides, dilations and windows must be positive");
+inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation, int pad, bool ceil_mode, const char* place) {
+    require(stride > 0 && dilation > 0 && window > 0, place, "strides, dilations and windows must be positive");
     const std::int64_t span = length + pad - ((window - 1) * dilation + 1);
     if (span < 0)
-        throw error(errc::shape_mismatch, where,
+        throw error(errc::shape_mismatch, place,
                     "a window of " + std::to_string((window - 1) * dilation + 1) + " does not fit a padded length of " + std::to_string(length + pad));
     return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
 }
@@ -215,16 +215,16 @@ inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv
 
 /// ONNX MaxPool or AveragePool over two spatial axes of x (N, C, H, W).
 inline any_tensor pool(const any_tensor& x, pool_op options) {
-    const char* where = options.what == pooling::max ? "max_pool" : "average_pool";
+    const char* place = options.what == pooling::max ? "max_pool" : "average_pool";
     const dtype type = x.dtype();
-    if (x.rank() != 4) throw error(errc::rank_mismatch, where, "needs rank 4 (NCHW), got " + to_string(x.shape()));
+    if (x.rank() != 4) throw error(errc::rank_mismatch, place, "needs rank 4 (NCHW), got " + to_string(x.shape()));
     if (type == dtype::boolean || (options.what == pooling::average && !is_floating(type)))
-        detail::throw_types(where, std::span(&type, 1), "the op is not defined for this kind");
+        detail::throw_types(place, std::span(&type, 1), "the op is not defined for this kind");
     shape out{x.shape()[0], x.shape()[1]};
     for (int i = 0; i < 2; ++i) {
         const int pads = options.pad_begin[i] + options.pad_end[i], window = (options.window[i] - 1) * options.dilation[i] + 1;
-        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0 && options.pad_begin[i] < window && options.pad_end[i] < window, where, "pads must be in [0, window)");
-        std::int64_t n = detail::window_count(x.shape()[2 + i], options.window[i], options.stride[i], options.dilation[i], pads, options.ceil_mode, where);
+        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0 && options.pad_begin[i] < window && options.pad_end[i] < window, place, "pads must be in [0, window)");
+        std::int64_t n = detail::window_count(x.shape()[2 + i], options.window[i], options.stride[i], options.dilation[i], pads, options.ceil_mode, place);
         // A window of ceil mode may not start in the end padding.
         if (options.ceil_mode && (n - 1) * options.stride[i] >= x.shape()[2 + i] + options.pad_begin[i]) --n;
         out.push_back(n);

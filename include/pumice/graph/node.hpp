@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A node of the lazy graph, immutable but for its one-way state: lazy, scheduled, realised.
+// A node of the lazy graph, immutable but for its one-way state: lazy, then realised.
 #pragma once
 
 #include <pumice/graph/operation.hpp>
@@ -19,7 +19,8 @@ public:
     virtual ~storage() = default;
 };
 
-enum class node_state : std::uint8_t { lazy, scheduled, realised };
+/// Realised: the work is submitted; the storage knows the timeline value at which it is done.
+enum class node_state : std::uint8_t { lazy, realised };
 
 struct node;
 using node_ptr = std::shared_ptr<node>;

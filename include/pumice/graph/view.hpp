@@ -88,15 +88,15 @@ inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices)
         const slice& s = slices[static_cast<std::size_t>(i)];
         if (s.step == 0) throw error(errc::invalid_argument, "slice", "the step of axis " + std::to_string(i) + " is 0");
         const std::int64_t n = x.shape()[i];
-        const auto clip = [&](std::int64_t b, std::int64_t low, std::int64_t high) { return std::clamp(b < 0 ? b + n : b, low, high); };
+        const auto bound = [&](std::int64_t b, std::int64_t low, std::int64_t high) { return std::clamp(b < 0 ? b + n : b, low, high); };
         std::int64_t begin, count;
         if (s.step > 0) {
-            begin = s.start ? clip(*s.start, 0, n) : 0;
-            const std::int64_t end = s.stop ? clip(*s.stop, 0, n) : n;
+            begin = s.start ? bound(*s.start, 0, n) : 0;
+            const std::int64_t end = s.stop ? bound(*s.stop, 0, n) : n;
             count = end <= begin ? 0 : (end - begin - 1) / s.step + 1;
         } else {
-            begin = s.start ? clip(*s.start, -1, n - 1) : n - 1;
-            const std::int64_t end = s.stop ? clip(*s.stop, -1, n - 1) : -1;
+            begin = s.start ? bound(*s.start, -1, n - 1) : n - 1;
+            const std::int64_t end = s.stop ? bound(*s.stop, -1, n - 1) : -1;
             count = end >= begin ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(begin - end - 1) / (0 - static_cast<std::uint64_t>(s.step))) + 1;
         }
         v.start[i] = count == 0 ? 0 : begin;

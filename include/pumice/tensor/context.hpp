@@ -68,16 +68,16 @@ inline void set_default_context(const context& c) {
 }
 
 /// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
-inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes, const context& where = default_context()) {
+inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes, const context& place = default_context()) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
     if (static_cast<std::int64_t>(bytes.size()) != wanted)
         throw error(errc::shape_mismatch, "from_bytes", std::to_string(bytes.size()) + " bytes for shape " + to_string(extent) + " of " + std::string(to_string(type)) + ", which takes " + std::to_string(wanted));
-    return any_tensor(where.get()->create(type, extent, bytes.data()));
+    return any_tensor(place.get()->create(type, extent, bytes.data()));
 }
 
 /// Zeros of run-time type.
-inline any_tensor zeros(dtype type, const shape& extent, const context& where = default_context()) {
-    return any_tensor(where.get()->create(type, extent, nullptr));
+inline any_tensor zeros(dtype type, const shape& extent, const context& place = default_context()) {
+    return any_tensor(place.get()->create(type, extent, nullptr));
 }
 
 /// Runs everything that the tensors need, in one evaluation. Throws what the device reports; after

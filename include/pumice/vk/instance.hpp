@@ -44,7 +44,7 @@ on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessa
     const severity how = is_error ? severity::error : severity::warning;
     const std::string_view text = data && data->pMessage ? data->pMessage : "";
     try {
-        sink.hook ? sink.hook(how, text) : log(how, text);
+        sink.hook ? sink.hook(how, text) : write_log(how, text);
     } catch (...) {  // a driver's frames lie above: nothing may pass through them
     }
     return VK_FALSE;
@@ -213,7 +213,7 @@ private:
             return;
         }
         found.resize(std::min<std::size_t>(count, found.size()));
-        for (const vk::PhysicalDevice device : found)
+        for (const vk::PhysicalDevice& device : found)
             candidates_.push_back(describe(device, table_));
         if (candidates_.empty()) explain("the drivers that the Vulkan loader found show no device");
     }

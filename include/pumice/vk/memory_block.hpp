@@ -65,8 +65,9 @@ inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bit
     std::vector<std::uint32_t> types;
     for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i)
         if ((bits & (1u << i)) && score(i) >= 0) types.push_back(i);
-    std::stable_sort(types.begin(), types.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return score(a) != score(b) ? score(a) > score(b) : heap(a) > heap(b);
+    std::sort(types.begin(), types.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (score(a) != score(b)) return score(a) > score(b);
+        return heap(a) != heap(b) ? heap(a) > heap(b) : a < b;
     });
     return types;
 }

@@ -138,7 +138,7 @@ public:
             if (!cache_data(blob)) return;
             std::string why;
             if (!write_cache_file(path_, identity_, blob, why))
-                log(severity::warning, "pipeline cache " + path_.string() + ": " + why);
+                write_log(severity::warning, "pipeline cache " + path_.string() + ": " + why);
         } catch (...) {  // no memory for it: the cache stays as it was
         }
     }
@@ -204,7 +204,7 @@ private:
         std::string why;
         bytes blob = path_.empty() ? bytes{} : read_cache_file(path_, identity_, why);
         if (!why.empty())
-            log(severity::info, "pipeline cache " + path_.string() + " is not used: " + why);
+            write_log(severity::info, "pipeline cache " + path_.string() + " is not used: " + why);
         return blob;
     }
 

@@ -56,4 +56,32 @@ private:
     vk::QueryPool pool_{};
 };
 
+/// The device's clock and the host's steady clock at one moment.
+struct clock_pair {
+    std::uint64_t ticks = 0;        // as timestamp_pool::read gives them
+    std::uint64_t nanoseconds = 0;  // CLOCK_MONOTONIC, which is std::chrono::steady_clock on Linux
+};
+
+/// Nothing where the device cannot tell (VK_KHR_calibrated_timestamps).
+inline std::optional<clock_pair> calibrate(const device& d) {
+    if (!d.has(VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) ||
+        !d.table().vkGetCalibratedTimestampsKHR)
+        return std::nullopt;
+    constexpr vk::TimeDomainKHR wanted[] = {vk::TimeDomainKHR::eDevice,
+                                            vk::TimeDomainKHR::eClockMonotonic};
+    vk::TimeDomainKHR domains[16] = {};
+    std::uint32_t count = 16;
+    if (static_cast<int>(d.physical().getCalibrateableTimeDomainsKHR(&count, domains,
+                                                                     d.parent().table())) < 0)
+        return std::nullopt;
+    for (const vk::TimeDomainKHR each : wanted)
+        if (std::find(domains, domains + count, each) == domains + count) return std::nullopt;
+    vk::CalibratedTimestampInfoKHR info[2] = {};
+    for (int i = 0; i < 2; ++i) info[i].timeDomain = wanted[i];
+    std::uint64_t found[2] = {}, deviation = 0;
+    d.check(d.handle().getCalibratedTimestampsKHR(2, info, found, &deviation, d.table()),
+            "vkGetCalibratedTimestampsKHR");
+    return clock_pair{found[0], found[1]};
+}
+
 }  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -78,11 +78,16 @@ public:
         timeline_.wait(value);
     }
 
-    /// Waits for everything that was submitted. A lost device does nothing any more, so it counts as idle.
+    /// Waits until the device has finished with everything that was submitted, so that its objects can be
+    /// destroyed. A lost device has.
     void wait_idle() const noexcept {
         try {
             timeline_.wait(submitted());
         } catch (...) {
+            // Lost, or no memory to ask: this call needs none, and gives up at once on a lost device.
+            const std::lock_guard lock(device_->queue_mutex());
+            device_->note(vk::Result(device_->table()
+                                         .vkQueueWaitIdle(static_cast<VkQueue>(device_->queue()))));
         }
     }
 

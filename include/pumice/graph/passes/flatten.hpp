@@ -24,9 +24,10 @@ struct buffer_list {
 class flattener {
 public:
     /// `inlined(n)` says which lazy elementwise nodes belong to the kernel; `given` is the node whose
-    /// value the kernel hands in, or null.
-    flattener(buffer_list& buffers, std::function<bool(const node*)> inlined, const node* given = nullptr)
-        : buffers_(buffers), inlined_(std::move(inlined)), given_(given) {}
+    /// value the kernel hands in at the indices `given_at`, or null.
+    flattener(buffer_list& buffers, std::function<bool(const node*)> inlined, const node* given = nullptr,
+              const affine& given_at = {})
+        : buffers_(buffers), inlined_(std::move(inlined)), given_(given), given_at_(given_at) {}
 
     /// Adds an output: the value of `n` at the indices that `at` gives.
     void output(node* n, const affine& at) { program_.outputs.push_back(value(n, at)); }
@@ -69,7 +70,7 @@ private:
 
     std::uint16_t make(node* n, const affine& at) {
         if (n == given_) {
-            PUMICE_ASSERT(at.is_identity());
+            PUMICE_ASSERT(at == given_at_);
             return push_given(n->type);
         }
         if (n->realised()) return memory(n, n->layout, n->offset, at);
@@ -135,6 +136,7 @@ private:
     buffer_list& buffers_;
     std::function<bool(const node*)> inlined_;
     const node* given_;
+    affine given_at_;
     program program_;
     std::vector<operand> leaves_;
     std::vector<scalar> scalars_;

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Pumice. The engine comes along unless it is compiled apart (target pumice::compiled).
+#pragma once
+
+#include <pumice/front.hpp>
+
+#ifndef PUMICE_COMPILED
+#include <pumice/engine.hpp>
+#endif

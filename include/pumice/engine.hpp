@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine.
+#pragma once
+
+#include <pumice/exec/make_engine.hpp>

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Hazards by byte range: a barrier is due only where an access meets one that was not synced yet.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Bytes [begin, end) of some memory; what `memory` is, the caller knows (a buffer's handle).
+struct byte_range {
+    std::uint64_t memory = 0;
+    std::int64_t begin = 0, end = 0;
+    bool write = false;
+
+    friend bool overlaps(const byte_range& a, const byte_range& b) noexcept {
+        return a.memory == b.memory && a.begin < b.end && b.begin < a.end;
+    }
+};
+
+/// Remembers reads and writes since the last barrier.
+class hazard_tracker {
+public:
+    /// True where an access is a read after write, a write after read or a write after write.
+    bool conflicts(const std::vector<byte_range>& accesses) const noexcept {
+        for (const byte_range& a : accesses) {
+            for (const byte_range& w : written_)
+                if (overlaps(a, w)) return true;
+            if (!a.write) continue;
+            for (const byte_range& r : read_)
+                if (overlaps(a, r)) return true;
+        }
+        return false;
+    }
+    void add(const std::vector<byte_range>& accesses) {
+        for (const byte_range& a : accesses) (a.write ? written_ : read_).push_back(a);
+    }
+    /// A full barrier was recorded: everything before it is visible.
+    void clear() noexcept {
+        read_.clear();
+        written_.clear();
+    }
+    bool empty() const noexcept { return read_.empty() && written_.empty(); }
+    std::size_t size() const noexcept { return read_.size() + written_.size(); }
+
+private:
+    std::vector<byte_range> read_, written_;
+};
+
+/// What a scheduled item reads and writes; `fixed` items (views) record nothing.
+struct ordered_item {
+    std::vector<byte_range> accesses;
+    bool view = false;
+};
+
+/// A new order that bunches independent items between barriers: items keep their hazards' order,
+/// and among items without conflict those that do work come first, then views. Greedy, as in ggml.
+inline std::vector<std::size_t> bunch(const std::vector<ordered_item>& items) {
+    constexpr std::size_t window = 32;  // how far an item may be pulled forward
+    std::vector<std::size_t> order;
+    std::vector<char> done(items.size(), 0);
+    hazard_tracker batch;
+    for (std::size_t first = 0; first < items.size();) {
+        if (done[first]) {
+            ++first;
+            continue;
+        }
+        if (batch.conflicts(items[first].accesses)) batch.clear();
+        hazard_tracker skipped;  // an item may not pass one that it conflicts with
+        for (std::size_t i = first, seen = 0; i < items.size() && seen < window; ++i) {
+            if (done[i]) continue;
+            ++seen;
+            const bool free = !batch.conflicts(items[i].accesses) && !skipped.conflicts(items[i].accesses);
+            if (!free) {
+                skipped.add(items[i].accesses);
+                continue;
+            }
+            batch.add(items[i].accesses);
+            order.push_back(i);
+            done[i] = 1;
+        }
+    }
+    return order;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From a fused group of nodes to the problems that kernels solve.
+#pragma once
+
+#include <pumice/graph/passes/flatten.hpp>
+#include <pumice/graph/passes/fuse.hpp>
+#include <pumice/kernels/problem.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// One problem and the nodes behind its buffer numbers.
+struct step {
+    problem what;
+    std::vector<node*> buffers;
+    std::vector<node*> outputs;
+    std::shared_ptr<const kernel_record> record = {};  // of the chosen kernel
+};
+
+class lowering {
+public:
+    explicit lowering(const kernel_group& g)
+        : group_(g), members_(g.inlined.begin(), g.inlined.end()) {
+        for (node* n : g.outputs) members_.insert(n);
+    }
+
+    /// False where a program passes the bounds of one kernel (see flattener::fits).
+    bool run(std::vector<step>& out) {
+        if (!group_.anchor) {
+            step s;
+            buffer_list buffers;
+            elementwise_problem p{group_.outputs[0]->extent, {}};
+            if (!body(buffers, affine::identity(p.domain.rank()), p.body)) return false;
+            return add(out, std::move(p), buffers);
+        }
+        return std::visit([&](const auto& op) { return lower(op, out); }, group_.anchor->op);
+    }
+
+private:
+    flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
+        return flattener(buffers, [this](const node* n) { return members_.contains(n); },
+                         given_at ? group_.anchor : nullptr, given_at ? *given_at : affine{});
+    }
+
+    /// The program that writes the group's outputs, over coordinates that `at` maps to their extent.
+    bool body(buffer_list& buffers, const affine& at, fused& f) const {
+        flattener flat = make(buffers, group_.anchor ? &at : nullptr);
+        for (node* n : group_.outputs) {
+            if (n == group_.anchor) flat.output_given(n->type);
+            else flat.output(n, at);
+        }
+        if (!flat.fits(group_.outputs.size())) return false;
+        f = flat.finish();
+        for (node* n : group_.outputs) {
+            operand o{buffers.number_of(n), n->type, 0, {}};
+            at.locate(n->layout, o);
+            f.outputs.push_back(o);
+        }
+        return true;
+    }
+    bool prologue(buffer_list& buffers, node* n, const affine& at, fused& f) const {
+        flattener flat = make(buffers);
+        flat.output(n, at);
+        if (!flat.fits(1)) return false;
+        f = flat.finish();
+        return true;
+    }
+    /// A single memory operand: a node that is stored, or a view of one.
+    bool memory(buffer_list& buffers, node* n, operand& o) const {
+        fused f;
+        flattener flat(buffers, [](const node*) { return false; });
+        flat.output(n, affine::identity(n->extent.rank()));
+        f = flat.finish();
+        o = f.leaves.at(0);
+        return true;
+    }
+
+    template <class Problem>
+    bool add(std::vector<step>& out, Problem p, buffer_list& buffers) const {
+        out.push_back({std::move(p), std::move(buffers.nodes), group_.outputs, {}});
+        return true;
+    }
+    node* input(std::size_t i) const { return group_.anchor->inputs[i].get(); }
+    const shape& extent() const { return group_.anchor->extent; }
+
+    bool lower(const reduce_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        reduce_problem p;
+        p.what = op.what;
+        p.result = group_.anchor->type;
+        index_list order, inner;
+        affine at;  // coordinates of the kept axes -> index of the result
+        const shape& from = input(0)->extent;
+        for (int i = 0; i < from.rank(); ++i) {
+            const bool reduced = std::binary_search(op.axes.begin(), op.axes.end(), i);
+            if (reduced) {
+                inner.push_back(i);
+                at.axes += op.keepdims;
+            } else {
+                at.step[at.axes++][order.rank()] = 1;
+                p.outer.push_back(from[i]);
+                order.push_back(i);
+            }
+        }
+        at.coordinates = order.rank();
+        for (std::int64_t i : inner) {
+            order.push_back(i);
+            p.inner.push_back(from[static_cast<int>(i)]);
+        }
+        return prologue(buffers, input(0), affine::picking(order), p.prologue) && body(buffers, at, p.epilogue) &&
+               add(out, std::move(p), buffers);
+    }
+
+    bool lower(const softmax_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        softmax_problem p;
+        p.log = op.log;
+        p.length = extent()[op.axis];
+        index_list order;
+        for (int i = 0; i < extent().rank(); ++i) {
+            if (i == op.axis) continue;
+            order.push_back(i);
+            p.outer.push_back(extent()[i]);
+        }
+        order.push_back(op.axis);
+        const affine at = affine::picking(order);
+        return prologue(buffers, input(0), at, p.prologue) && body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+    }
+
+    bool lower(const matmul_op&, std::vector<step>& out) const {
+        buffer_list buffers;
+        matmul_problem p;
+        const int batch = extent().rank() - 2;
+        for (int i = 0; i < batch; ++i) p.batch.push_back(extent()[i]);
+        p.m = extent()[batch];
+        p.n = extent()[batch + 1];
+        p.k = input(0)->extent.back();
+        p.accumulator = group_.anchor->type == dtype::f64 ? dtype::f64 : dtype::f32;
+        shape a = p.batch, b = p.batch;
+        a.push_back(p.m), a.push_back(p.k), b.push_back(p.k), b.push_back(p.n);
+        const affine at = affine::identity(batch + 2);
+        return prologue(buffers, input(0), at.broadcast_to(a, input(0)->extent), p.a) &&
+               prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent), p.b) && body(buffers, at, p.epilogue) &&
+               add(out, std::move(p), buffers);
+    }
+
+    bool lower(const conv_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        conv_problem p;
+        const shape &x = input(0)->extent, &w = input(1)->extent;
+        p.shape_of = op;
+        p.batch = x[0];
+        p.in_channels = x[1];
+        p.out_channels = w[0];
+        for (int i = 0; i < 2; ++i) {
+            p.in_size[i] = x[2 + i];
+            p.window[i] = w[2 + i];
+            p.out_size[i] = extent()[2 + i];
+        }
+        p.accumulator = group_.anchor->type == dtype::f64 ? dtype::f64 : dtype::f32;
+        const affine at = affine::identity(4);
+        return prologue(buffers, input(0), at, p.input) && prologue(buffers, input(1), at, p.weight) &&
+               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+    }
+
+    bool lower(const pool_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        pool_problem p;
+        const shape& x = input(0)->extent;
+        p.shape_of = op;
+        p.batch = x[0];
+        p.channels = x[1];
+        for (int i = 0; i < 2; ++i) {
+            p.in_size[i] = x[2 + i];
+            p.out_size[i] = extent()[2 + i];
+        }
+        const affine at = affine::identity(4);
+        return prologue(buffers, input(0), at, p.input) && body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+    }
+
+    bool lower(const copy_op&, std::vector<step>& out) const {
+        return copy_into(input(0), 0, 0, out);
+    }
+    bool lower(const concat_op& op, std::vector<step>& out) const {
+        std::int64_t at = 0;
+        for (const node_ptr& part : group_.anchor->inputs) {
+            if (!copy_into(part.get(), op.axis, at, out)) return false;
+            at += part->extent[op.axis];
+        }
+        return true;
+    }
+    /// Writes `from` into the anchor's memory, `at` elements along `axis`.
+    bool copy_into(node* from, int axis, std::int64_t at, std::vector<step>& out) const {
+        buffer_list buffers;
+        elementwise_problem p{from->extent, {}};
+        const affine identity = affine::identity(p.domain.rank());
+        if (!prologue(buffers, from, identity, p.body)) return false;
+        operand o{buffers.number_of(group_.anchor), from->type, 0, {}};
+        identity.locate(group_.anchor->layout, o);
+        if (p.domain.rank() > 0) o.offset += at * group_.anchor->layout[axis];
+        p.body.outputs.push_back(o);
+        return add(out, std::move(p), buffers);
+    }
+
+    bool lower(const take_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        take_problem p;
+        p.domain = extent();
+        p.axis = op.axis;
+        p.index_rank = input(1)->extent.rank();
+        p.length = input(0)->extent[op.axis];
+        memory(buffers, input(0), p.values);
+        memory(buffers, input(1), p.indices);
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0, group_.anchor->layout};
+        return add(out, std::move(p), buffers);
+    }
+
+    template <class Op>
+    bool lower(const Op&, std::vector<step>&) const {
+        PUMICE_ASSERT(false && "views and sources are no anchors");
+        return true;
+    }
+
+    const kernel_group& group_;
+    std::unordered_set<const node*> members_;
+};
+
+/// All groups as steps in order. A group whose program is too long for one kernel is cut: its
+/// nodes are computed one by one.
+inline std::vector<step> lower(const std::vector<kernel_group>& groups, const std::vector<node*>& order) {
+    std::vector<step> steps;
+    for (const kernel_group& g : groups) {
+        const std::size_t before = steps.size();
+        if (lowering(g).run(steps)) continue;
+        steps.resize(before);
+        const std::vector<node*> members = g.members();
+        for (node* n : order) {
+            if (std::find(members.begin(), members.end(), n) == members.end()) continue;
+            kernel_group alone;
+            if (!std::holds_alternative<elementwise_op>(n->op)) alone.anchor = n;
+            alone.outputs.push_back(n);
+            if (!lowering(alone).run(steps))
+                throw error(errc::unsupported, "fuse", "one op has more operands than a kernel takes (16)");
+        }
+    }
+    return steps;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

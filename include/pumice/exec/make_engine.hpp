@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From policies to an engine: which device, and why; registers itself with the front.
+#pragma once
+
+#include <pumice/exec/vulkan_engine.hpp>
+
+#include <cstdlib>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+inline std::shared_ptr<engine> host_fallback(policy_set policies, const std::vector<std::string>& reasons) {
+    std::string report = "device  host (native C++)\n";
+    for (const std::string& r : reasons) report += "  " + r + "\n";
+    return std::make_shared<host_engine>(std::move(policies), std::move(report));
+}
+
+/// PUMICE_DEVICE: "host", "cpu" (a CPU driver), or a part of a device's name; empty: by policy.
+inline void apply_environment(policy_set& policies) {
+    const std::string wish = environment("PUMICE_DEVICE");
+    if (wish.empty() || policies.device) return;
+    if (wish == "host") host_only{}.apply(policies);
+    else if (wish == "cpu") {
+        policies.device = [](const device_candidate& d) { return d.info.type == device_type::cpu ? 0 : -1; };
+        policies.device_named = true;
+        policies.device_wish = "a CPU driver (PUMICE_DEVICE=cpu)";
+    } else {
+        device_named{wish}.apply(policies);
+        policies.device_wish += " (PUMICE_DEVICE)";
+    }
+}
+
+}  // namespace detail
+
+/// The engine for a set of policies: the best-ranked Vulkan device, else the host where no device
+/// policy was named. Throws no_vulkan_loader or no_device with what was found and why it was refused.
+inline std::shared_ptr<engine> make_engine(policy_set policies) {
+    detail::apply_environment(policies);
+    const auto rank = [&](const device_candidate& d) {
+        return policies.device ? policies.device(d) : detail::type_rank(d.info);
+    };
+    device_candidate host;
+    host.info.name = "host";
+    host.info.type = device_type::host;
+    if (policies.device && !policies.device_named && rank(host) >= 0)
+        return detail::host_fallback(std::move(policies), {"chosen by policy"});
+
+    std::shared_ptr<vulkan::instance> instance;
+    std::vector<std::string> reasons;
+    errc code = errc::no_device;
+    try {
+        instance = vulkan::instance::create();
+        reasons = instance->reasons();
+    } catch (const error& e) {
+        if (policies.device_named) throw;
+        code = e.code();
+        reasons = e.reasons();
+        reasons.insert(reasons.begin(), e.message());
+    }
+    const vulkan::candidate* best = nullptr;
+    int best_rank = -1;
+    if (instance) {
+        for (const vulkan::candidate& c : instance->candidates()) {
+            std::vector<std::string> why = c.refusals;
+            const int r = why.empty() ? rank({c.info, c.refusals}) : -1;
+            if (why.empty() && r < 0) why.push_back("not " + policies.device_wish);
+            for (const std::string& w : why) reasons.push_back(c.info.name + ": " + w);
+            if (r > best_rank || (r >= 0 && !best)) {
+                best = &c;
+                best_rank = r;
+            }
+        }
+    }
+    if (best) {
+        std::string report = "device  " + to_string(best->info) + "\n  sought  " + policies.device_wish + "\n";
+        for (const vulkan::candidate& c : instance->candidates())
+            if (&c != best && c.refusals.empty()) reasons.push_back(c.info.name + ": ranked behind");
+        for (const std::string& r : reasons) report += "  refused " + r + "\n";
+        write_log(severity::info, report);
+        auto runtime = std::make_shared<vulkan_runtime>(instance, *best, policies);
+        return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies), std::move(report));
+    }
+    reasons.push_back("install your GPU's Vulkan driver, or a software one (Debian, Ubuntu: mesa-vulkan-drivers)");
+    if (policies.device_named) throw error(code, "context", "no usable Vulkan device; sought: " + policies.device_wish, reasons);
+    write_log(severity::warning, "no usable Vulkan device: the host device computes");
+    return detail::host_fallback(std::move(policies), reasons);
+}
+
+/// The engine's one act at start-up: it makes itself known to the front.
+inline const bool engine_registered = (engine_hook.store(&make_engine, std::memory_order_release), true);
+
+}  // namespace pumice::inline PUMICE_ABI

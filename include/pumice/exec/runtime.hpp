@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan device at work: queue, memory, command buffers, kernels compiled to pipelines.
+#pragma once
+
+#include <pumice/kernels/launch.hpp>
+#include <pumice/expr/emit.hpp>
+#include <pumice/policy/policies.hpp>
+#include <pumice/shaders.hpp>
+#include <pumice/slang/service.hpp>
+#include <pumice/vk/command_cache.hpp>
+#include <pumice/vk/instance.hpp>
+#include <pumice/vk/memory.hpp>
+#include <pumice/vk/pipeline.hpp>
+
+#include <thread>
+#include <unordered_map>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The library's shaders, as the Slang service takes them.
+inline std::vector<library_module> shader_library() {
+    std::vector<library_module> modules;
+    for (const shader_source& s : shader_sources) {
+        library_module m{std::string(s.name), {}};
+        for (std::string_view piece : s.pieces) m.source += piece;
+        modules.push_back(std::move(m));
+    }
+    return modules;
+}
+
+class vulkan_runtime {
+public:
+    vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen, const policy_set& policies)
+        : instance_(std::move(instance)),
+          device_(vulkan::device::create(instance_, chosen)),
+          queue_(std::make_shared<vulkan::queue>(device_)),
+          memory_(queue_, memory_options(policies)),
+          commands_(queue_),
+          factory_(device_, folder(policies)),
+          kernels_(service_options(policies)) {}
+
+    vulkan::device& device() noexcept { return *device_; }
+    vulkan::queue& queue() noexcept { return *queue_; }
+    vulkan::memory& memory() noexcept { return memory_; }
+    vulkan::command_cache& commands() noexcept { return commands_; }
+    kernel_service& kernels() noexcept { return kernels_; }
+    const vulkan::instance& instance() const noexcept { return *instance_; }
+
+    /// The pipelines of some launches; those that are new are compiled, in parallel where there are several.
+    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines(const std::vector<const launch*>& launches) {
+        std::vector<std::shared_ptr<const vulkan::pipeline>> result(launches.size());
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> missing;
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+            const auto known = ready_.find(key_of(*launches[i]));
+            if (known != ready_.end()) result[i] = known->second;
+            else missing[key_of(*launches[i])].push_back(i);
+        }
+        std::vector<std::pair<std::uint64_t, const launch*>> work;
+        for (const auto& [key, users] : missing) work.emplace_back(key, launches[users[0]]);
+        std::vector<std::shared_ptr<const vulkan::pipeline>> made(work.size());
+        std::vector<std::exception_ptr> faults(work.size());
+        std::atomic<std::size_t> next{0};
+        const auto build = [&] {
+            for (std::size_t i; (i = next.fetch_add(1)) < work.size();) {
+                try {
+                    made[i] = create(*work[i].second);
+                } catch (...) {
+                    faults[i] = std::current_exception();
+                }
+            }
+        };
+        {
+            std::vector<std::jthread> helpers;
+            const std::size_t threads = std::min<std::size_t>(work.size(), std::max(1u, std::thread::hardware_concurrency()));
+            for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
+            build();
+        }
+        for (const std::exception_ptr& fault : faults)
+            if (fault) std::rethrow_exception(fault);
+        for (std::size_t i = 0; i < work.size(); ++i) {
+            ready_[work[i].first] = made[i];
+            for (std::size_t user : missing[work[i].first]) result[user] = made[i];
+        }
+        return result;
+    }
+
+    /// What the Slang service is asked for a launch.
+    static kernel_request request_for(const launch& l) {
+        kernel_request r{l.module, l.entry, l.arguments, {}};
+        for (const auto& p : l.programs) {
+            const std::string name = emitted_name(p->view());
+            bool known = false;
+            for (const generated_module& g : r.generated) known |= g.name == name;
+            if (!known) r.generated.push_back({name, emit(p->view())});
+        }
+        return r;
+    }
+
+private:
+    static vulkan::memory_options memory_options(const policy_set& policies) {
+        vulkan::memory_options o;
+        if (policies.memory_limit > 0) o.limit = static_cast<std::uint64_t>(policies.memory_limit);
+        return o;
+    }
+    static std::filesystem::path folder(const policy_set& policies) {
+        return policies.cache_folder.empty() ? default_cache_folder() : std::filesystem::path(policies.cache_folder);
+    }
+    static pumice::service_options service_options(const policy_set& policies) {
+        pumice::service_options o;
+        o.modules = shader_library();
+        o.cache_folder = folder(policies);
+        return o;
+    }
+
+    static std::uint64_t key_of(const launch& l) {
+        hasher h;
+        h.add(l.module).add(l.entry).add(static_cast<std::uint64_t>(l.subgroup_size));
+        for (const std::string& a : l.arguments) h.add(a);  // names of programs are hashes of their text
+        return h.value();
+    }
+    std::shared_ptr<const vulkan::pipeline> create(const launch& l) {
+        const kernel_request request = request_for(l);
+        const auto code = kernels_.get(request);
+        vulkan::pipeline_options o;
+        o.subgroup_size = l.subgroup_size;
+        o.full_subgroups = l.subgroup_size > 0;
+        return factory_.create(code->words, to_string(request), o);
+    }
+
+    std::shared_ptr<vulkan::instance> instance_;
+    std::shared_ptr<vulkan::device> device_;
+    std::shared_ptr<vulkan::queue> queue_;
+    vulkan::memory memory_;
+    vulkan::command_cache commands_;
+    vulkan::pipeline_factory factory_;
+    kernel_service kernels_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

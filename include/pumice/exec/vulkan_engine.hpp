@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The Vulkan engine: steps become dispatches in one command buffer and one submit.
+#pragma once
+
+#include <pumice/exec/hazards.hpp>
+#include <pumice/exec/vulkan_storage.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+class vulkan_engine final : public graph_engine {
+public:
+    vulkan_engine(std::shared_ptr<vulkan_runtime> runtime, policy_set policies, std::string report)
+        : graph_engine(std::move(policies)), runtime_(std::move(runtime)), report_(std::move(report)) {}
+
+    node_ptr create(dtype type, const shape& extent, const void* data) override {
+        const std::int64_t bytes = byte_count(type, element_count(extent));
+        auto held = std::make_shared<vulkan_storage>(runtime_, bytes);
+        held->host = std::make_unique<host_memory>(bytes);
+        if (data) std::memcpy(held->host->data(), data, static_cast<std::size_t>(bytes));
+        else std::memset(held->host->data(), 0, static_cast<std::size_t>(bytes));
+        node_ptr n = make_node(type, extent, source_op{}, {});
+        n->owner = shared_from_this();
+        n->data = std::move(held);
+        n->state.store(node_state::realised, std::memory_order_release);
+        return n;
+    }
+
+    void read(const node_ptr& n, void* out) override {
+        const std::lock_guard lock(mutex_);
+        evaluate(std::span(&n, 1));
+        if (n->count() == 0) return;
+        vulkan_storage& s = of(*n);
+        if (!s.host && n->row_major() && n->count() * (info(n->type).bits / 8) < s.bytes / 2) {
+            // A small part of a large array: fetch only that part.
+            const std::int64_t begin = byte_count(n->type, n->offset), size = byte_count(n->type, n->count());
+            fetch(s, begin, size, static_cast<std::byte*>(out));
+            return;
+        }
+        if (!s.host) {
+            auto copy = std::make_unique<host_memory>(s.bytes);
+            fetch(s, 0, s.bytes, copy->data());
+            s.host = std::move(copy);
+        }
+        gather(n->type, n->extent, s.host->data(), n->offset, n->layout, out);
+    }
+
+    statistics stats() const override {
+        const std::lock_guard lock(mutex_);
+        statistics s = stats_;
+        const vulkan::counters& c = runtime_->device().stats();
+        s.dispatches = c.dispatches;
+        s.barriers = c.barriers;
+        s.submits = c.submits;
+        s.host_waits = c.host_waits;
+        s.maps = c.maps;
+        s.allocations = c.allocations;
+        s.recordings = c.recordings;
+        s.pipelines = c.pipelines;
+        const kernel_counters& k = runtime_->kernels().counters();
+        s.slang_compiles = k.compiles;
+        s.slang_opens = k.library_opens;
+        s.cache_hits = k.disk_hits;
+        const vulkan::memory_stats m = runtime_->memory().stats();
+        s.device_bytes = m.in_use - m.waiting;
+        s.device_bytes_peak = m.high_water;
+        return s;
+    }
+    const device_info& device() const override { return runtime_->device().info(); }
+    std::string device_report() const override { return report_; }
+
+private:
+    static vulkan_storage& of(const node& n) { return *static_cast<vulkan_storage*>(n.data.get()); }
+
+    /// A dispatch, or a copy between buffers, with what it touches.
+    struct item {
+        const launch* what = nullptr;
+        std::shared_ptr<const vulkan::pipeline> pipeline;
+        std::uint64_t parameters = 0;  // address of its block
+        vulkan_storage* upload_to = nullptr;
+        vulkan::allocation upload_from;
+    };
+
+    /// Device memory that goes back when the scope ends, whatever happens.
+    struct temporary {
+        vulkan::memory& pool;
+        std::vector<vulkan::allocation> pieces;
+        std::uint64_t value = 0;
+        vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
+            pieces.push_back(pool.allocate(size, kind));
+            return pieces.back();
+        }
+        ~temporary() {
+            for (const vulkan::allocation& p : pieces) pool.free(p, value);
+        }
+    };
+
+    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+        std::vector<choice> choices;
+        std::vector<const launch*> launches;
+        for (step& s : e.steps) {
+            choices.push_back(choose(s.what, device(), policies()));
+            choices.back().record->fused = fused_name(s.what);
+            s.record = choices.back().record;
+        }
+        for (const choice& c : choices)
+            for (const launch& l : c.launches) launches.push_back(&l);
+        const auto pipelines = runtime_->pipelines(launches);
+
+        std::unordered_map<const node*, vulkan_storage*> places;
+        for (std::size_t i = 0; i < e.stored.size(); ++i) {
+            auto s = std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type, e.stored[i]->count()));
+            s->allocate();
+            places[e.stored[i]] = s.get();
+            made[i] = std::move(s);
+        }
+        temporary temp{runtime_->memory(), {}, 0};
+        std::vector<item> items;
+        std::vector<ordered_item> accesses;
+        std::vector<vulkan_storage*> touched;
+        const std::vector<std::uint64_t> blocks = parameter_blocks(launches, temp);
+        const vulkan::allocation ring = temp.pieces.back();
+        for (std::size_t i = 0, at = 0; i < e.steps.size(); ++i) {
+            std::vector<vulkan_storage*> buffers;
+            for (node* n : e.steps[i].buffers) {
+                const auto p = places.find(n);
+                buffers.push_back(p != places.end() ? p->second : &of(*n));
+                upload(*buffers.back(), temp, items, accesses);
+                touched.push_back(buffers.back());
+            }
+            vulkan::allocation scratch;
+            if (choices[i].scratch > 0) scratch = temp.get(static_cast<std::uint64_t>(choices[i].scratch), vulkan::memory_kind::device);
+            for (const launch& l : choices[i].launches) {
+                const auto piece_of = [&](int number) -> const vulkan::allocation& {
+                    return number < 0 ? scratch : buffers[static_cast<std::size_t>(number)]->piece;
+                };
+                write_block(l, piece_of, static_cast<std::byte*>(ring.mapped) + blocks[at]);
+                items.push_back({&l, pipelines[at], ring.device_address + blocks[at], nullptr, {}});
+                ordered_item o;
+                for (const access& a : l.accesses) {
+                    const vulkan::allocation& piece = piece_of(a.buffer);
+                    if (a.end > a.begin) o.accesses.push_back(range_in(piece, a.begin, a.end, a.write));
+                }
+                accesses.push_back(std::move(o));
+                ++at;
+            }
+        }
+        runtime_->memory().flush(ring, 0, ring.size);
+        const std::uint64_t value = record(items, accesses);
+        temp.value = value;
+        for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
+        for (auto& [n, s] : places) {
+            s->on_device = true;
+            s->written = s->last_use = value;
+        }
+        ++stats_.evals;
+    }
+
+    static byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, std::int64_t end, bool write) {
+        const auto base = static_cast<std::int64_t>(piece.offset);
+        return {reinterpret_cast<std::uint64_t>(piece.buffer), base + begin, base + end, write};
+    }
+
+    /// One allocation for all parameter blocks of an evaluation; gives each block's offset in it.
+    static std::vector<std::uint64_t> parameter_blocks(const std::vector<const launch*>& launches, temporary& temp) {
+        std::vector<std::uint64_t> offsets;
+        std::uint64_t size = 0;
+        for (const launch* l : launches) {
+            offsets.push_back(size);
+            size += (l->parameters.size() + 63) / 64 * 64;
+        }
+        temp.get(std::max<std::uint64_t>(size, 64), vulkan::memory_kind::parameters);
+        return offsets;
+    }
+    template <class PieceOf>
+    static void write_block(const launch& l, PieceOf&& piece_of, std::byte* to) {
+        std::vector<std::byte> block = l.parameters;
+        for (const relocation& r : l.relocations) {
+            const std::uint64_t address = piece_of(r.buffer).device_address + static_cast<std::uint64_t>(r.byte_offset);
+            std::memcpy(block.data() + r.at, &address, sizeof address);
+        }
+        std::memcpy(to, block.data(), block.size());
+    }
+
+    /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
+    /// is mapped, through staging otherwise.
+    void upload(vulkan_storage& s, temporary& temp, std::vector<item>& items, std::vector<ordered_item>& accesses) {
+        if (s.on_device || !s.host) return;
+        s.allocate();
+        if (s.piece.mapped) {
+            std::memcpy(s.piece.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
+            runtime_->memory().flush(s.piece, 0, static_cast<std::uint64_t>(s.bytes));
+            s.on_device = true;
+        } else {
+            for (const item& i : items)
+                if (i.upload_to == &s) return;
+            const vulkan::allocation staging = temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
+            std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
+            runtime_->memory().flush(staging, 0, static_cast<std::uint64_t>(s.bytes));
+            items.push_back({nullptr, nullptr, 0, &s, staging});
+            accesses.push_back({{range_in(s.piece, 0, s.bytes, true)}, false});
+        }
+        ++stats_.uploads;
+        stats_.uploaded_bytes += static_cast<std::uint64_t>(s.bytes);
+    }
+
+    /// Records in bunched order with a barrier where a hazard asks for one, and submits.
+    std::uint64_t record(const std::vector<item>& items, const std::vector<ordered_item>& accesses) {
+        vulkan::commands buffer = runtime_->commands().take();
+        buffer.begin();
+        hazard_tracker tracker = open_;  // what earlier submits left without a barrier
+        for (std::size_t i : bunch(accesses)) {
+            if (tracker.conflicts(accesses[i].accesses)) {
+                buffer.barrier(both_, both_);
+                tracker.clear();
+            }
+            tracker.add(accesses[i].accesses);
+            const item& what = items[i];
+            if (what.upload_to) {
+                buffer.copy(what.upload_from, what.upload_to->piece, {0, 0, static_cast<std::uint64_t>(what.upload_to->bytes)});
+                continue;
+            }
+            buffer.bind(*what.pipeline);
+            buffer.push(what.parameters);
+            buffer.dispatch(what.what->grid[0], what.what->grid[1], what.what->grid[2]);
+        }
+        buffer.end();
+        const std::uint64_t value = runtime_->queue().submit(buffer.handle());
+        runtime_->commands().give(std::move(buffer), value);
+        for (const item& i : items)
+            if (i.upload_to) i.upload_to->on_device = true;
+        open_ = std::move(tracker);
+        return value;
+    }
+
+    /// Copies bytes of a tensor's device memory to the host, once they are written.
+    void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out) {
+        vulkan::memory& memory = runtime_->memory();
+        ++stats_.downloads;
+        stats_.downloaded_bytes += static_cast<std::uint64_t>(size);
+        if (s.piece.mapped && device().unified_memory) {
+            runtime_->queue().wait(s.written);
+            memory.invalidate(s.piece, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(size));
+            std::memcpy(out, static_cast<const std::byte*>(s.piece.mapped) + begin, static_cast<std::size_t>(size));
+            return;
+        }
+        temporary temp{memory, {}, 0};
+        const vulkan::allocation staging = temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
+        vulkan::commands buffer = runtime_->commands().take();
+        buffer.begin();
+        buffer.barrier(both_, vulkan::scope::transfer);
+        open_.clear();
+        buffer.copy(s.piece, staging, {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
+        buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
+        buffer.end();
+        const std::uint64_t value = runtime_->queue().submit(buffer.handle());
+        temp.value = s.last_use = value;
+        runtime_->commands().give(std::move(buffer), value);
+        runtime_->queue().wait(value);
+        memory.invalidate(staging, 0, static_cast<std::uint64_t>(size));
+        std::memcpy(out, staging.mapped, static_cast<std::size_t>(size));
+    }
+
+    static constexpr vulkan::scope both_ = vulkan::scope::compute | vulkan::scope::transfer;
+
+    std::shared_ptr<vulkan_runtime> runtime_;
+    std::string report_;
+    statistics stats_;
+    hazard_tracker open_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The front storey: everything that a user composes with; no Vulkan, no Slang.
+#pragma once
+
+#include <pumice/tensor/tensor.hpp>

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Builders of elementwise ONNX operators: those of THE op table, and the few that need more than a name.
+#pragma once
+
+#include <pumice/model/onnx_node.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+namespace onnx::build {
+
+/// Input i of an elementwise op. A known single number becomes a scalar argument, as in `x * 2`, where
+/// that does not change the result's shape: it takes no memory and no place among the leaves.
+inline any_operand operand(node_builder& b, int i) {
+    const any_tensor& v = b.value(i);
+    if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);
+    bool covered = false;
+    for (int k = 0; k < b.inputs(); ++k)
+        covered = covered || (k != i && b.has(k) && !b.known(k) && b.value(k).dtype() != dtype::boolean &&
+                              b.value(k).rank() >= v.rank());
+    const double number = constant_values<double>(v)[0];
+    if (!covered || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53)) return b.tensor(i);
+    return number;
+}
+
+/// Any op of the table: the inputs, then the attributes as scalars.
+inline any_tensor elementwise(node_builder& b) {
+    std::vector<any_operand> operands;
+    for (int i = 0; i < b.inputs(); ++i) operands.push_back(operand(b, i));
+    for (const attribute& a : b.at().from->attributes) b.ignore(a.name);  // they are among the scalars
+    for (double s : b.at().scalars) operands.emplace_back(s);
+    return apply(*b.at().op, operands);
+}
+
+inline any_tensor fold_inputs(node_builder& b, const op_info& op) {
+    if (b.inputs() == 1) return b.tensor(0);
+    any_operand total = operand(b, 0);
+    if (total.is_number) total = b.tensor(0);
+    for (int i = 1; i < b.inputs(); ++i) {
+        const any_operand pair[] = {total, operand(b, i)};
+        total = apply(op, pair);
+    }
+    return total.array;
+}
+inline any_tensor max(node_builder& b) { return fold_inputs(b, op_info_of<op::maximum>); }
+inline any_tensor min(node_builder& b) { return fold_inputs(b, op_info_of<op::minimum>); }
+inline any_tensor sum(node_builder& b) { return fold_inputs(b, op_info_of<op::add>); }
+inline any_tensor mean(node_builder& b) {
+    const any_tensor total = fold_inputs(b, op_info_of<op::add>);
+    return b.inputs() == 1 ? total : apply<op::multiply>(total, 1.0 / b.inputs());
+}
+
+inline any_tensor mod(node_builder& b) {
+    const bool fmod = b.integer("fmod", 0) != 0;
+    if (!fmod && is_floating(b.value(0).dtype())) b.fail(errc::bad_file, "takes floating point with fmod=1 only");
+    const any_operand pair[] = {operand(b, 0), operand(b, 1)};
+    return apply(fmod ? op_info_of<op::fmod> : op_info_of<op::remainder>, pair);
+}
+
+/// The result has the type of the base, whatever the exponent's.
+inline any_tensor pow(node_builder& b) {
+    any_operand base = operand(b, 0), exponent = operand(b, 1);
+    const dtype type = b.value(0).dtype(), other = b.value(1).dtype();
+    const dtype result = b.computed(type);
+    if (type != other && is_floating(other) && !is_floating(type)) {
+        if (!base.is_number) base = astype(base.array, b.computed(other));
+    } else if (!exponent.is_number && type != other) {
+        exponent = astype(exponent.array, result);
+    }
+    if (exponent.is_number && exponent.number == 2 && !base.is_number) return astype(apply<op::square>(base.array), result);
+    const any_operand pair[] = {base, exponent};
+    return astype(apply(op_info_of<op::power>, pair), result);
+}
+
+/// Bounds are inputs from operator set 11 on and attributes before; either may be left out.
+inline any_tensor clip(node_builder& b) {
+    any_tensor x = b.tensor(0);
+    if (b.opset() < 11) {
+        constexpr double top = 3.402823466e38;
+        const double low = b.real("min", -top), high = b.real("max", top);
+        return apply<op::clip>(x, low, high);
+    }
+    const bool low = b.has(1), high = b.has(2);
+    const auto bound = [&](int i) -> any_operand {
+        const auto n = b.number(i);
+        if (n && !b.known(0) && std::fabs(*n) <= 0x1p53) return *n;
+        return any_operand(b.tensor(i));
+    };
+    if (low && high) {
+        const any_operand all[] = {x, bound(1), bound(2)};
+        return apply(op_info_of<op::clip>, all);
+    }
+    if (!low && !high) return x;
+    const any_operand pair[] = {x, bound(low ? 1 : 2)};
+    return apply(low ? op_info_of<op::maximum> : op_info_of<op::minimum>, pair);
+}
+
+inline any_tensor gelu(node_builder& b) {
+    const auto how = b.text("approximate", "none");
+    if (how != "none" && how != "tanh") b.fail(errc::bad_file, "has an unknown value of \"approximate\": " + std::string(how));
+    return how == "tanh" ? apply<op::gelu_tanh>(b.tensor(0)) : apply<op::gelu>(b.tensor(0));
+}
+
+inline any_tensor is_inf(node_builder& b) {
+    const bool negative = b.integer("detect_negative", 1) != 0, positive = b.integer("detect_positive", 1) != 0;
+    const any_tensor x = b.tensor(0);
+    const any_tensor inf = apply<op::is_inf>(x);
+    if (negative && positive) return inf;
+    const any_tensor minus = apply<op::signbit>(x);
+    if (negative) return apply<op::logical_and>(inf, minus);
+    if (positive) return apply<op::logical_and>(inf, apply<op::logical_not>(minus));
+    return apply<op::logical_and>(inf, apply<op::logical_not>(inf));
+}
+
+inline any_tensor bit_shift(node_builder& b) {
+    const auto direction = b.text("direction", "");
+    if (direction != "LEFT" && direction != "RIGHT") b.fail(errc::bad_file, "needs a direction, LEFT or RIGHT");
+    const any_operand pair[] = {operand(b, 0), operand(b, 1)};
+    return apply(direction == "LEFT" ? op_info_of<op::bitwise_left_shift> : op_info_of<op::bitwise_right_shift>, pair);
+}
+
+inline any_tensor identity(node_builder& b) { return b.known(0) ? b.value(0) : b.tensor(0); }
+
+inline any_tensor cast(node_builder& b) {
+    const auto* to = b.find("to", attribute_type::integer);
+    if (!to) b.fail(errc::bad_file, "lacks the attribute \"to\"");
+    if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
+    b.ignore("round_mode");  // of 8-bit floats only
+    const auto type = to->integer > 0 && to->integer < 100 ? to_dtype(static_cast<std::int32_t>(to->integer)) : std::nullopt;
+    if (!type)
+        b.fail(errc::unsupported, "casts to " + std::string(name_of_type(to->integer < 0 || to->integer > 100 ? 100 : static_cast<std::int32_t>(to->integer))) +
+                                      ", which Pumice has no element type for");
+    return astype(b.tensor(0), b.computed(*type));
+}
+
+inline any_tensor cast_like(node_builder& b) {
+    if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
+    b.ignore("round_mode");
+    return astype(b.tensor(0), b.computed(b.value(1).dtype()));
+}
+
+/// Inference: the input itself; the mask, where it is asked for, is all true.
+inline any_tensor dropout(node_builder& b) {
+    b.ignore("ratio"), b.ignore("seed"), b.ignore("is_test");
+    if (b.has(2) && b.number(2) != 0.0) b.fail(errc::unsupported, "is in training mode");
+    if (b.wants(1)) {
+        const std::uint8_t one = 1;
+        const any_tensor yes = make_constant(dtype::boolean, shape{}, {std::byte(one)});
+        b.set(1, broadcast_to(b.own(0, yes), b.extent(0)));
+    }
+    return identity(b);
+}
+
+}  // namespace onnx::build
+}  // namespace pumice::inline PUMICE_ABI

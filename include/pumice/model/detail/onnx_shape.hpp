@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Builders of ONNX operators that move elements or know shapes: mostly views, which cost nothing.
+#pragma once
+
+#include <pumice/model/onnx_node.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+namespace onnx::build {
+
+/// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
+inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute, int i, int since) {
+    if (b.opset() < since) return b.integers(attribute);
+    return b.has(i) ? std::optional(b.integers(i)) : std::nullopt;
+}
+
+/// A view under another shape that only adds or drops axes of length 1.
+inline any_tensor respace(const any_tensor& x, const shape& to) {
+    if (x.get()->realised() || !std::holds_alternative<view_op>(x.get()->op)) return reshape(x, to);
+    any_tensor y = x;  // a view keeps its strides, where reshape would copy
+    for (int i = y.rank() - 1; i >= 0; --i)
+        if (y.shape()[i] == 1) y = squeeze(y, i);
+    for (int i = 0; i < to.rank(); ++i)
+        if (to[i] == 1) y = expand_dims(y, i);
+    return y;
+}
+
+/// 0 keeps the input's extent (unless allowzero), -1 takes what is left.
+inline any_tensor reshape_to(node_builder& b) {
+    const auto wanted = list_of(b, "shape", 1, 5);
+    if (!wanted) b.fail(errc::bad_file, "lacks the shape");
+    const bool allow_zero = b.opset() >= 14 && b.integer("allowzero", 0) != 0;
+    const any_tensor x = b.known(0) && b.at().constant ? b.value(0) : b.tensor(0);
+    shape to;
+    for (std::size_t i = 0; i < wanted->size(); ++i) {
+        std::int64_t d = (*wanted)[i];
+        if (d == 0 && !allow_zero) {
+            if (static_cast<int>(i) >= x.rank())
+                b.fail(errc::shape_mismatch, "copies extent " + std::to_string(i) + " of the shape " + to_string(x.shape()));
+            d = x.shape()[static_cast<int>(i)];
+        }
+        to.push_back(d);
+    }
+    return reshape(x, to);
+}
+
+inline any_tensor flatten(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    std::int64_t axis = b.integer("axis", 1);
+    if (axis < -x.rank() || axis > x.rank()) b.fail(errc::axis_out_of_range, "has axis " + std::to_string(axis) + " for rank " + std::to_string(x.rank()));
+    if (axis < 0) axis += x.rank();
+    shape to{1, 1};
+    for (int i = 0; i < x.rank(); ++i) to[i < axis ? 0 : 1] *= x.shape()[i];
+    return reshape(x, to);
+}
+
+inline any_tensor squeeze_axes(node_builder& b) {
+    const auto axes = list_of(b, "axes", 1, 13);
+    const any_tensor x = b.tensor(0);
+    std::vector<bool> gone(static_cast<std::size_t>(x.rank()));
+    if (!axes)
+        for (int i = 0; i < x.rank(); ++i) gone[static_cast<std::size_t>(i)] = x.shape()[i] == 1;
+    else
+        for (std::int64_t a : *axes) {
+            const int i = normalize_axis(a, x.rank(), "Squeeze");
+            if (x.shape()[i] != 1) b.fail(errc::shape_mismatch, "squeezes axis " + std::to_string(a) + " of the shape " + to_string(x.shape()));
+            gone[static_cast<std::size_t>(i)] = true;
+        }
+    shape to;
+    for (int i = 0; i < x.rank(); ++i)
+        if (!gone[static_cast<std::size_t>(i)]) to.push_back(x.shape()[i]);
+    return respace(x, to);
+}
+
+inline any_tensor unsqueeze_axes(node_builder& b) {
+    const auto axes = list_of(b, "axes", 1, 13);
+    if (!axes) b.fail(errc::bad_file, "lacks the axes");
+    const any_tensor x = b.tensor(0);
+    if (axes->size() + x.shape().size() > max_rank) b.fail(errc::rank_mismatch, "makes more than 8 axes");
+    const int rank = x.rank() + static_cast<int>(axes->size());
+    std::vector<bool> fresh(static_cast<std::size_t>(rank));
+    for (std::int64_t a : *axes) {
+        const auto i = static_cast<std::size_t>(normalize_axis(a, rank, "Unsqueeze"));
+        if (fresh[i]) b.fail(errc::bad_file, "names axis " + std::to_string(a) + " twice");
+        fresh[i] = true;
+    }
+    shape to;
+    for (int i = 0, from = 0; i < rank; ++i) to.push_back(fresh[static_cast<std::size_t>(i)] ? 1 : x.shape()[from++]);
+    return respace(x, to);
+}
+
+inline any_tensor transpose(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    auto order = b.integers("perm");
+    if (!order) {
+        order.emplace();
+        for (int i = x.rank(); i-- > 0;) order->push_back(i);
+    }
+    return permute_dims(x, *order);
+}
+
+inline any_tensor join(node_builder& b) {
+    std::vector<any_tensor> parts;
+    for (int i = 0; i < b.inputs(); ++i) parts.push_back(b.tensor(i));
+    const auto* axis = b.find("axis", attribute_type::integer);
+    if (!axis && b.opset() >= 4) b.fail(errc::bad_file, "lacks the attribute \"axis\"");
+    return concat(parts, axis ? axis->integer : 1);
+}
+
+/// Starts, ends, axes and steps are inputs from operator set 10 on, attributes before.
+inline any_tensor slice_axes(node_builder& b) {
+    const auto starts = list_of(b, "starts", 1, 10), ends = list_of(b, "ends", 2, 10);
+    const auto axes = list_of(b, "axes", 3, 10);
+    const auto steps = b.opset() >= 10 && b.has(4) ? std::optional(b.integers(4)) : std::nullopt;
+    if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
+    const any_tensor x = b.tensor(0);
+    if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) || (steps && steps->size() != starts->size()))
+        b.fail(errc::bad_file, "has starts, ends, axes and steps of unequal number");
+    std::vector<slice> slices(x.shape().size());
+    for (std::size_t k = 0; k < starts->size(); ++k) {
+        const int i = normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Slice");
+        const std::int64_t most = std::max<std::int64_t>(x.shape()[i], 1);  // a longer step takes one element too
+        slices[static_cast<std::size_t>(i)] = {(*starts)[k], (*ends)[k], std::clamp(steps ? (*steps)[k] : 1, -most, most)};
+    }
+    return slice_view(x, slices);
+}
+
+inline any_tensor gather(node_builder& b) {
+    const any_tensor& values = b.value(0);
+    const int axis = normalize_axis(b.integer("axis", 0), values.rank(), "Gather");
+    const std::int64_t length = values.shape()[axis];
+    if (b.known(1) && b.value(1).size() <= b.limits().folded_elements) {
+        const auto indices = b.integers(1);
+        for (std::int64_t i : indices)
+            if (i < -length || i >= length) b.fail(errc::index_out_of_range, "takes index " + std::to_string(i) + " of " + std::to_string(length));
+        if (b.value(1).rank() == 0) {  // one known index is a view
+            std::vector<slice> slices(values.shape().size());
+            const std::int64_t i = indices[0] < 0 ? indices[0] + length : indices[0];
+            slices[static_cast<std::size_t>(axis)] = {i, i + 1, 1};
+            return squeeze(slice_view(b.tensor(0), slices), axis);
+        }
+    }
+    return take(b.tensor(0), b.tensor(1), axis);
+}
+
+/// Known as soon as the input's shape is, which is when the graph is built.
+inline any_tensor shape_of(node_builder& b) {
+    const shape& s = b.extent(0);
+    const std::int64_t rank = s.rank();
+    const auto place = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank); };
+    const std::int64_t start = place(b.integer("start", 0)), end = place(b.integer("end", rank));
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = start; i < end; ++i) values.push_back(s[static_cast<int>(i)]);
+    return make_constant(values);
+}
+inline any_tensor size_of(node_builder& b) {
+    const std::int64_t n = b.value(0).size();
+    return make_constant<std::int64_t>(shape{}, std::span(&n, 1));
+}
+
+inline shape to_shape(node_builder& b, std::span<const std::int64_t> values) {
+    if (values.size() > max_rank) b.fail(errc::rank_mismatch, "makes " + std::to_string(values.size()) + " axes, at most 8 are supported");
+    const shape s(values);
+    element_count(s);
+    return s;
+}
+
+inline any_tensor expand(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    return broadcast_to(x, broadcast(x.shape(), to_shape(b, b.integers(1)), "Expand"));
+}
+
+/// Repeats through a new axis of stride 0 before each repeated one, then a copy.
+inline any_tensor tile(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    const auto repeats = b.integers(1);
+    if (repeats.size() != x.shape().size()) b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(x.rank()));
+    shape split, wide, flat;
+    for (int i = 0; i < x.rank(); ++i) {
+        const std::int64_t n = repeats[static_cast<std::size_t>(i)];
+        if (n < 0) b.fail(errc::bad_file, "repeats an axis " + std::to_string(n) + " times");
+        if (n != 1) split.push_back(1), wide.push_back(n);
+        split.push_back(x.shape()[i]), wide.push_back(x.shape()[i]);
+        flat.push_back(checked_multiply(x.shape()[i], n, "Tile"));
+    }
+    return reshape(broadcast_to(reshape(x, split), wide), flat);
+}
+
+inline any_tensor split(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    const int axis = normalize_axis(b.integer("axis", 0), x.rank(), "Split");
+    const std::int64_t length = x.shape()[axis];
+    auto parts = list_of(b, "split", 1, 13);
+    const std::int64_t count = b.integer("num_outputs", static_cast<std::int64_t>(b.outputs()));
+    if (std::cmp_not_equal(count, b.outputs())) b.fail(errc::bad_file, "has another number of outputs than num_outputs");
+    if (!parts) {
+        const std::int64_t each = (length + count - 1) / count;
+        parts.emplace();
+        for (std::int64_t left = length; std::cmp_less(parts->size(), count); left -= parts->back())
+            parts->push_back(std::min(each, left));
+    }
+    std::int64_t at = 0;
+    any_tensor first;
+    if (parts->size() != b.outputs()) b.fail(errc::bad_file, "splits into another number than its outputs");
+    for (std::size_t k = 0; k < parts->size(); ++k) {
+        const std::int64_t n = (*parts)[k];
+        if (n < 0 || n > length - at) b.fail(errc::shape_mismatch, "splits an axis of " + std::to_string(length) + " into more");
+        std::vector<slice> slices(x.shape().size());
+        slices[static_cast<std::size_t>(axis)] = {at, at + n, 1};
+        any_tensor part = slice_view(x, slices);
+        if (k == 0) first = part;
+        else b.set(k, part);
+        at += n;
+    }
+    if (at != length) b.fail(errc::shape_mismatch, "splits an axis of " + std::to_string(length) + " into " + std::to_string(at));
+    return first;
+}
+
+}  // namespace onnx::build
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What the builder of an ONNX operator sees: its inputs as graph nodes, its attributes, and what is
+// already known on the host. Builders (detail/) make the nodes that typed code would make.
+#pragma once
+
+#include <pumice/graph/build.hpp>
+#include <pumice/model/fold.hpp>
+#include <pumice/model/onnx_tensor.hpp>
+#include <pumice/model/weights.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+namespace onnx {
+
+class node_builder;
+
+/// A row of THE operator table (onnx_ops.hpp): a name, how many inputs, and what builds it.
+struct op_row {
+    std::string_view name;
+    int min_inputs, max_inputs;
+    any_tensor (*build)(node_builder&);  // gives output 0; others through node_builder::set
+};
+
+/// A node with its operator found and its names resolved to slots of the plan.
+struct step {
+    const node* from = nullptr;
+    const op_row* row = nullptr;
+    const op_info* op = nullptr;         // of an elementwise operator
+    std::vector<double> scalars;         // its attributes, the trailing operands
+    std::int64_t opset = 0;
+    int number = 0;                      // place in the file
+    std::vector<int> inputs, outputs;    // slots; -1: left out
+    bool constant = false;               // every input is a constant
+};
+
+/// `node "name" (Op)`, or its number where it has no name.
+inline std::string describe(const node& n, int number) {
+    const std::string name = n.name.empty() ? "#" + std::to_string(number) : "\"" + std::string(n.name) + "\"";
+    return "node " + name + " (" + std::string(n.op_type) + ")";
+}
+
+class node_builder {
+public:
+    /// With `where` null only shapes and constants are worked out. `compute` replaces f32.
+    node_builder(const step& s, std::span<const any_tensor> slots, std::span<const std::uint8_t> permanent, weights* where,
+                 std::optional<dtype> compute, const model_limits& limits)
+        : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute), limits_(limits) {}
+
+    // inputs --------------------------------------------------------------------------------------
+    int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
+    bool has(int i) const noexcept { return i < inputs() && slot(i) >= 0; }
+    /// Input i for looking at: a constant, a placeholder or a tensor.
+    const any_tensor& value(int i) const {
+        if (!has(i)) fail(errc::bad_file, "lacks input " + std::to_string(i));
+        return slots_[static_cast<std::size_t>(slot(i))];
+    }
+    const pumice::shape& extent(int i) const { return value(i).shape(); }
+    bool known(int i) const { return constant_of(value(i)) != nullptr; }
+
+    /// Input i as an operand: constants are uploaded, once where they belong to the model.
+    any_tensor tensor(int i) {
+        const any_tensor& v = value(i);
+        if (!constant_of(v)) return v;
+        if (!where_) return in_compute_type(v);
+        if (!permanent_[static_cast<std::size_t>(slot(i))]) return where_->upload(v);
+        return where_->get(weights::of_slot(slot(i)), [&] { return v; });
+    }
+
+    /// f(inputs...) for inputs that are constants of the model: computed on the host while loading
+    /// where that is possible, and kept under `key` (small, distinct within the operator).
+    template <class F>
+    any_tensor derived(int key, std::initializer_list<int> in, F&& f) {
+        std::vector<any_tensor> constants;
+        bool keep = where_ != nullptr;
+        for (int i : in) {
+            if (known(i)) constants.push_back(value(i));
+            keep = keep && known(i) && permanent_[static_cast<std::size_t>(slot(i))];
+        }
+        const auto run = [&] {
+            std::vector<any_tensor> operands;
+            for (int i : in) operands.push_back(tensor(i));
+            return f(std::span<const any_tensor>(operands));
+        };
+        if (constants.size() != in.size()) return run();
+        if (!where_) return in_compute_type(f(std::span<const any_tensor>(constants)));
+        if (!keep) return run();
+        if (auto there = where_->find(weights::of_step(step_.number, key))) return *there;
+        const auto value = fold(f(std::span<const any_tensor>(constants)), limits_.folded_elements);
+        const any_tensor made = value ? *value : run();
+        return where_->get(weights::of_step(step_.number, key), [&] { return made; });
+    }
+
+    /// A constant of the builder's own, ready as an operand; `key` as in derived.
+    any_tensor own(int key, const any_tensor& constant) {
+        if (!where_) return in_compute_type(constant);
+        return where_->get(weights::of_step(step_.number, key), [&] { return constant; });
+    }
+
+    /// The integers of input i, which must be known when the graph is built.
+    std::vector<std::int64_t> integers(int i) const {
+        if (!known(i))
+            fail(errc::unsupported, "needs input " + std::to_string(i) + " (\"" + std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
+                                        "\") when the graph is built, but it is computed from the model's inputs");
+        if (value(i).size() > limits_.folded_elements) fail(errc::bad_file, "input " + std::to_string(i) + " is too long");
+        if (is_floating(value(i).dtype())) fail(errc::dtype_mismatch, "input " + std::to_string(i) + " must hold integers");
+        return constant_values<std::int64_t>(value(i));
+    }
+    /// The single number of input i, where it is known.
+    std::optional<double> number(int i) const {
+        if (!has(i) || !known(i) || value(i).size() != 1) return std::nullopt;
+        return constant_values<double>(value(i))[0];
+    }
+
+    // attributes ----------------------------------------------------------------------------------
+    const attribute* find(std::string_view name) {
+        const auto& list = step_.from->attributes;
+        for (std::size_t i = 0; i < list.size(); ++i)
+            if (list[i].name == name) {
+                used_ |= std::uint64_t(1) << i;
+                return &list[i];
+            }
+        return nullptr;
+    }
+    std::int64_t integer(std::string_view name, std::int64_t otherwise) {
+        const attribute* a = find(name, attribute_type::integer);
+        return a ? a->integer : otherwise;
+    }
+    double real(std::string_view name, double otherwise) {
+        const attribute* a = find(name, attribute_type::real);
+        return a ? static_cast<double>(a->real) : otherwise;
+    }
+    std::string_view text(std::string_view name, std::string_view otherwise) {
+        const attribute* a = find(name, attribute_type::text);
+        return a ? a->text : otherwise;
+    }
+    std::optional<std::vector<std::int64_t>> integers(std::string_view name) {
+        const attribute* a = find(name, attribute_type::integers);
+        return a ? std::optional(a->integers) : std::nullopt;
+    }
+    /// An attribute that does not change what is computed here.
+    void ignore(std::string_view name) { find(name); }
+    const attribute* find(std::string_view name, attribute_type type) {
+        const attribute* a = find(name);
+        if (a && a->type != type) fail(errc::bad_file, "attribute \"" + std::string(name) + "\" is of another type than ONNX gives it");
+        return a;
+    }
+
+    // the rest ------------------------------------------------------------------------------------
+    const onnx::step& at() const noexcept { return step_; }
+    std::int64_t opset() const noexcept { return step_.opset; }
+    const model_limits& limits() const noexcept { return limits_; }
+    /// What the file calls `type` as it is computed here.
+    dtype computed(dtype type) const noexcept { return compute_ && type == dtype::f32 && !folding() ? *compute_ : type; }
+    std::size_t outputs() const noexcept { return step_.outputs.size(); }
+    bool wants(std::size_t k) const noexcept { return k < outputs() && step_.outputs[k] >= 0; }
+    /// Sets output k (0 is what the builder returns).
+    void set(std::size_t k, any_tensor t) {
+        if (others_.size() <= k) others_.resize(k + 1);
+        others_[k] = std::move(t);
+    }
+
+    [[noreturn]] void fail(errc code, const std::string& why) const {
+        throw error(code, "onnx", describe(*step_.from, step_.number) + " " + why);
+    }
+
+    /// Runs the row and gives all outputs. Throws where an attribute or output is none that it knows.
+    std::vector<any_tensor> run() {
+        any_tensor first = step_.row->build(*this);
+        set(0, std::move(first));
+        for (std::size_t i = 0; i < step_.from->attributes.size(); ++i)
+            if (!(used_ >> i & 1))
+                fail(errc::unsupported_op, "has the attribute \"" + std::string(step_.from->attributes[i].name) +
+                                               "\", which operator set " + std::to_string(opset()) + " or Pumice does not know");
+        others_.resize(std::max(others_.size(), outputs()));
+        for (std::size_t k = 0; k < outputs(); ++k)
+            if (wants(k) && !others_[k].has_value())
+                fail(errc::unsupported_op, "has output " + std::to_string(k) + ", which Pumice does not compute");
+        return std::move(others_);
+    }
+
+private:
+    int slot(int i) const noexcept { return step_.inputs[static_cast<std::size_t>(i)]; }
+    /// While constants are computed they keep the type of the file; uploading converts.
+    bool folding() const noexcept { return !where_ && step_.constant; }
+    any_tensor in_compute_type(const any_tensor& t) const { return astype(t, computed(t.dtype())); }
+
+    const onnx::step& step_;
+    std::span<const any_tensor> slots_;
+    std::span<const std::uint8_t> permanent_;
+    weights* where_;
+    std::optional<dtype> compute_;
+    const model_limits& limits_;
+    std::uint64_t used_ = 0;
+    std::vector<any_tensor> others_;
+};
+
+}  // namespace onnx
+}  // namespace pumice::inline PUMICE_ABI

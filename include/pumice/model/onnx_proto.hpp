@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// An ONNX file as read: plain views into its bytes, nothing copied, nothing checked against anything
+// but the limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
+#pragma once
+
+#include <pumice/core/dtype.hpp>
+#include <pumice/model/mapped_file.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// What a file may ask of the loader. A file that passes a limit is refused before memory is taken.
+struct model_limits {
+    std::int64_t items = std::int64_t(1) << 21;      // nodes, names, attributes, tensors, dimensions
+    std::int64_t typed_bytes = std::int64_t(1) << 31;  // of tensors that have to be decoded, all together
+    std::int64_t folded_elements = 1 << 16;          // of a constant that is computed while loading
+};
+
+namespace onnx {
+
+/// The bytes of a model and what keeps them alive.
+struct source {
+    std::string name;                      // for messages
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> keep;
+    std::filesystem::path folder;          // where external data may lie
+    bool has_folder = false;               // false: read from memory, external data is refused
+};
+
+/// One axis of a declared shape: a size, a symbol, or neither.
+struct dimension {
+    std::int64_t size = -1;                // -1: open
+    std::string_view symbol;
+};
+
+struct value_info {
+    std::string_view name;
+    std::int32_t elem_type = 0;            // TensorProto.DataType
+    bool is_tensor = false;                // no sequence, map, optional or sparse tensor
+    bool has_shape = false;
+    std::vector<dimension> dims;
+};
+
+struct external_data {
+    std::string_view location, offset, length;
+};
+
+struct tensor {
+    std::string_view name;
+    std::int32_t data_type = 0;
+    std::vector<std::int64_t> dims;
+    std::span<const std::byte> raw;
+    bool has_raw = false;
+    bool has_segment = false;
+    bool is_external = false;
+    external_data external;
+    std::span<const std::byte> message;    // of the TensorProto: typed fields are decoded from it
+};
+
+enum class attribute_type : std::uint8_t {
+    none, real, integer, text, tensor, graph, reals, integers, texts, tensors, graphs, sparse, other
+};
+
+/// A node's attribute. Lists of numbers are copied (they are short), the rest are views.
+struct attribute {
+    std::string_view name;
+    attribute_type type = attribute_type::none;
+    int values = 0;                        // how many of the value fields are set
+    float real = 0;
+    std::int64_t integer = 0;
+    std::string_view text;
+    std::span<const std::byte> tensor;     // a TensorProto
+    std::vector<float> reals;
+    std::vector<std::int64_t> integers;
+    std::vector<std::string_view> texts;
+};
+
+struct node {
+    std::string_view name, op_type, domain, overload;
+    std::vector<std::string_view> inputs, outputs;
+    std::vector<attribute> attributes;
+};
+
+struct opset {
+    std::string_view domain;
+    std::int64_t version = 0;
+};
+
+/// A ModelProto with its one graph. Subgraphs are noted as attributes of type graph, never entered.
+struct model {
+    onnx::source from;
+    std::int64_t ir_version = 0;
+    std::string_view producer, producer_version, graph_name;
+    std::vector<opset> opsets;
+    std::vector<node> nodes;
+    std::vector<tensor> initializers;
+    std::vector<value_info> inputs, outputs;
+    std::size_t sparse_initializers = 0, functions = 0;
+
+    /// Version of an imported operator set, 0 where it is not imported. "ai.onnx" is the default domain.
+    std::int64_t version_of(std::string_view domain) const noexcept {
+        const auto plain = [](std::string_view d) { return d == "ai.onnx" ? std::string_view{} : d; };
+        for (const opset& o : opsets)
+            if (plain(o.domain) == plain(domain)) return o.version;
+        return 0;
+    }
+};
+
+/// TensorProto.DataType to ours; empty for text, complex numbers and types below a byte.
+constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
+    switch (code) {
+        case 1: return dtype::f32;
+        case 2: return dtype::u8;
+        case 3: return dtype::i8;
+        case 4: return dtype::u16;
+        case 5: return dtype::i16;
+        case 6: return dtype::i32;
+        case 7: return dtype::i64;
+        case 9: return dtype::boolean;
+        case 10: return dtype::f16;
+        case 11: return dtype::f64;
+        case 12: return dtype::u32;
+        case 13: return dtype::u64;
+        case 16: return dtype::bf16;
+        default: return std::nullopt;
+    }
+}
+
+/// ONNX's name of a data type, for messages.
+constexpr std::string_view name_of_type(std::int32_t code) noexcept {
+    constexpr std::string_view names[] = {
+        "UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16",
+        "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ",
+        "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4", "INT4", "FLOAT4E2M1"};
+    return code >= 0 && code < static_cast<std::int32_t>(std::size(names)) ? names[code] : "an unknown type";
+}
+
+}  // namespace onnx
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, copies no tensor.
+#pragma once
+
+#include <pumice/model/onnx_proto.hpp>
+
+#include <protozero/pbf_reader.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+namespace onnx {
+
+namespace detail {
+
+using protozero::pbf_wire_type;
+
+/// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on, so
+/// that a field of the wrong wire type is skipped like an unknown one and never misread.
+constexpr std::uint32_t varint(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::varint); }
+constexpr std::uint32_t bytes(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::length_delimited); }
+constexpr std::uint32_t fixed32(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::fixed32); }
+constexpr std::uint32_t fixed64(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::fixed64); }
+
+inline std::string_view to_text(protozero::data_view v) { return {v.data(), v.size()}; }
+inline std::span<const std::byte> to_bytes(protozero::data_view v) {
+    return std::as_bytes(std::span(v.data(), v.size()));
+}
+inline protozero::data_view to_view(std::span<const std::byte> b) {
+    return {reinterpret_cast<const char*>(b.data()), b.size()};
+}
+
+/// The messages of onnx.proto, one function each. None calls itself, so no input decides the depth.
+class reader {
+public:
+    reader(source from, const model_limits& limits) : limits_(limits) { model_.from = std::move(from); }
+
+    model run() {
+        bool has_graph = false;
+        each(model_.from.bytes, "model", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case varint(1): model_.ir_version = m.get_int64(); break;
+                case bytes(2): model_.producer = to_text(m.get_view()); break;
+                case bytes(3): model_.producer_version = to_text(m.get_view()); break;
+                case bytes(7):
+                    if (std::exchange(has_graph, true)) refuse("has two graphs");
+                    graph(to_bytes(m.get_view()));
+                    break;
+                case bytes(8): model_.opsets.push_back(read_opset(to_bytes(m.get_view()))); break;
+                case bytes(25): count(), ++model_.functions, m.skip(); break;
+                default: m.skip();
+            }
+        });
+        if (!has_graph) refuse("has no graph: it is no ONNX model, or it was cut off");
+        return std::move(model_);
+    }
+
+    tensor read_tensor(std::span<const std::byte> message) {
+        count();
+        tensor t;
+        t.message = message;
+        each(message, "tensor", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case varint(1): count(), t.dims.push_back(m.get_int64()); break;
+                case bytes(1): for (auto d : m.get_packed_int64()) count(), t.dims.push_back(d); break;
+                case varint(2): t.data_type = m.get_int32(); break;
+                case bytes(3): t.has_segment = true, m.skip(); break;
+                case bytes(8): t.name = to_text(m.get_view()); break;
+                case bytes(9): t.raw = to_bytes(m.get_view()), t.has_raw = true; break;
+                case bytes(13): external(to_bytes(m.get_view()), t.external); break;
+                case varint(14): t.is_external = m.get_enum() != 0; break;
+                default: m.skip();
+            }
+        });
+        return t;
+    }
+
+private:
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw error(errc::bad_file, "onnx", model_.from.name + ": " + why);
+    }
+
+    /// Every repeated thing passes here, so that a small file cannot ask for much memory.
+    void count() {
+        if (++items_ > limits_.items)
+            refuse("holds more than " + std::to_string(limits_.items) + " items (model_limits::items)");
+    }
+
+    template <class F>
+    void each(std::span<const std::byte> message, const char* what, F&& field) const {
+        protozero::pbf_reader m(to_view(message));
+        const char* at = m.data().data();
+        try {
+            while (m.next()) {
+                field(m);
+                at = m.data().data();
+            }
+        } catch (const protozero::exception& e) {
+            const auto offset = at - reinterpret_cast<const char*>(model_.from.bytes.data());
+            refuse("offset " + std::to_string(offset) + " (" + what + "): " + e.what());
+        }
+    }
+
+    void graph(std::span<const std::byte> message) {
+        each(message, "graph", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): model_.nodes.push_back(read_node(to_bytes(m.get_view()))); break;
+                case bytes(2): model_.graph_name = to_text(m.get_view()); break;
+                case bytes(5): model_.initializers.push_back(read_tensor(to_bytes(m.get_view()))); break;
+                case bytes(11): model_.inputs.push_back(read_value(to_bytes(m.get_view()))); break;
+                case bytes(12): model_.outputs.push_back(read_value(to_bytes(m.get_view()))); break;
+                case bytes(15): count(), ++model_.sparse_initializers, m.skip(); break;
+                default: m.skip();
+            }
+        });
+    }
+
+    opset read_opset(std::span<const std::byte> message) {
+        count();
+        opset o;
+        each(message, "operator set", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): o.domain = to_text(m.get_view()); break;
+                case varint(2): o.version = m.get_int64(); break;
+                default: m.skip();
+            }
+        });
+        return o;
+    }
+
+    node read_node(std::span<const std::byte> message) {
+        count();
+        node n;
+        each(message, "node", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): count(), n.inputs.push_back(to_text(m.get_view())); break;
+                case bytes(2): count(), n.outputs.push_back(to_text(m.get_view())); break;
+                case bytes(3): n.name = to_text(m.get_view()); break;
+                case bytes(4): n.op_type = to_text(m.get_view()); break;
+                case bytes(5): n.attributes.push_back(read_attribute(to_bytes(m.get_view()))); break;
+                case bytes(7): n.domain = to_text(m.get_view()); break;
+                case bytes(8): n.overload = to_text(m.get_view()); break;
+                default: m.skip();
+            }
+        });
+        return n;
+    }
+
+    attribute read_attribute(std::span<const std::byte> message) {
+        count();
+        attribute a;
+        const auto found = [&](attribute_type type) {
+            if (a.values == 0 || a.type != type) ++a.values;
+            a.type = type;
+        };
+        int declared = 0;
+        each(message, "attribute", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): a.name = to_text(m.get_view()); break;
+                case fixed32(2): found(attribute_type::real), a.real = m.get_float(); break;
+                case varint(3): found(attribute_type::integer), a.integer = m.get_int64(); break;
+                case bytes(4): found(attribute_type::text), a.text = to_text(m.get_view()); break;
+                case bytes(5): found(attribute_type::tensor), a.tensor = to_bytes(m.get_view()); break;
+                case bytes(6): found(attribute_type::graph), m.skip(); break;
+                case fixed32(7): found(attribute_type::reals), count(), a.reals.push_back(m.get_float()); break;
+                case bytes(7):
+                    found(attribute_type::reals);
+                    for (auto v : m.get_packed_float()) count(), a.reals.push_back(v);
+                    break;
+                case varint(8): found(attribute_type::integers), count(), a.integers.push_back(m.get_int64()); break;
+                case bytes(8):
+                    found(attribute_type::integers);
+                    for (auto v : m.get_packed_int64()) count(), a.integers.push_back(v);
+                    break;
+                case bytes(9): found(attribute_type::texts), count(), a.texts.push_back(to_text(m.get_view())); break;
+                case bytes(10): found(attribute_type::tensors), m.skip(); break;
+                case bytes(11): found(attribute_type::graphs), m.skip(); break;
+                case varint(20): declared = m.get_enum(); break;
+                case bytes(22): case bytes(23): found(attribute_type::sparse), m.skip(); break;
+                default: m.skip();
+            }
+        });
+        // proto3 leaves out a value that is zero or an empty list; its declared type says what it is.
+        if (a.values == 0 && declared > 0 && declared <= 10) a.type = static_cast<attribute_type>(declared);
+        else if (declared != 0 && declared != static_cast<int>(a.type) && a.type != attribute_type::sparse)
+            refuse("the attribute \"" + std::string(a.name) + "\" is declared as another type than its value has");
+        if (a.values > 1) refuse("the attribute \"" + std::string(a.name) + "\" has values of two types");
+        return a;
+    }
+
+    void external(std::span<const std::byte> message, external_data& into) {
+        count();
+        std::string_view key, value;
+        each(message, "external data", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): key = to_text(m.get_view()); break;
+                case bytes(2): value = to_text(m.get_view()); break;
+                default: m.skip();
+            }
+        });
+        if (key == "location") into.location = value;
+        if (key == "offset") into.offset = value;
+        if (key == "length") into.length = value;
+    }
+
+    value_info read_value(std::span<const std::byte> message) {
+        count();
+        value_info v;
+        each(message, "value", [&](protozero::pbf_reader& m) {
+            switch (m.tag_and_type()) {
+                case bytes(1): v.name = to_text(m.get_view()); break;
+                case bytes(2): type(to_bytes(m.get_view()), v); break;
+                default: m.skip();
+            }
+        });
+        return v;
+    }
+
+    /// TypeProto. The types that nest (sequence, map, optional) are skipped unread.
+    void type(std::span<const std::byte> message, value_info& v) {
+        each(message, "type", [&](protozero::pbf_reader& m) {
+            if (m.tag_and_type() != bytes(1)) return m.skip();
+            v.is_tensor = true;
+            each(to_bytes(m.get_view()), "tensor type", [&](protozero::pbf_reader& t) {
+                switch (t.tag_and_type()) {
+                    case varint(1): v.elem_type = t.get_int32(); break;
+                    case bytes(2): v.has_shape = true, v.dims.clear(), dims(to_bytes(t.get_view()), v); break;
+                    default: t.skip();
+                }
+            });
+        });
+    }
+
+    void dims(std::span<const std::byte> message, value_info& v) {
+        each(message, "shape", [&](protozero::pbf_reader& m) {
+            if (m.tag_and_type() != bytes(1)) return m.skip();
+            count();
+            dimension d;
+            each(to_bytes(m.get_view()), "dimension", [&](protozero::pbf_reader& f) {
+                switch (f.tag_and_type()) {
+                    case varint(1): d.size = f.get_int64(); break;
+                    case bytes(2): d.symbol = to_text(f.get_view()); break;
+                    default: f.skip();
+                }
+            });
+            if (d.size < -1) refuse("the value \"" + std::string(v.name) + "\" has a negative dimension");
+            v.dims.push_back(d);
+        });
+    }
+
+    model model_;
+    model_limits limits_;
+    std::int64_t items_ = 0;
+};
+
+}  // namespace detail
+
+/// Reads a file's structure. Throws errc::bad_file with the file and the offset or name.
+inline model read(source from, const model_limits& limits = {}) {
+    return detail::reader(std::move(from), limits).run();
+}
+
+/// The TensorProto of an attribute.
+inline tensor read_tensor(const source& from, std::span<const std::byte> message, const model_limits& limits = {}) {
+    return detail::reader(from, limits).read_tensor(message);
+}
+
+/// Maps the file and reads its structure. Throws errc::io_failed too.
+inline model read(const std::filesystem::path& path, const model_limits& limits = {}) {
+    auto file = mapped_file::open(path);
+    const auto bytes = file->bytes();
+    return read(source{path.filename().string(), bytes, std::move(file), path.parent_path(), true}, limits);
+}
+
+}  // namespace onnx
+}  // namespace pumice::inline PUMICE_ABI

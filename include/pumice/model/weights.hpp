@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The constants of a loaded model on its device: each is uploaded once and shared by all runs.
+#pragma once
+
+#include <pumice/model/constant.hpp>
+#include <pumice/tensor/context.hpp>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Thread-safe. Precision: with `compute`, f32 constants are converted on the host before they go up.
+class weights {
+public:
+    /// Names a constant: of a value of the plan, or made by a node for itself.
+    using key = std::pair<int, int>;
+    static constexpr key of_slot(int slot) noexcept { return {slot, -1}; }
+    static constexpr key of_step(int step, int number) noexcept { return {step, number}; }
+
+    weights(context where, std::optional<dtype> compute) : where_(std::move(where)), compute_(compute) {}
+
+    const context& where() const noexcept { return where_; }
+
+    std::optional<any_tensor> find(key k) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = there_.find(k);
+        return found == there_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    /// The tensor kept under `k`; otherwise make(), uploaded where it is a constant, and kept.
+    template <class Make>
+    any_tensor get(key k, Make&& make) {
+        const std::lock_guard lock(mutex_);
+        const auto found = there_.find(k);
+        if (found != there_.end()) return found->second;
+        return there_.emplace(k, upload(make())).first->second;
+    }
+
+    /// A constant as a tensor of the context; other tensors as they are.
+    any_tensor upload(const any_tensor& t) const {
+        const host_constant* c = constant_of(t);
+        if (!c) return t;
+        if (!compute_ || t.dtype() != dtype::f32 || *compute_ == dtype::f32) return from_bytes(t.dtype(), t.shape(), c->bytes(), where_);
+        std::vector<std::byte> bytes;
+        visit(*compute_, [&](auto to) {
+            using To = decltype(to);
+            if constexpr (!std::is_same_v<To, bool>) {
+                const auto values = constant_values<To>(t);
+                const auto raw = std::as_bytes(std::span(values));
+                bytes.assign(raw.begin(), raw.end());
+            }
+        });
+        return from_bytes(*compute_, t.shape(), bytes, where_);
+    }
+
+private:
+    context where_;
+    std::optional<dtype> compute_;
+    mutable std::mutex mutex_;
+    std::map<key, any_tensor> there_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

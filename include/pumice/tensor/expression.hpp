@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: the type says what is fused, the value owns the operands and refers to nothing.
+#pragma once
+
+#include <pumice/expr/emit.hpp>
+#include <pumice/expr/ops.hpp>
+#include <pumice/expr/tree.hpp>
+#include <pumice/tensor/context.hpp>
+#include <pumice/tensor/once_cell.hpp>
+
+#include <array>
+#include <concepts>
+
+namespace pumice::inline PUMICE_ABI {
+
+template <element Element, extents_type Extents, layout Layout = row_major>
+class tensor;
+template <class Tree, extents_type Extents>
+class expression;
+
+/// Named in compile errors; never defined.
+template <class Op, class... Elements> struct op_does_not_take;
+template <class... Elements> struct element_types_do_not_mix_use_astype;
+template <class Number, class Element> struct number_does_not_fit_the_element_type;
+
+namespace detail {
+
+template <dtype Type> struct element_for;
+template <> struct element_for<dtype::f64> { using type = double; };
+template <> struct element_for<dtype::f32> { using type = float; };
+template <> struct element_for<dtype::f16> { using type = f16; };
+template <> struct element_for<dtype::bf16> { using type = bf16; };
+template <> struct element_for<dtype::i8> { using type = std::int8_t; };
+template <> struct element_for<dtype::i16> { using type = std::int16_t; };
+template <> struct element_for<dtype::i32> { using type = std::int32_t; };
+template <> struct element_for<dtype::i64> { using type = std::int64_t; };
+template <> struct element_for<dtype::u8> { using type = std::uint8_t; };
+template <> struct element_for<dtype::u16> { using type = std::uint16_t; };
+template <> struct element_for<dtype::u32> { using type = std::uint32_t; };
+template <> struct element_for<dtype::u64> { using type = std::uint64_t; };
+template <> struct element_for<dtype::boolean> { using type = bool; };
+
+/// What an argument contributes: its tree, its extents, its operands.
+template <class X>
+struct argument {
+    static constexpr bool is_array = false, is_number = std::is_arithmetic_v<X>;
+};
+template <element T, extents_type E, layout L>
+struct argument<tensor<T, E, L>> {
+    static constexpr bool is_array = true, is_number = false;
+    using tree = leaf_tree<dtype_of<T>>;
+    using extents = E;
+};
+/// A temporary is taken apart; an expression with a name is one operand, computed at most once.
+template <class Tree, extents_type E>
+struct argument<expression<Tree, E>> {
+    static constexpr bool is_array = true, is_number = false;
+    using tree = Tree;
+    using extents = E;
+};
+template <class Tree, extents_type E>
+struct argument<expression<Tree, E>&> {
+    static constexpr bool is_array = true, is_number = false;
+    using tree = leaf_tree<Tree::type>;
+    using extents = E;
+};
+
+/// Strips references and const, but keeps the one that says "an expression with a name".
+template <class X>
+struct argument_of : argument<std::remove_cvref_t<X>> {};
+template <class Tree, class E>
+struct argument_of<expression<Tree, E>&> : argument<expression<Tree, E>&> {};
+template <class Tree, class E>
+struct argument_of<const expression<Tree, E>&> : argument<expression<Tree, E>&> {};
+
+}  // namespace detail
+
+/// A typed tensor or an expression.
+template <class X>
+concept array_argument = detail::argument_of<X>::is_array;
+template <class X>
+concept number_argument = detail::argument_of<X>::is_number;
+template <class X>
+concept any_array = std::same_as<std::remove_cvref_t<X>, any_tensor>;
+
+namespace detail {
+
+template <class X>
+using element_of_argument = typename element_for<argument_of<X>::tree::type>::type;
+
+/// The common element type of the array operands; names them where the array API has none.
+template <class First, class... Rest>
+constexpr auto common_element() {
+    if constexpr (sizeof...(Rest) == 0) {
+        return First{};
+    } else {
+        return []<class Second, class... Others>(std::type_identity<Second>, std::type_identity<Others>...) {
+            if constexpr (!promote(dtype_of<First>, dtype_of<Second>))
+                return element_types_do_not_mix_use_astype<First, Second>{};
+            else
+                return common_element<typename element_for<*promote(dtype_of<First>, dtype_of<Second>)>::type, Others...>();
+        }(std::type_identity<Rest>{}...);
+    }
+}
+
+template <class... X> struct pack {};
+template <class A, class B> struct joined;
+template <class... A, class... B> struct joined<pack<A...>, pack<B...>> { using type = pack<A..., B...>; };
+/// The tree of one argument, brought to the element type `Common`.
+template <class X, class Common>
+constexpr auto tree_for() {
+    using a = argument_of<X>;
+    if constexpr (a::is_number) {
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>> && !is_floating(dtype_of<Common>))
+            return number_does_not_fit_the_element_type<std::remove_cvref_t<X>, Common>{};
+        else
+            return scalar_tree<dtype_of<Common>>{};
+    } else if constexpr (a::tree::type == dtype_of<Common>) {
+        return typename a::tree{};
+    } else {
+        return cast_tree<dtype_of<Common>, typename a::tree>{};
+    }
+}
+
+/// Moves the operands of an argument into flat arrays.
+struct operand_writer {
+    node_ptr* leaf;
+    scalar* number;
+
+    template <class X, class Common>
+    void put(X&& x) {
+        using a = argument_of<X>;
+        if constexpr (a::is_number) *number++ = scalar(dtype_of<Common>, x);
+        else if constexpr (requires { x.take_operands(*this); }) {
+            if constexpr (std::is_lvalue_reference_v<X>) *leaf++ = x.get();
+            else x.take_operands(*this);
+        } else *leaf++ = x.get();
+    }
+};
+
+}  // namespace detail
+
+/// A fused elementwise expression. Nothing runs; converting it to a tensor makes one lazy node.
+template <class Tree, extents_type Extents>
+class expression {
+public:
+    using tree = Tree;
+    using extents_type = Extents;
+    using element_type = typename detail::element_for<Tree::type>::type;
+
+    /// For operators; users write `a * b`.
+    template <class... X>
+    explicit expression(const shape& extent, std::type_identity<detail::pack<X...>>, auto&&... arguments) : extent_(extent) {
+        detail::operand_writer w{leaves_.data(), scalars_.data()};
+        (w.template put<decltype(arguments), X>(std::forward<decltype(arguments)>(arguments)), ...);
+    }
+
+    const pumice::shape& shape() const noexcept { return extent_; }
+    static constexpr pumice::dtype dtype() noexcept { return Tree::type; }
+    static constexpr int rank() noexcept { return Extents::rank; }
+
+    /// The lazy node: the same one for every copy of this expression.
+    node_ptr get() const {
+        return cell_.get([&] { return make_elementwise(program_node(), extent_, leaves_, scalars_); });
+    }
+    operator any_tensor() const { return any_tensor(get()); }
+
+    void take_operands(detail::operand_writer& w) {
+        for (node_ptr& n : leaves_) *w.leaf++ = std::move(n);
+        for (const scalar& s : scalars_) *w.number++ = s;
+    }
+
+private:
+    /// The type's program as the graph holds it, made once.
+    static const std::shared_ptr<const program>& program_node() {
+        static const std::shared_ptr<const program> made = [] {
+            constexpr program_view view = program_of<Tree>.view();
+            auto p = std::make_shared<program>();
+            p->code.assign(view.code.begin(), view.code.end());
+            p->outputs.assign(view.outputs.begin(), view.outputs.end());
+            return p;
+        }();
+        return made;
+    }
+
+    std::array<node_ptr, static_cast<std::size_t>(Tree::leaves)> leaves_;
+    std::array<scalar, static_cast<std::size_t>(Tree::scalars)> scalars_;
+    pumice::shape extent_;
+    once_cell cell_;
+};
+
+/// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
+inline node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent, std::span<const node_ptr> leaves, std::span<const scalar> scalars) {
+    const std::shared_ptr<engine> owner = leaves.front()->owner;
+    if (owner->policies().fusion) {
+        node_ptr n = make_node(body->view().output_type(), extent, elementwise_op{body, {scalars.begin(), scalars.end()}, {}}, {leaves.begin(), leaves.end()});
+        owner->note(n);
+        return n;
+    }
+    std::vector<any_operand> values;
+    for (const instruction& i : body->code) {
+        switch (i.what) {
+            case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
+            case instruction::code::scalar: values.emplace_back(scalars[i.index].as<double>()); break;
+            case instruction::code::cast: values.emplace_back(astype(values[i.args[0]].array, i.type)); break;
+            default: {
+                std::vector<any_operand> arguments;
+                for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
+                values.emplace_back(pumice::apply(*i.op, arguments));
+                owner->note(values.back().array.get());
+            }
+        }
+    }
+    return values[body->outputs[0]].array.get();
+}
+
+namespace detail {
+
+/// The arguments that are arrays; without the first, a condition, where it takes no part in promotion.
+template <bool Skip, class... A> struct arrays_of;
+template <bool Skip> struct arrays_of<Skip> { using type = pack<>; };
+template <bool Skip, class First, class... Rest>
+struct arrays_of<Skip, First, Rest...> {
+    using rest = typename arrays_of<false, Rest...>::type;
+    using type = typename joined<std::conditional_t<argument_of<First>::is_array && !Skip, pack<First>, pack<>>, rest>::type;
+};
+
+template <class P> struct common_of;
+template <> struct common_of<pack<>> { using type = float; };
+template <class... X> struct common_of<pack<X...>> { using type = decltype(common_element<element_of_argument<X>...>()); };
+
+template <class P> struct extents_of_all;
+template <class... X> struct extents_of_all<pack<X...>> { using type = broadcast_t<typename argument_of<X>::extents...>; };
+
+/// The element type that each operand is brought to: bool for the condition of `where`.
+template <class Op, class Common, std::size_t... I>
+auto wanted_elements(std::index_sequence<I...>) -> pack<std::conditional_t<Op::rule.selects && I == 0, bool, Common>...>;
+
+template <class X>
+any_operand settle(const X& x) {
+    if constexpr (std::is_arithmetic_v<X>) return any_operand(static_cast<double>(x));
+    else return any_operand(any_tensor(x.get()));
+}
+template <class Op, class... A>
+any_tensor apply_at_run_time(const A&... a) {
+    const any_operand list[] = {settle(a)...};
+    any_tensor r = pumice::apply(op_info_of<Op>, list);
+    r.get()->owner->note(r.get());
+    return r;
+}
+
+template <class Op, class... Wanted, class... A>
+auto typed_expression(pack<Wanted...>, A&&... a) {
+    using tree = apply_tree<Op, decltype(tree_for<A, Wanted>())...>;
+    if constexpr (!tree::valid) {
+        return op_does_not_take<Op, Wanted...>{};
+    } else {
+        using extents = typename extents_of_all<typename arrays_of<false, A...>::type>::type;
+        if constexpr (fits_in_type<tree>) {
+            shape extent;
+            const auto widen = [&](const auto& x) {
+                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>) extent = broadcast(extent, x.shape(), Op::name);
+            };
+            (widen(a), ...);
+            return expression<tree, extents>(extent, std::type_identity<pack<Wanted...>>{}, std::forward<A>(a)...);
+        } else {
+            // Past the bound: the operands become nodes, and the run-time fuser joins them again.
+            return tensor<typename element_for<tree::type>::type, extents>(apply_at_run_time<Op>(a...));
+        }
+    }
+}
+
+}  // namespace detail
+
+template <class Op>
+template <class... A>
+constexpr auto op_function<Op>::operator()(A&&... operands) const {
+    static_assert(sizeof...(A) == Op::arity, "the op takes another number of operands");
+    if constexpr ((any_array<A> || ...)) {
+        return detail::apply_at_run_time<Op>(operands...);
+    } else {
+        using common = typename detail::common_of<typename detail::arrays_of<Op::rule.selects, A...>::type>::type;
+        using wanted = decltype(detail::wanted_elements<Op, common>(std::index_sequence_for<A...>{}));
+        return detail::typed_expression<Op>(wanted{}, std::forward<A>(operands)...);
+    }
+}
+
+/// True where the compiler knows that X is one kernel.
+template <class X>
+inline constexpr bool fuses = false;
+template <class Tree, class E>
+inline constexpr bool fuses<expression<Tree, E>> = true;
+
+}  // namespace pumice::inline PUMICE_ABI

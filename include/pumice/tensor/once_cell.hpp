@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The node that copies of one expression share: made once, by whoever asks first.
+#pragma once
+
+#include <pumice/graph/node.hpp>
+
+#include <mutex>
+
+namespace pumice::inline PUMICE_ABI {
+
+class once_cell {
+public:
+    once_cell() = default;
+    once_cell(const once_cell& other) : state_(other.shared()) { state_.load()->references.fetch_add(1); }
+    once_cell(once_cell&& other) noexcept : state_(other.state_.exchange(nullptr)) {}
+    once_cell& operator=(once_cell other) noexcept {
+        drop(state_.exchange(other.state_.exchange(nullptr)));
+        return *this;
+    }
+    ~once_cell() { drop(state_.load()); }
+
+    /// The node; `make` is called by the first of all copies that ask, and again if it threw.
+    template <class Make>
+    node_ptr get(Make&& make) const {
+        state& s = *shared();
+        const std::lock_guard lock(s.mutex);
+        if (!s.value) s.value = make();
+        return s.value;
+    }
+
+private:
+    struct state {
+        std::atomic<int> references{1};
+        std::mutex mutex;
+        node_ptr value;
+    };
+    static void drop(state* s) noexcept {
+        if (s && s->references.fetch_sub(1) == 1) delete s;
+    }
+    /// Made at the first copy or question, so that temporaries cost no allocation.
+    state* shared() const {
+        state* s = state_.load(std::memory_order_acquire);
+        if (s) return s;
+        auto fresh = std::make_unique<state>();
+        return state_.compare_exchange_strong(s, fresh.get()) ? fresh.release() : s;
+    }
+    mutable std::atomic<state*> state_{nullptr};
+};
+
+}  // namespace pumice::inline PUMICE_ABI

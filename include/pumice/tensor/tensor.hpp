@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The typed tensor: an any_tensor with facts that the compiler knows.
+#pragma once
+
+#include <pumice/tensor/expression.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Named in compile errors; never defined.
+template <class From, class To> struct cannot_convert_elements_use_astype;
+template <class From, class To> struct extents_do_not_match;
+
+namespace detail {
+/// Two extents that may describe one shape.
+template <class A, class B>
+constexpr bool compatible_extents() {
+    if constexpr (A::rank != B::rank) {
+        return false;
+    } else {
+        for (std::size_t i = 0; i < A::values.size(); ++i)
+            if (A::values[i] != B::values[i] && A::values[i] != dynamic_extent && B::values[i] != dynamic_extent) return false;
+        return true;
+    }
+}
+template <class X, class Element, class Extents>
+constexpr bool explain_conversion() {
+    if constexpr (!std::same_as<element_of_argument<X>, Element>)
+        static_cast<void>(cannot_convert_elements_use_astype<element_of_argument<X>, Element>{});
+    else if constexpr (!compatible_extents<typename argument_of<X>::extents, Extents>())
+        static_cast<void>(extents_do_not_match<typename argument_of<X>::extents, Extents>{});
+    return true;
+}
+}  // namespace detail
+
+/// A value: a handle to a graph node of known element type, rank and layout. Copies share the node.
+template <element Element, extents_type Extents, layout Layout>
+class tensor : public any_tensor {
+public:
+    using element_type = Element;
+    using extents_type = Extents;
+    using layout_type = Layout;
+
+    tensor() = default;
+
+    /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
+    explicit tensor(const any_tensor& x) : any_tensor(settled(x)) {
+        if (x.dtype() != dtype_of<Element>)
+            throw error(errc::dtype_mismatch, "tensor", "the tensor holds " + std::string(to_string(x.dtype())) + ", not " + std::string(to_string(dtype_of<Element>)));
+        if (!Extents::matches(x.shape()))
+            throw error(errc::shape_mismatch, "tensor", "the shape " + to_string(x.shape()) + " is not one of rank " + std::to_string(Extents::rank) + " with " + to_string(Extents::to_shape()) + " (-1: any)");
+    }
+
+    /// From an expression or a tensor of other extents or layout: one lazy node, nothing runs.
+    template <array_argument X>
+        requires(!std::same_as<std::remove_cvref_t<X>, tensor>)
+    tensor(X&& x) : tensor(any_tensor((static_cast<void>(detail::explain_conversion<X, Element, Extents>()), x.get()))) {}
+
+    /// From nested lists or a flat list of elements in row-major order.
+    tensor(std::initializer_list<Element> values) requires(Extents::rank == 1)
+        : tensor(from_list(pumice::shape{static_cast<std::int64_t>(values.size())}, std::span(values.begin(), values.size()))) {}
+    tensor(std::initializer_list<std::initializer_list<Element>> rows) requires(Extents::rank == 2) : tensor(from_rows(rows)) {}
+
+    static constexpr pumice::dtype dtype() noexcept { return dtype_of<Element>; }
+    static constexpr int rank() noexcept { return Extents::rank; }
+
+    /// The value of a tensor of one element; evaluates.
+    Element item() const {
+        if (this->size() != 1) throw error(errc::shape_mismatch, "item", "the tensor has shape " + to_string(this->shape()) + ", not one element");
+        Element value{};
+        read(*this, std::as_writable_bytes(std::span(&value, 1)));
+        return value;
+    }
+    /// The elements in row-major order; evaluates.
+    std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
+
+    template <class X> tensor& operator+=(X&& x) { return *this = *this + std::forward<X>(x); }
+    template <class X> tensor& operator-=(X&& x) { return *this = *this - std::forward<X>(x); }
+    template <class X> tensor& operator*=(X&& x) { return *this = *this * std::forward<X>(x); }
+    template <class X> tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
+
+private:
+    static any_tensor settled(const any_tensor& x) {
+        if constexpr (std::same_as<Layout, strided>) return x;
+        else if constexpr (std::same_as<Layout, row_major>) return detail::will_be_row_major(*x.get()) ? x : copy<row_major>(x);
+        else return copy<Layout>(x);
+    }
+    static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
+        return from_bytes(dtype_of<Element>, extent, std::as_bytes(values));
+    }
+    static any_tensor from_rows(std::initializer_list<std::initializer_list<Element>> rows) {
+        std::vector<Element> flat;
+        const std::size_t columns = rows.size() == 0 ? 0 : rows.begin()->size();
+        auto all = std::make_unique<Element[]>(std::max<std::size_t>(rows.size() * columns, 1));
+        std::size_t n = 0;
+        for (const auto& row : rows) {
+            if (row.size() != columns) throw error(errc::shape_mismatch, "tensor", "a row has " + std::to_string(row.size()) + " elements, the first has " + std::to_string(columns));
+            for (const Element& v : row) all[n++] = v;
+        }
+        return from_list({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)}, std::span<const Element>(all.get(), n));
+    }
+};
+
+template <element T> using scalar_tensor = tensor<T, dims<0>>;
+template <element T> using vector = tensor<T, dims<1>>;
+template <element T> using matrix = tensor<T, dims<2>>;
+
+template <class Tree, class E>
+tensor(expression<Tree, E>) -> tensor<typename detail::element_for<Tree::type>::type, E>;
+
+namespace detail {
+template <class X> using extents_of = typename argument_of<X>::extents;
+template <class A, class B> concept operands = (array_argument<A> || any_array<A> || number_argument<A>) && (array_argument<B> || any_array<B> || number_argument<B>) && (array_argument<A> || any_array<A> || array_argument<B> || any_array<B>);
+template <class A> concept operand_alone = array_argument<A> || any_array<A>;
+template <class A> constexpr bool is_bool() {
+    if constexpr (array_argument<A>) return argument_of<A>::tree::type == dtype::boolean;
+    else return std::same_as<std::remove_cvref_t<A>, bool>;
+}
+}  // namespace detail
+
+// clang-format off
+template <class A, class B> requires detail::operands<A, B> auto operator+(A&& a, B&& b) { return add(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator-(A&& a, B&& b) { return subtract(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator*(A&& a, B&& b) { return multiply(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator/(A&& a, B&& b) { return divide(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator%(A&& a, B&& b) { return remainder(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator==(A&& a, B&& b) { return equal(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator!=(A&& a, B&& b) { return not_equal(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator<(A&& a, B&& b) { return less(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator<=(A&& a, B&& b) { return less_equal(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator>(A&& a, B&& b) { return greater(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator>=(A&& a, B&& b) { return greater_equal(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator<<(A&& a, B&& b) { return bitwise_left_shift(std::forward<A>(a), std::forward<B>(b)); }
+template <class A, class B> requires detail::operands<A, B> auto operator>>(A&& a, B&& b) { return bitwise_right_shift(std::forward<A>(a), std::forward<B>(b)); }
+template <class A> requires detail::operand_alone<A> auto operator-(A&& a) { return negative(std::forward<A>(a)); }
+template <class A> requires detail::operand_alone<A> auto operator+(A&& a) { return positive(std::forward<A>(a)); }
+// clang-format on
+
+// On bool tensors & | ^ ~ are the logical ops, as in NumPy.
+template <class A, class B> requires detail::operands<A, B>
+auto operator&(A&& a, B&& b) {
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_and(std::forward<A>(a), std::forward<B>(b));
+    else return bitwise_and(std::forward<A>(a), std::forward<B>(b));
+}
+template <class A, class B> requires detail::operands<A, B>
+auto operator|(A&& a, B&& b) {
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_or(std::forward<A>(a), std::forward<B>(b));
+    else return bitwise_or(std::forward<A>(a), std::forward<B>(b));
+}
+template <class A, class B> requires detail::operands<A, B>
+auto operator^(A&& a, B&& b) {
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_xor(std::forward<A>(a), std::forward<B>(b));
+    else return bitwise_xor(std::forward<A>(a), std::forward<B>(b));
+}
+template <class A> requires detail::operand_alone<A>
+auto operator~(A&& a) {
+    if constexpr (detail::is_bool<A>()) return logical_not(std::forward<A>(a));
+    else return bitwise_invert(std::forward<A>(a));
+}
+
+/// Evaluates several roots in one go.
+template <class... X>
+    requires(sizeof...(X) > 0 && ((array_argument<X> || any_array<X>) && ...))
+void eval(const X&... roots) {
+    const any_tensor list[] = {any_tensor(roots.get())...};
+    eval(std::span<const any_tensor>(list));
+}
+
+/// A copy in another element type; conversions as core/scalar.hpp states.
+template <element To, array_argument X>
+auto astype(X&& x) {
+    using a = detail::argument_of<X>;
+    if constexpr (a::tree::type == dtype_of<To>) return tensor<To, typename a::extents>(any_tensor(x.get()));
+    else {
+        using tree = cast_tree<dtype_of<To>, typename a::tree>;
+        return expression<tree, typename a::extents>(x.shape(), std::type_identity<detail::pack<To>>{}, std::forward<X>(x));
+    }
+}
+
+/// The Slang text of the kernel that X becomes, as a constant.
+template <class X>
+    requires fuses<X>
+inline constexpr auto kernel_text = [] {
+    fixed_string<32768> text;
+    detail::emitter<fixed_string<32768>>(text, program_of<typename X::tree>.view()).run();
+    return text;
+}();
+
+/// The Slang text of the kernel that `x` becomes.
+template <class Tree, class E>
+std::string kernel_source(const expression<Tree, E>&) {
+    return emit(program_of<Tree>.view());
+}
+
+}  // namespace pumice::inline PUMICE_ABI
