@@ -3,4 +3,6 @@
 // The front storey: everything that a user composes with; no Vulkan, no Slang.
 #pragma once
 
-#include <pumice/tensor/tensor.hpp>
+#include <pumice/tensor/axes.hpp>
+#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/print.hpp>

@@ -174,6 +174,18 @@ template <floating T> T pm_sigmoid(T x) {
 template <floating T> T pm_softplus(T x) {
     return pm_isnan(x) ? x : (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x)));
 }
+/// The first 32 bits of Philox4x32-10 at counter {x, 0, 0, 0} under the key {key, 0} (Salmon et al., SC11).
+template <std::unsigned_integral T> T pm_philox(T x, T key) {
+    std::uint32_t c[4] = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(std::uint64_t(x) >> 32), 0, 0};
+    std::uint32_t k[2] = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(std::uint64_t(key) >> 32)};
+    for (int round = 0; round < 10; ++round, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
+        const std::uint64_t a = 0xd2511f53ull * c[0], b = 0xcd9e8d57ull * c[2];
+        const std::uint32_t next[4] = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(b),
+                                       static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(a)};
+        for (int i = 0; i < 4; ++i) c[i] = next[i];
+    }
+    return T(c[0]);
+}
 /// Clips to [0, 1]; NaN stays.
 template <floating T> T pm_unit_clip(T x) { return x < 0 ? T(0) : (x > 1 ? T(1) : x); }
 

@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Ops over axes, with the axes in the type: reductions, softmax, joins and views of typed tensors.
+#pragma once
+
+#include <pumice/tensor/tensor.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Axes named in the type: `sum(x, pm::axis<1>)`, `sum(x, pm::axes<0, -1>)`.
+template <int... Is>
+struct axes_t {
+    static constexpr std::array<std::int64_t, sizeof...(Is)> list{Is...};
+};
+template <int... Is>
+inline constexpr axes_t<Is...> axes{};
+template <int I>
+inline constexpr axes_t<I> axis{};
+
+/// Keeps reduced axes with length 1: `sum(x, pm::axis<1>, pm::keepdims)`.
+struct keepdims_t {};
+inline constexpr keepdims_t keepdims{};
+
+/// Named in compile errors; never defined.
+template <int Axis, int Rank> struct axis_is_outside_the_rank;
+template <class A, class B> struct matmul_shapes_do_not_match;
+template <class Element> struct op_needs_floating_point_use_astype;
+template <class Element> struct op_needs_bool;
+template <class Element> struct op_needs_numbers_use_astype;
+template <class From, class To> struct cannot_reshape;
+
+namespace detail {
+
+template <int Axis, int Rank>
+constexpr int axis_in() {
+    if constexpr (Axis < -Rank || Axis >= Rank) static_cast<void>(axis_is_outside_the_rank<Axis, Rank>{});
+    return Axis < 0 ? Axis + Rank : Axis;
+}
+
+template <class E, bool Keep, int... Is, std::size_t... D>
+auto reduced(axes_t<Is...>, std::index_sequence<D...>) {
+    constexpr auto gone = []([[maybe_unused]] int d) { return sizeof...(Is) == 0 || ((axis_in<Is, E::rank>() == d) || ...); };
+    if constexpr (Keep) {
+        return extents<(gone(int(D)) ? 1 : E::values[D])...>{};
+    } else {
+        constexpr auto kept = [&] {
+            std::array<std::int64_t, E::rank + 1> list{};
+            std::size_t n = 0;
+            ((gone(int(D)) ? void() : void(list[n++] = E::values[D])), ...);
+            list[E::rank] = static_cast<std::int64_t>(n);
+            return list;
+        }();
+        return [&]<std::size_t... K>(std::index_sequence<K...>) { return extents<kept[K]...>{}; }(std::make_index_sequence<static_cast<std::size_t>(kept[E::rank])>{});
+    }
+}
+template <class X, bool Keep, class Axes>
+using reduced_t = decltype(reduced<extents_of<X>, Keep>(Axes{}, std::make_index_sequence<static_cast<std::size_t>(extents_of<X>::rank)>{}));
+
+/// Tells the engine of a new lazy node.
+inline any_tensor noted(any_tensor t) {
+    if (!t.get()->realised()) t.get()->owner->note(t.get());
+    return t;
+}
+
+template <reduction What, class X>
+constexpr bool check_reduced() {
+    using e = element_of_argument<X>;
+    if constexpr ((What == reduction::mean || What == reduction::logsumexp) && !is_floating(dtype_of<e>)) static_cast<void>(op_needs_floating_point_use_astype<e>{});
+    if constexpr ((What == reduction::any || What == reduction::all) && dtype_of<e> != dtype::boolean) static_cast<void>(op_needs_bool<e>{});
+    if constexpr (What != reduction::any && What != reduction::all && dtype_of<e> == dtype::boolean) static_cast<void>(op_needs_numbers_use_astype<e>{});
+    return true;
+}
+
+template <reduction What>
+struct reducer {
+    /// Over all axes.
+    template <array_argument X>
+    auto operator()(X&& x) const { return (*this)(std::forward<X>(x), axes<>); }
+    template <array_argument X, int... Is>
+    auto operator()(X&& x, axes_t<Is...> a) const { return run<X, false>(x, a); }
+    template <array_argument X, int... Is>
+    auto operator()(X&& x, axes_t<Is...> a, keepdims_t) const { return run<X, true>(x, a); }
+    template <array_argument X>
+    auto operator()(X&& x, keepdims_t) const { return run<X, true>(x, axes<>); }
+    /// Of run-time type; all axes where none is named.
+    any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {}, bool keep = false) const
+    { return noted(reduce(What, x, list, keep)); }
+
+private:
+    template <class X, bool Keep, class Axes>
+    static auto run(const auto& x, Axes) {
+        static_assert(check_reduced<What, X>());
+        constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
+        using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
+        return tensor<element, reduced_t<X, Keep, Axes>>(noted(reduce(What, any_tensor(x.get()), Axes::list, Keep)));
+    }
+};
+
+}  // namespace detail
+
+// Reductions keep the element type; mean and logsumexp need floating point, any and all bool.
+inline constexpr detail::reducer<reduction::sum> sum;
+inline constexpr detail::reducer<reduction::prod> prod;
+inline constexpr detail::reducer<reduction::max> max;
+inline constexpr detail::reducer<reduction::min> min;
+inline constexpr detail::reducer<reduction::mean> mean;
+inline constexpr detail::reducer<reduction::any> any;
+inline constexpr detail::reducer<reduction::all> all;
+/// Index of the first extreme element along one axis (or of the flattened tensor), i64.
+inline constexpr detail::reducer<reduction::argmax> argmax;
+inline constexpr detail::reducer<reduction::argmin> argmin;
+inline constexpr detail::reducer<reduction::logsumexp> logsumexp;
+
+namespace detail {
+template <class X, int I>
+auto typed_softmax(const X& x, bool logarithm) {
+    using a = argument_of<X>;
+    using e = element_of_argument<X>;
+    if constexpr (!is_floating(dtype_of<e>)) return op_needs_floating_point_use_astype<e>{};
+    else return tensor<e, typename a::extents>(noted(pumice::softmax(any_tensor(x.get()), axis_in<I, a::extents::rank>(), logarithm)));
+}
+}  // namespace detail
+
+/// exp(x) / sum(exp(x)) along an axis (the last where none is named), in one pass where it fits.
+template <array_argument X, int I = -1>
+auto softmax(const X& x, axes_t<I> = {}) { return detail::typed_softmax<X, I>(x, false); }
+/// log(softmax(x)), computed without overflow.
+template <array_argument X, int I = -1>
+auto log_softmax(const X& x, axes_t<I> = {}) { return detail::typed_softmax<X, I>(x, true); }
+inline any_tensor log_softmax(const any_tensor& x, std::int64_t along = -1) { return softmax(x, along, true); }
+
+namespace detail {
+template <class A, class B>
+constexpr auto matmul_extents() {
+    using a = extents_of<A>;
+    using b = extents_of<B>;
+    constexpr int ra = a::rank, rb = b::rank;
+    constexpr std::int64_t ka = ra == 0 ? -2 : a::values[std::size_t(ra == 0 ? 0 : ra - 1)];
+    constexpr std::int64_t kb = rb == 0 ? -2 : rb == 1 ? b::values[0] : b::values[std::size_t(rb < 2 ? 0 : rb - 2)];
+    if constexpr (ra == 0 || rb == 0 || (ka != kb && ka != dynamic_extent && kb != dynamic_extent)) {
+        return matmul_shapes_do_not_match<a, b>{};
+    } else {
+        constexpr int ba = ra > 2 ? ra - 2 : 0, bb = rb > 2 ? rb - 2 : 0, batch = ba > bb ? ba : bb;
+        constexpr int rank = batch + (ra > 1) + (rb > 1);
+        constexpr auto list = [] {
+            std::array<std::int64_t, max_rank + 1> v{};
+            for (int i = 0; i < batch; ++i) {
+                const int ia = i - (batch - ba), ib = i - (batch - bb);
+                v[std::size_t(i)] = broadcast_extent(ia < 0 ? 1 : a::values[std::size_t(ia)], ib < 0 ? 1 : b::values[std::size_t(ib)]);
+            }
+            std::size_t n = std::size_t(batch);
+            if (ra > 1) v[n++] = a::values[std::size_t(ra - 2)];
+            if (rb > 1) v[n++] = b::values[std::size_t(rb - 1)];
+            return v;
+        }();
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return extents<list[I]...>{}; }(std::make_index_sequence<std::size_t(rank)>{});
+    }
+}
+}  // namespace detail
+
+/// NumPy's matmul. Expressions on either side are fused into the loads, what is done to the result
+/// into its store. Throws errc::shape_mismatch where the compiler cannot know.
+template <array_argument A, array_argument B>
+auto matmul(const A& a, const B& b) {
+    using ea = detail::element_of_argument<A>;
+    using eb = detail::element_of_argument<B>;
+    using extents = decltype(detail::matmul_extents<A, B>());
+    using common = decltype(detail::common_element<ea, eb>());
+    if constexpr (!extents_type<extents>) return extents{};
+    else if constexpr (!is_floating(dtype_of<common>)) return op_needs_floating_point_use_astype<common>{};
+    else return tensor<common, extents>(detail::noted(matmul(any_tensor(a.get()), any_tensor(b.get()))));
+}
+
+/// Joins tensors of one element type along an axis.
+template <int I = 0, array_argument First, array_argument... Rest>
+auto concat(axes_t<I>, const First& first, const Rest&... rest) {
+    const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
+    using e = detail::element_of_argument<First>;
+    return tensor<e, dims<detail::extents_of<First>::rank>>(detail::noted(concat(std::span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
+}
+
+/// Elements at `indices` (i32 or i64) along an axis.
+template <array_argument X, array_argument Indices, int I = 0>
+auto take(const X& x, const Indices& indices, axes_t<I> = {}) {
+    constexpr int rank = detail::extents_of<X>::rank + detail::extents_of<Indices>::rank - 1;
+    return tensor<detail::element_of_argument<X>, dims<rank>>(detail::noted(take(any_tensor(x.get()), any_tensor(indices.get()), detail::axis_in<I, detail::extents_of<X>::rank>())));
+}
+
+// Views ---------------------------------------------------------------------------------------------
+
+/// The elements in row-major order under a static shape.
+template <std::int64_t... Ns, array_argument X>
+auto reshape(const X& x) {
+    using to = extents<Ns...>;
+    return tensor<detail::element_of_argument<X>, to>(reshape(any_tensor(x.get()), to::to_shape()));
+}
+/// The elements under a shape of a known rank; one extent may be -1.
+template <array_argument X, std::same_as<std::int64_t>... N>
+auto reshape_to(const X& x, N... n) {
+    return tensor<detail::element_of_argument<X>, dims<int(sizeof...(N))>>(reshape(any_tensor(x.get()), shape{n...}));
+}
+
+template <int... Order, array_argument X>
+auto permute_dims(const X& x, axes_t<Order...> order) {
+    using e = detail::extents_of<X>;
+    static_assert(sizeof...(Order) == std::size_t(e::rank), "permute_dims names every axis once");
+    return tensor<detail::element_of_argument<X>, extents<e::values[std::size_t(detail::axis_in<Order, e::rank>())]...>, strided>(permute_dims(any_tensor(x.get()), order.list));
+}
+/// The transpose of a matrix: a view.
+template <array_argument X>
+    requires(detail::extents_of<X>::rank == 2)
+auto transpose(const X& x) { return permute_dims(x, axes<1, 0>); }
+
+/// x[start:stop:step, ...]: a view; bounds as NumPy's.
+template <array_argument X, std::same_as<slice>... Slices>
+auto view(const X& x, Slices... slices) {
+    const std::array<slice, sizeof...(Slices)> list{slices...};
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank>, strided>(slice_view(any_tensor(x.get()), list));
+}
+template <array_argument X, int... Is>
+auto flip(const X& x, axes_t<Is...> a = {}) {
+    return tensor<detail::element_of_argument<X>, detail::extents_of<X>, strided>(flip(any_tensor(x.get()), a.list));
+}
+template <std::int64_t... Ns, array_argument X>
+auto broadcast_to(const X& x) {
+    return tensor<detail::element_of_argument<X>, extents<Ns...>, strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
+}
+template <int I, array_argument X>
+auto expand_dims(const X& x, axes_t<I>) {
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>, strided>(expand_dims(any_tensor(x.get()), I));
+}
+template <int I, array_argument X>
+auto squeeze(const X& x, axes_t<I>) {
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>, strided>(squeeze(any_tensor(x.get()), I));
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Printing like NumPy: nested brackets, long axes shortened. Printing evaluates.
+#pragma once
+
+#include <pumice/tensor/tensor.hpp>
+
+#include <cstdio>
+#include <ostream>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+inline std::string text_of(const scalar& s) {
+    if (s.type == dtype::boolean) return s.as<bool>() ? "True" : "False";
+    if (info(s.type).kind == kind::signed_integer) return std::to_string(s.as<std::int64_t>());
+    if (info(s.type).kind == kind::unsigned_integer) return std::to_string(s.as<std::uint64_t>());
+    const double v = s.as<double>();
+    if (v != v) return "nan";
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, s.type == dtype::f64 ? "%.8g" : "%.6g", v);
+    std::string text = buffer;
+    if (text.find_first_of(".en") == std::string::npos) text += '.';
+    return text;
+}
+
+class printer {
+public:
+    explicit printer(const any_tensor& t) : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())), shorten_(t.size() > 1000) { read(t, data_); }
+
+    std::string run() {
+        measure(0, 0);
+        std::string text;
+        write(text, 0, 0);
+        return text;
+    }
+
+private:
+    static constexpr std::int64_t edge = 3;
+
+    std::string cell(std::int64_t i) const {
+        const std::size_t size = static_cast<std::size_t>(info(type_).bits / 8);
+        return visit(type_, [&](auto v) {
+            std::memcpy(static_cast<void*>(&v), data_.data() + static_cast<std::size_t>(i) * size, size);
+            return text_of(scalar(v));
+        });
+    }
+    bool skipped(int axis, std::int64_t i) const { return shorten_ && extent_[axis] > 2 * edge && i >= edge && i < extent_[axis] - edge; }
+
+    void measure(int axis, std::int64_t at) {
+        if (axis == extent_.rank()) {
+            width_ = std::max(width_, cell(at).size());
+            return;
+        }
+        for (std::int64_t i = 0; i < extent_[axis]; ++i)
+            if (!skipped(axis, i)) measure(axis + 1, at * extent_[axis] + i);
+    }
+    void write(std::string& text, int axis, std::int64_t at) const {
+        if (axis == extent_.rank()) {
+            const std::string c = cell(at);
+            text += std::string(width_ - c.size(), ' ') + c;
+            return;
+        }
+        text += '[';
+        bool gap = false;
+        for (std::int64_t i = 0; i < extent_[axis]; ++i) {
+            if (skipped(axis, i)) {
+                if (!gap) separate(text, axis), text += "...";
+                gap = true;
+                continue;
+            }
+            if (i > 0) separate(text, axis);
+            write(text, axis + 1, at * extent_[axis] + i);
+        }
+        text += ']';
+    }
+    void separate(std::string& text, int axis) const {
+        if (axis + 1 == extent_.rank()) text += ' ';
+        else text += std::string(static_cast<std::size_t>(extent_.rank() - axis - 1), '\n') + std::string(static_cast<std::size_t>(axis + 1), ' ');
+    }
+
+    dtype type_;
+    shape extent_;
+    std::vector<std::byte> data_;
+    bool shorten_;
+    std::size_t width_ = 0;
+};
+
+}  // namespace detail
+
+/// The values as NumPy prints them; evaluates.
+inline std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
+
+inline std::ostream& operator<<(std::ostream& out, const any_tensor& t) { return out << to_string(t); }
+template <class Tree, class E>
+std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) { return out << to_string(any_tensor(x)); }
+
+}  // namespace pumice::inline PUMICE_ABI
