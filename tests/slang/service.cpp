@@ -202,7 +202,7 @@ TEST_CASE("processes share a cold cache while one of them is killed") {
     const auto right = kernel_service(test::options_in({})).get(test::small_request(1));
     std::mt19937_64 random(11);
     int wrong = 0;
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < 6; ++round) {
         const test::folder here;
         std::vector<pid_t> children;
         for (int c = 0; c < 8; ++c)

@@ -20,11 +20,34 @@ inline bool slang_debug() {
     return !value.empty() && value != "0";
 }
 
-/// The options that change the code, for cache keys. Pre: see session_options.
-inline std::string compile_options() {
-    return std::string("spirv_1_6 O0 minimum scalar clayout novalidation") +
-           (slang_debug() ? " debug" : "");
+/// The options of slang_compiler::fresh_session that change the code, for cache keys.
+inline std::string compile_options(bool debug) {
+    return std::string("spirv_1_6 O0 minimum scalar clayout") + (debug ? " debug" : "");
 }
+
+/// Sessions that outlive main are kept, not released: Slang may be gone before them.
+struct session_keeper {
+    std::atomic<bool> exiting{false};
+    std::mutex mutex;
+    std::vector<com_ptr<slang::ISession>> kept;
+
+    static session_keeper& get() {
+        static session_keeper& keeper = *new session_keeper;
+        return keeper;
+    }
+    /// Call after Slang has compiled: from then on its own clean-up comes after this one.
+    static void watch_exit() {
+        struct watch {
+            ~watch() { get().exiting = true; }
+        };
+        static const watch at_exit;
+    }
+    void drop(com_ptr<slang::ISession> session) {
+        if (!exiting) return;
+        const std::lock_guard lock(mutex);
+        kept.push_back(std::move(session));
+    }
+};
 
 inline std::string numbered(std::string_view text) {
     std::string out;
@@ -55,8 +78,8 @@ class slang_compiler {
 public:
     /// Pre: `library` outlives the compiler (it does: libraries are never closed).
     slang_compiler(slang_library& library, const std::vector<library_module>& modules,
-                   module_store store = {})
-        : library_(library), store_(std::move(store)) {
+                   module_store store = {}, bool debug = detail::slang_debug())
+        : library_(library), store_(std::move(store)), debug_(debug) {
         for (const library_module& m : modules) modules_[m.name].source = m.source;
         files_.lookup = [this](std::string_view path) { return file(path); };
     }
@@ -64,7 +87,7 @@ public:
     slang_compiler& operator=(const slang_compiler&) = delete;
     ~slang_compiler() {
         const std::lock_guard lock(library_.mutex);
-        session_.reset();
+        detail::session_keeper::get().drop(std::move(session_));
     }
 
     /// The SPIR-V of a kernel. Throws errc::compile_failed with Slang's diagnostics and the
@@ -92,6 +115,7 @@ private:
 
     slang_library& library_;
     module_store store_;
+    bool debug_;
     std::unordered_map<std::string, module_state> modules_;
     std::unordered_map<std::string, std::pair<std::string, slang::IModule*>>
         generated_;  // text, module
@@ -111,6 +135,7 @@ inline spirv_code slang_compiler::compile(const kernel_request& request) {
     }
     if (!session_ || clash || ++kernels_ > kernels_per_session) fresh_session();
     spirv_code code = build(request);
+    detail::session_keeper::watch_exit();
     keep_modules();
     return code;
 }
@@ -131,14 +156,13 @@ inline void slang_compiler::fresh_session() {
         entry.value.intValue0 = value;
         return entry;
     };
-    const bool debug = detail::slang_debug();
     const std::array options{
         option(CompilerOptionName::Optimization, SLANG_OPTIMIZATION_LEVEL_NONE),
         option(CompilerOptionName::MinimumSlangOptimization, 1),
         option(CompilerOptionName::SkipSPIRVValidation, 1),
         option(CompilerOptionName::ForceCLayout, 1),
         option(CompilerOptionName::DebugInformation,
-               debug ? SLANG_DEBUG_INFO_LEVEL_STANDARD : SLANG_DEBUG_INFO_LEVEL_NONE)};
+               debug_ ? SLANG_DEBUG_INFO_LEVEL_STANDARD : SLANG_DEBUG_INFO_LEVEL_NONE)};
     slang::TargetDesc target{};
     target.format = SLANG_SPIRV;
     target.profile = global.findProfile("spirv_1_6");
@@ -200,7 +224,7 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
     std::string text(detail::text_of(diagnostics));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
     if (good) {
-        if (!text.empty() && detail::slang_debug()) write_log(severity::warning, "[slang] " + text);
+        if (!text.empty() && debug_) write_log(severity::warning, "[slang] " + text);
         return;
     }
     std::vector<std::string> reasons{step + std::string(" failed in Slang ") + tag_};

@@ -67,9 +67,16 @@ public:
                 return found->second;
             }
         }
-        auto code = std::make_shared<const spirv_code>(find_or_compile(request, key, name));
-        if (options_.record) options_.record(name, request, *code);
-        if (!dump_.empty()) dump(request, name, *code);
+        std::shared_ptr<const spirv_code> code;
+        try {
+            code = std::make_shared<const spirv_code>(find_or_compile(request, key, name));
+            if (options_.record) options_.record(name, request, *code);
+            if (!dump_.empty()) dump(request, name, *code);
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            sought_.erase(name);
+            throw;
+        }
         const std::lock_guard lock(mutex_);
         ready_[name] = code;
         sought_.erase(name);
@@ -79,7 +86,7 @@ public:
     /// Everything that the code depends on but the compiler itself, as text.
     std::string key_of(const kernel_request& request) const {
         std::string text = "kernel\n";
-        part(text, "options", detail::compile_options());
+        part(text, "options", detail::compile_options(debug_));
         part(text, "library", library_digest_);
         part(text, "module", request.module);
         part(text, "entry", request.entry);
@@ -155,13 +162,14 @@ private:
                              const std::string& blob) {
             cache_.write(module_key(module, tag), library_->identity(), blob);
         };
-        compiler_ = std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store));
+        compiler_ =
+            std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store), debug_);
         return *compiler_;
     }
 
     std::string module_key(const std::string& module, const std::string& tag) const {
         std::string text = "module\n";
-        part(text, "options", detail::compile_options());
+        part(text, "options", detail::compile_options(debug_));
         part(text, "library", library_digest_);
         part(text, "name", module);
         return part(text, "tag", tag);
@@ -189,6 +197,7 @@ private:
     service_options options_;
     disk_cache cache_;
     std::filesystem::path dump_;
+    const bool debug_ = detail::slang_debug();
     std::string library_digest_;
     kernel_counters counters_;
 

@@ -108,11 +108,15 @@ public:
         return nullptr;
     }
     SlangResult loadFile(const char* path, ISlangBlob** out) noexcept override {
-        com_ptr<ISlangBlob> found = lookup(path);
-        if (!found) return SLANG_E_NOT_FOUND;
-        found->addRef();
-        *out = found.get();
-        return SLANG_OK;
+        try {
+            const com_ptr<ISlangBlob> found = lookup(path);
+            if (!found) return SLANG_E_NOT_FOUND;
+            found->addRef();
+            *out = found.get();
+            return SLANG_OK;
+        } catch (...) {
+            return SLANG_E_OUT_OF_MEMORY;
+        }
     }
 };
 
