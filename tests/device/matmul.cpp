@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products on every device against their reference: ragged sizes, batches, any strides,
+// fused prologues and epilogues, every element type.
+#include "kernel_harness.hpp"
+
+#include <pumice/kernels/matmul.hpp>
+
+#include <cmath>
+
+using namespace test;
+
+namespace {
+
+double epsilon(dtype t) {
+    return t == dtype::f64 ? 0x1p-53 : t == dtype::f16 ? 0x1p-11 : t == dtype::bf16 ? 0x1p-8 : 0x1p-24;
+}
+
+shape with(shape s, std::int64_t a, std::int64_t b) {
+    s.push_back(a);
+    s.push_back(b);
+    return s;
+}
+
+enum class prologue { copy, fused };  // fused: relu(x * y + z)
+enum class epilogue { store, bias, several };
+
+struct sizes {
+    shape batch;
+    std::int64_t m, n, k;
+};
+
+/// A problem with its buffers, and how far its outputs may be off.
+struct sample {
+    workspace w;
+    matmul_problem p;
+    std::vector<result> outputs;
+    std::vector<tolerance> allowed;
+    std::string about;
+
+    sample(dice& d, dtype t, const sizes& s, prologue pro, epilogue epi, placing where, bool high = false) : w(d, high) {
+        p.batch = s.batch;
+        p.m = s.m, p.n = s.n, p.k = s.k;
+        p.accumulator = t == dtype::f64 ? dtype::f64 : dtype::f32;
+        p.a = factor(t, with(s.batch, s.m, s.k), pro, where);
+        p.b = factor(t, with(s.batch, s.k, s.n), pro, where);
+        finish(t, with(s.batch, s.m, s.n), epi, where);
+        about = std::string(to_string(t)) + " batch " + to_string(s.batch) + " m " + std::to_string(s.m) + " n " + std::to_string(s.n) +
+                " k " + std::to_string(s.k) + (pro == prologue::fused ? " fused" : "") + " epilogue " + std::to_string(static_cast<int>(epi));
+        if (is_floating(t)) bound(t, pro, epi);
+        else allowed.push_back({});
+    }
+
+    fused factor(dtype t, const shape& domain, prologue pro, placing where) {
+        if (pro == prologue::copy) return reads(w.input(t, domain, where));
+        maker m;
+        const auto x = m.leaf(w.input(t, domain, where)), y = m.leaf(w.input(t, domain, where)), z = m.leaf(w.input(t, domain, where));
+        return m.build({m.apply<op::relu>(m.apply<op::add>(m.apply<op::multiply>(x, y), z))});
+    }
+    void finish(dtype t, const shape& domain, epilogue epi, placing where) {
+        maker m;
+        const auto g = m.given(t);
+        std::vector<std::uint16_t> values{g};
+        if (epi != epilogue::store) {
+            operand bias = w.input(t, {domain.back()}, where);
+            const std::int64_t step = bias.steps[0];
+            bias.steps = strides::filled(domain.rank(), 0);
+            bias.steps[domain.rank() - 1] = step;
+            values[0] = m.apply<op::relu>(m.apply<op::add>(g, m.leaf(bias)));
+        }
+        if (epi == epilogue::several) {
+            values[0] = m.apply<op::add>(values[0], m.leaf(w.input(t, domain, where)));
+            values.push_back(m.apply<op::multiply>(g, m.value(scalar(t, 0.5))));
+            values.push_back(m.cast(is_floating(t) ? dtype::f32 : t, g));
+        }
+        std::vector<operand> stored;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            stored.push_back(w.output(i == 2 && is_floating(t) ? dtype::f32 : t, domain, where));
+            outputs.push_back({stored.back(), domain});
+        }
+        p.epilogue = m.build(values, stored);
+    }
+    /// 4 eps log2(k) sum |a b| in the type of the sum, what the cooperative kernels lose by rounding a
+    /// fused factor to its storage type, and a few roundings of the epilogue.
+    void bound(dtype t, prologue pro, epilogue epi) {
+        const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);
+        const double lost = pro == prologue::fused && t != dtype::f64 && t != dtype::f32 ? 2.1 * epsilon(t) : 0;
+        const double per = 4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost;
+        std::vector<bytes> memory = w.buffers;
+        const host_buffers host = w.host(memory);
+        host_prologue<double> a(p.a, host), b(p.b, host);
+        std::vector<double> left(static_cast<std::size_t>(p.k)), right(static_cast<std::size_t>(p.n)), sum(static_cast<std::size_t>(p.n)), all;
+        for_each_row(with(p.batch, p.m, 1), [&](const index_list& at) {
+            a.run(place(at, at.back(), 0), left.data(), p.k);
+            std::fill(sum.begin(), sum.end(), 0.0);
+            for (std::int64_t i = 0; i < p.k; ++i) {
+                b.run(place(at, i, 0), right.data(), p.n);
+                for (std::size_t j = 0; j < right.size(); ++j) sum[j] += std::fabs(left[static_cast<std::size_t>(i)] * right[j]);
+            }
+            for (const double v : sum) all.push_back(v * per + (epi == epilogue::store ? 0 : 8 * e * (v + 300)));
+        });
+        allowed.push_back({2, std::move(all)});
+    }
+    /// The batch coordinates of `at` with others behind.
+    index_list place(const index_list& at, std::int64_t i, std::int64_t j) const {
+        index_list r;
+        for (int b = 0; b < p.batch.rank(); ++b) r.push_back(at[b]);
+        return with(r, i, j);
+    }
+};
+
+template <class Kernel>
+void run(machine& m, const sample& s, tally& count) {
+    check<Kernel>(m, s.p, s.w, s.outputs, s.allowed, s.about, count);
+}
+
+std::int64_t ragged(dice& d) {
+    constexpr std::int64_t list[] = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 33, 37, 48, 64, 65, 96, 97, 127, 128, 129, 131, 200, 256, 257};
+    return list[d.in(0, 25)];
+}
+
+}  // namespace
+
+TEST_CASE("matmul: products in plain arithmetic") {
+    for (const auto& m : machines()) {
+        tally count("matmul/tiled");
+        dice d(11);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
+            for (int i = 0; i < samples(t == dtype::f32 ? 12 : 5); ++i) {
+                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d), ragged(d), ragged(d)};
+                const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
+                const auto epi = static_cast<epilogue>(d.in(0, 2));
+                run<matmul_tiled>(*m, sample(d, t, s, pro, epi, d.chance(0.4) ? placing::dense : placing::any), count);
+            }
+    }
+}
