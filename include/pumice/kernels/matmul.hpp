@@ -97,7 +97,7 @@ struct matmul_tiled {
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::register_core(p, *detail::register_tile_for(p, device)), device, detail::is_wide(p));
+        return detail::staged_launch(p, detail::register_core(p, *detail::register_tile_for(p, device)), device, detail::is_wide_matrix(p));
     }
     static void reference(const matmul_problem& p, const host_buffers& b) { detail::matmul_reference(p, b); }
 };

@@ -69,12 +69,13 @@ consteval std::array<Row, N> checked(std::array<Row, N> rows) {
 }
 
 // clang-format off
-inline constexpr auto register_tiles = checked(std::array<register_tile, 4>{{
+inline constexpr auto register_tiles = checked(std::array<register_tile, 5>{{
     //  m    n   k  tm  tn  speed
     { 128, 128, 16, 16,  8, 1.00},
     {  64,  64, 16,  8,  4, 0.65},
     {  32,  64, 16,  4,  4, 0.45},
     {  32,  32, 16,  4,  4, 0.30},
+    {  16,  64, 16,  4,  4, 0.25},
 }});
 inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 4>{{
     //  m    n   k  wm  wn  speed
@@ -151,16 +152,17 @@ inline shape operator+(shape a, std::int64_t d) {
     return a;
 }
 
-inline bool is_wide(const product& p) {
-    const auto passes = [](const fused& f, const shape& domain) {
-        fused copy = f;
-        std::vector<operand> all;
-        for (const operand* o : operands_of(copy)) all.push_back(*o);
-        return needs_wide_index(all, domain);
-    };
-    return std::max({p.m, p.n, p.k}) > (1 << 30) || passes(p.left, p.batch + p.m + p.depth) ||
-           passes(p.right, p.batch + p.n + p.depth) || passes(p.epilogue, p.batch + p.m + p.columns);
+/// Whether a program's operands over `domain` need 64-bit indices.
+inline bool is_wide(fused f, const shape& domain) {
+    std::vector<operand> all;
+    for (const operand* o : operands_of(f)) all.push_back(*o);
+    return needs_wide_index(all, domain);
 }
+inline bool is_wide(const product& p) {
+    return std::max({p.m, p.n, p.k}) > (1 << 30) || is_wide(p.left, p.batch + p.m + p.depth) ||
+           is_wide(p.epilogue, p.batch + p.m + p.columns);
+}
+inline bool is_wide_matrix(const product& p) { return is_wide(p) || is_wide(p.right, p.batch + p.n + p.depth); }
 
 inline std::string bool_text(bool v) { return v ? "true" : "false"; }
 
@@ -202,7 +204,7 @@ struct core_choice {
 /// A right factor that is not a plain matrix: its Slang type and its parameters.
 struct special_loader {
     std::string type;
-    bool along_k = true;
+    bool along_k = true;             // how its chunks lie
     std::function<void(block_writer&)> write;
 };
 

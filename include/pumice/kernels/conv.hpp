@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions as products in tiles, the input's windows gathered on the way (shaders/matmul.slang).
+#pragma once
+
+#include <pumice/kernels/tile.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+/// A convolution as a product of a group's weights (m = channel out) with windows (n = image, y, x).
+struct convolution {
+    product p;
+    bool windows = true;             // false: the windows are one element each and form a matrix
+};
+
+/// Steps of f's operands over axes {g, i...}, where axis 0 was g * size + i.
+inline void split_group(fused& f, std::int64_t size, int axis) {
+    for (operand* o : operands_of(f)) {
+        const std::int64_t step = o->steps[axis];
+        o->steps.insert(0, step * size);
+    }
+}
+
+inline void move_axis(fused& f, int from, int to) {
+    for (operand* o : operands_of(f)) {
+        const std::int64_t step = o->steps[from];
+        o->steps.erase(from);
+        o->steps.insert(to, step);
+    }
+}
+
+/// A window of one element on an unpadded input whose lines follow each other: a matrix per image.
+inline bool pointwise(const conv_problem& q, product& p) {
+    const conv_op& op = q.shape_of;
+    for (int i = 0; i < 2; ++i)
+        if (q.window[i] != 1 || op.pad_begin[i] != 0 || op.pad_end[i] != 0) return false;
+    if (q.batch != 1 && q.out_size[0] * q.out_size[1] < 64) return false;
+    fused right = q.input;           // {n, c, y, x} -> {n, g, y, x, c}
+    for (operand* o : operands_of(right))
+        for (int i = 0; i < 2; ++i) o->steps[2 + i] *= op.stride[i];
+    split_group(right, q.in_channels / op.group, 1);
+    move_axis(right, 0, 1);
+    move_axis(right, 2, 4);
+    shape lines{q.out_size[0], q.out_size[1]};
+    std::vector<operand*> all = operands_of(right);
+    for (operand* o : all) std::rotate(o->steps.begin(), o->steps.begin() + 2, o->steps.begin() + 4);
+    if (collapse(lines, all, 0, 2) != 1) return false;
+    for (operand* o : all) std::rotate(o->steps.begin(), o->steps.begin() + 1, o->steps.begin() + 3);
+    p.right = std::move(right);      // {n, g, yx, c}
+    for (operand* o : operands_of(p.left)) o->steps.insert(0, 0);
+    move_axis(p.epilogue, 2, 0);     // {g, c, n, y, x} -> {n, g, c, y, x}
+    p.batch = {q.batch, op.group};
+    p.n = q.out_size[0] * q.out_size[1];
+    p.columns = {q.out_size[0], q.out_size[1]};
+    return true;
+}
+
+inline convolution product_of(const conv_problem& q) {
+    const std::int64_t groups = q.shape_of.group, in = q.in_channels / groups, out = q.out_channels / groups;
+    convolution c;
+    product& p = c.p;
+    p.batch = {groups};
+    p.m = out;
+    p.n = q.batch * q.out_size[0] * q.out_size[1];
+    p.k = in * q.window[0] * q.window[1];
+    p.columns = {q.batch, q.out_size[0], q.out_size[1]};
+    p.depth = {in, q.window[0], q.window[1]};
+    p.left = q.weight;
+    split_group(p.left, out, 0);     // {g, channel out, channel in, y, x}
+    p.right = q.input;
+    p.epilogue = q.epilogue;         // {n, channel out, y, x} -> {g, channel out, n, y, x}
+    split_group(p.epilogue, out, 1);
+    move_axis(p.epilogue, 1, 2);
+    p.sum = info(q.input.type()).arithmetic;
+    shape whole = p.batch + p.m + p.depth;
+    collapse(whole, operands_of(p.left), 2, 5);
+    p.depth = shape(std::span(whole.begin() + 2, whole.end()));
+    c.windows = !pointwise(q, p);
+    const int first = p.batch.rank() + 1;
+    whole = p.batch + p.m + p.columns;
+    collapse(whole, operands_of(p.epilogue), first, whole.rank());
+    p.columns = shape(std::span(whole.begin() + first, whole.end()));
+    return c;
+}
+
+inline launch convolution_launch(const conv_problem& q, const convolution& c, const core_choice& core, const device_info& device) {
+    if (!c.windows) return staged_launch(c.p, core, device, is_wide_matrix(c.p));
+    const shape input{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
+    const bool wide = is_wide(c.p) || is_wide(q.input, input);
+    special_loader windows;
+    windows.type = "Window<" + emitted_name(q.input.body->view()) + "," + index_type(wide) + "," + core.chunk + "," +
+                   std::to_string(q.window[0]) + "," + std::to_string(q.window[1]) + ">";
+    windows.write = [&](block_writer& w) {
+        write_program(w, q.input, input, 0);
+        w.index(q.in_channels / q.shape_of.group);
+        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(q.in_size[i]));
+        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(q.out_size[i]));
+        for (const auto& pair : {q.shape_of.stride, q.shape_of.dilation, q.shape_of.pad_begin})
+            for (int i = 0; i < 2; ++i) w.integer(pair[i]);
+        w.align(8);
+    };
+    return staged_launch(c.p, core, device, wide, &windows);
+}
+
+inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
+    with_host_arithmetic(info(p.input.type()).arithmetic, [&]<class A>(A) {
+        // Sums of floats are taken in double and rounded once.
+        using sum_type = std::conditional_t<std::is_same_v<A, float>, double, A>;
+        using value_type = std::conditional_t<std::is_floating_point_v<A>, A, decltype(plain(A{}))>;
+        if constexpr (!std::is_same_v<A, bool>) {
+            const conv_op& op = p.shape_of;
+            const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
+            const std::int64_t height = p.in_size[0], width = p.in_size[1], taps = p.window[0] * p.window[1];
+            host_prologue<value_type> input(p.input, buffers), weight(p.weight, buffers);
+            host_epilogue result(p.epilogue, buffers);
+            std::vector<value_type> w(static_cast<std::size_t>(p.out_channels * in * taps)), x(static_cast<std::size_t>(p.in_channels * height * width));
+            value_type* to = w.data();
+            for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
+                weight.run(at + 0, to, p.window[1]);
+                to += p.window[1];
+            });
+            const auto columns = static_cast<std::size_t>(p.out_size[1]);
+            std::vector<sum_type> sums(columns);
+            std::vector<A> given(columns);
+            for (std::int64_t n = 0; n < p.batch; ++n) {
+                to = x.data();
+                for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
+                    input.run({n, at[0], at[1], 0}, to, width);
+                    to += width;
+                });
+                for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
+                    std::fill(sums.begin(), sums.end(), sum_type(0));
+                    for (std::int64_t c = 0; c < in; ++c)
+                        for (std::int64_t tap = 0; tap < taps; ++tap) {
+                            const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] + tap / p.window[1] * op.dilation[0];
+                            if (y < 0 || y >= height) continue;
+                            const std::int64_t channel = at[0] / out * in + c, shift = tap % p.window[1] * op.dilation[1] - op.pad_begin[1];
+                            const sum_type factor(w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)]);
+                            const value_type* line = x.data() + (channel * height + y) * width;
+                            for (std::int64_t i = 0; i < p.out_size[1]; ++i) {
+                                const std::int64_t at_x = i * op.stride[1] + shift;
+                                if (at_x < 0 || at_x >= width) continue;
+                                auto& s = sums[static_cast<std::size_t>(i)];
+                                s = s + factor * sum_type(line[at_x]);
+                            }
+                        }
+                    for (std::size_t i = 0; i < columns; ++i) given[i] = A(sums[i]);
+                    result.run({n, at[0], at[1], 0}, given.data(), p.out_size[1]);
+                });
+            }
+        }
+    });
+}
+
+inline support supports_convolution(const conv_problem& p, const device_info& device) {
+    if (support s = supports_programs({&p.input, &p.weight, &p.epilogue}, device); !s.yes) return s;
+    if (!sum_of(p.input.type(), p.weight.type()))
+        return support::no("values of " + std::string(to_string(p.input.type())) + " and " + std::string(to_string(p.weight.type())) + " are not summed together");
+    return {};
+}
+
+}  // namespace detail
+
+/// Plain arithmetic: every element type, any strides, groups, dilations and pads, any device.
+struct conv_tiled {
+    using problem_type = conv_problem;
+    static constexpr std::string_view name = "conv/tiled";
+    static constexpr bool portable = true;
+
+    static support supports(const conv_problem& p, const device_info& device) {
+        if (support s = detail::supports_convolution(p, device); !s.yes) return s;
+        return detail::supports_registers(detail::product_of(p).p, device);
+    }
+    static launch make(const conv_problem& asked, const device_info& device) {
+        const detail::convolution c = detail::product_of(asked);
+        return detail::convolution_launch(asked, c, detail::register_core(c.p, *detail::register_tile_for(c.p, device)), device);
+    }
+    static void reference(const conv_problem& p, const host_buffers& b) { detail::conv_reference(p, b); }
+};
+
+static_assert(kernel<conv_tiled>);
+
+}  // namespace pumice::inline PUMICE_ABI
