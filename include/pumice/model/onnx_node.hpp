@@ -30,6 +30,7 @@ struct step {
     std::int64_t opset = 0;
     int number = 0;                      // place in the file
     std::vector<int> inputs, outputs;    // slots; -1: left out
+    std::vector<any_tensor> tensors;     // values of its attributes, by their place; empty for others
     bool constant = false;               // every input is a constant
 };
 
@@ -97,7 +98,7 @@ public:
     }
 
     /// The integers of input i, which must be known when the graph is built.
-    std::vector<std::int64_t> integers(int i) const {
+    std::vector<std::int64_t> input_integers(int i) const {
         if (!known(i))
             fail(errc::unsupported, "needs input " + std::to_string(i) + " (\"" + std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
                                         "\") when the graph is built, but it is computed from the model's inputs");
@@ -137,6 +138,10 @@ public:
         const attribute* a = find(name, attribute_type::integers);
         return a ? std::optional(a->integers) : std::nullopt;
     }
+    /// The value of an attribute that is a tensor.
+    const any_tensor& decode(const attribute& a) const {
+        return step_.tensors[static_cast<std::size_t>(&a - step_.from->attributes.data())];
+    }
     /// An attribute that does not change what is computed here.
     void ignore(std::string_view name) { find(name); }
     const attribute* find(std::string_view name, attribute_type type) {
@@ -150,7 +155,7 @@ public:
     std::int64_t opset() const noexcept { return step_.opset; }
     const model_limits& limits() const noexcept { return limits_; }
     /// What the file calls `type` as it is computed here.
-    dtype computed(dtype type) const noexcept { return compute_ && type == dtype::f32 && !folding() ? *compute_ : type; }
+    dtype computed(dtype type) const noexcept { return compute_ && type == dtype::f32 ? *compute_ : type; }
     std::size_t outputs() const noexcept { return step_.outputs.size(); }
     bool wants(std::size_t k) const noexcept { return k < outputs() && step_.outputs[k] >= 0; }
     /// Sets output k (0 is what the builder returns).
@@ -180,8 +185,6 @@ public:
 
 private:
     int slot(int i) const noexcept { return step_.inputs[static_cast<std::size_t>(i)]; }
-    /// While constants are computed they keep the type of the file; uploading converts.
-    bool folding() const noexcept { return !where_ && step_.constant; }
     any_tensor in_compute_type(const any_tensor& t) const { return astype(t, computed(t.dtype())); }
 
     const onnx::step& step_;

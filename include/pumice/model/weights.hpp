@@ -56,6 +56,17 @@ public:
         return from_bytes(*compute_, t.shape(), bytes, where_);
     }
 
+    /// Runs what is computed from constants alone, so that runs find it done. Views stay views.
+    void evaluate() {
+        std::vector<any_tensor> roots;
+        {
+            const std::lock_guard lock(mutex_);
+            for (const auto& [k, t] : there_)
+                if (const auto& op = t.get()->op; !t.get()->realised() && !std::holds_alternative<view_op>(op) && !std::holds_alternative<reshape_op>(op)) roots.push_back(t);
+        }
+        eval(roots);
+    }
+
 private:
     context where_;
     std::optional<dtype> compute_;

@@ -32,7 +32,7 @@ inline any_tensor constant_of_shape(node_builder& b) {
     any_tensor one = value ? b.decode(*value) : make_constant<float>(shape{}, std::span(&zero, 1));
     if (one.size() != 1) b.fail(errc::bad_file, "has a value of " + std::to_string(one.size()) + " elements, needs 1");
     one = *fold(reshape(one, {}), 1);
-    const shape to = to_shape(b, b.integers(0));
+    const shape to = to_shape(b, b.input_integers(0));
     if (element_count(to) <= b.limits().folded_elements) return broadcast_to(one, to);  // a constant again
     return broadcast_to(b.own(0, one), to);
 }
@@ -92,7 +92,7 @@ inline any_tensor pad(node_builder& b) {
     if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") b.fail(errc::bad_file, "has an unknown mode");
     const auto pads = list_of(b, "pads", 1, 11);
     if (!pads) b.fail(errc::bad_file, "lacks the pads");
-    const auto axes = b.opset() >= 18 && b.has(3) ? std::optional(b.integers(3)) : std::nullopt;
+    const auto axes = b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3)) : std::nullopt;
     any_tensor x = b.tensor(0), value;
     const std::size_t count = axes ? axes->size() : x.shape().size();
     if (pads->size() != 2 * count) b.fail(errc::bad_file, "has " + std::to_string(pads->size()) + " pads, needs " + std::to_string(2 * count));

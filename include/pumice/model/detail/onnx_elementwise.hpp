@@ -28,7 +28,7 @@ inline any_tensor elementwise(node_builder& b) {
     for (int i = 0; i < b.inputs(); ++i) operands.push_back(operand(b, i));
     for (const attribute& a : b.at().from->attributes) b.ignore(a.name);  // they are among the scalars
     for (double s : b.at().scalars) operands.emplace_back(s);
-    return apply(*b.at().op, operands);
+    return pumice::apply(*b.at().op, operands);
 }
 
 inline any_tensor fold_inputs(node_builder& b, const op_info& op) {
@@ -37,7 +37,7 @@ inline any_tensor fold_inputs(node_builder& b, const op_info& op) {
     if (total.is_number) total = b.tensor(0);
     for (int i = 1; i < b.inputs(); ++i) {
         const any_operand pair[] = {total, operand(b, i)};
-        total = apply(op, pair);
+        total = pumice::apply(op, pair);
     }
     return total.array;
 }
@@ -46,14 +46,14 @@ inline any_tensor min(node_builder& b) { return fold_inputs(b, op_info_of<op::mi
 inline any_tensor sum(node_builder& b) { return fold_inputs(b, op_info_of<op::add>); }
 inline any_tensor mean(node_builder& b) {
     const any_tensor total = fold_inputs(b, op_info_of<op::add>);
-    return b.inputs() == 1 ? total : apply<op::multiply>(total, 1.0 / b.inputs());
+    return b.inputs() == 1 ? total : pumice::apply<op::multiply>(total, 1.0 / b.inputs());
 }
 
 inline any_tensor mod(node_builder& b) {
     const bool fmod = b.integer("fmod", 0) != 0;
     if (!fmod && is_floating(b.value(0).dtype())) b.fail(errc::bad_file, "takes floating point with fmod=1 only");
     const any_operand pair[] = {operand(b, 0), operand(b, 1)};
-    return apply(fmod ? op_info_of<op::fmod> : op_info_of<op::remainder>, pair);
+    return pumice::apply(fmod ? op_info_of<op::fmod> : op_info_of<op::remainder>, pair);
 }
 
 /// The result has the type of the base, whatever the exponent's.
@@ -66,9 +66,9 @@ inline any_tensor pow(node_builder& b) {
     } else if (!exponent.is_number && type != other) {
         exponent = astype(exponent.array, result);
     }
-    if (exponent.is_number && exponent.number == 2 && !base.is_number) return astype(apply<op::square>(base.array), result);
+    if (exponent.is_number && exponent.number == 2 && !base.is_number) return astype(pumice::apply<op::square>(base.array), result);
     const any_operand pair[] = {base, exponent};
-    return astype(apply(op_info_of<op::power>, pair), result);
+    return astype(pumice::apply(op_info_of<op::power>, pair), result);
 }
 
 /// Bounds are inputs from operator set 11 on and attributes before; either may be left out.
@@ -77,7 +77,7 @@ inline any_tensor clip(node_builder& b) {
     if (b.opset() < 11) {
         constexpr double top = 3.402823466e38;
         const double low = b.real("min", -top), high = b.real("max", top);
-        return apply<op::clip>(x, low, high);
+        return pumice::apply<op::clip>(x, low, high);
     }
     const bool low = b.has(1), high = b.has(2);
     const auto bound = [&](int i) -> any_operand {
@@ -87,35 +87,35 @@ inline any_tensor clip(node_builder& b) {
     };
     if (low && high) {
         const any_operand all[] = {x, bound(1), bound(2)};
-        return apply(op_info_of<op::clip>, all);
+        return pumice::apply(op_info_of<op::clip>, all);
     }
     if (!low && !high) return x;
     const any_operand pair[] = {x, bound(low ? 1 : 2)};
-    return apply(low ? op_info_of<op::maximum> : op_info_of<op::minimum>, pair);
+    return pumice::apply(low ? op_info_of<op::maximum> : op_info_of<op::minimum>, pair);
 }
 
 inline any_tensor gelu(node_builder& b) {
     const auto how = b.text("approximate", "none");
     if (how != "none" && how != "tanh") b.fail(errc::bad_file, "has an unknown value of \"approximate\": " + std::string(how));
-    return how == "tanh" ? apply<op::gelu_tanh>(b.tensor(0)) : apply<op::gelu>(b.tensor(0));
+    return how == "tanh" ? pumice::apply<op::gelu_tanh>(b.tensor(0)) : pumice::apply<op::gelu>(b.tensor(0));
 }
 
 inline any_tensor is_inf(node_builder& b) {
     const bool negative = b.integer("detect_negative", 1) != 0, positive = b.integer("detect_positive", 1) != 0;
     const any_tensor x = b.tensor(0);
-    const any_tensor inf = apply<op::is_inf>(x);
+    const any_tensor inf = pumice::apply<op::is_inf>(x);
     if (negative && positive) return inf;
-    const any_tensor minus = apply<op::signbit>(x);
-    if (negative) return apply<op::logical_and>(inf, minus);
-    if (positive) return apply<op::logical_and>(inf, apply<op::logical_not>(minus));
-    return apply<op::logical_and>(inf, apply<op::logical_not>(inf));
+    const any_tensor minus = pumice::apply<op::signbit>(x);
+    if (negative) return pumice::apply<op::logical_and>(inf, minus);
+    if (positive) return pumice::apply<op::logical_and>(inf, pumice::apply<op::logical_not>(minus));
+    return pumice::apply<op::logical_and>(inf, pumice::apply<op::logical_not>(inf));
 }
 
 inline any_tensor bit_shift(node_builder& b) {
     const auto direction = b.text("direction", "");
     if (direction != "LEFT" && direction != "RIGHT") b.fail(errc::bad_file, "needs a direction, LEFT or RIGHT");
     const any_operand pair[] = {operand(b, 0), operand(b, 1)};
-    return apply(direction == "LEFT" ? op_info_of<op::bitwise_left_shift> : op_info_of<op::bitwise_right_shift>, pair);
+    return pumice::apply(direction == "LEFT" ? op_info_of<op::bitwise_left_shift> : op_info_of<op::bitwise_right_shift>, pair);
 }
 
 inline any_tensor identity(node_builder& b) { return b.known(0) ? b.value(0) : b.tensor(0); }

@@ -11,7 +11,7 @@ namespace onnx::build {
 /// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
 inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute, int i, int since) {
     if (b.opset() < since) return b.integers(attribute);
-    return b.has(i) ? std::optional(b.integers(i)) : std::nullopt;
+    return b.has(i) ? std::optional(b.input_integers(i)) : std::nullopt;
 }
 
 /// A view under another shape that only adds or drops axes of length 1.
@@ -30,7 +30,7 @@ inline any_tensor reshape_to(node_builder& b) {
     const auto wanted = list_of(b, "shape", 1, 5);
     if (!wanted) b.fail(errc::bad_file, "lacks the shape");
     const bool allow_zero = b.opset() >= 14 && b.integer("allowzero", 0) != 0;
-    const any_tensor x = b.known(0) && b.at().constant ? b.value(0) : b.tensor(0);
+    const any_tensor x = b.tensor(0);
     shape to;
     for (std::size_t i = 0; i < wanted->size(); ++i) {
         std::int64_t d = (*wanted)[i];
@@ -44,14 +44,19 @@ inline any_tensor reshape_to(node_builder& b) {
     return reshape(x, to);
 }
 
+/// The axes before `axis` as one, the others as one.
+inline shape as_matrix(const shape& s, std::int64_t axis) {
+    shape to{1, 1};
+    for (int i = 0; i < s.rank(); ++i) to[i < axis ? 0 : 1] = checked_multiply(to[i < axis ? 0 : 1], s[i], "onnx");
+    return to;
+}
+
 inline any_tensor flatten(node_builder& b) {
     const any_tensor x = b.tensor(0);
     std::int64_t axis = b.integer("axis", 1);
     if (axis < -x.rank() || axis > x.rank()) b.fail(errc::axis_out_of_range, "has axis " + std::to_string(axis) + " for rank " + std::to_string(x.rank()));
     if (axis < 0) axis += x.rank();
-    shape to{1, 1};
-    for (int i = 0; i < x.rank(); ++i) to[i < axis ? 0 : 1] *= x.shape()[i];
-    return reshape(x, to);
+    return reshape(x, as_matrix(x.shape(), axis));
 }
 
 inline any_tensor squeeze_axes(node_builder& b) {
@@ -111,7 +116,7 @@ inline any_tensor join(node_builder& b) {
 inline any_tensor slice_axes(node_builder& b) {
     const auto starts = list_of(b, "starts", 1, 10), ends = list_of(b, "ends", 2, 10);
     const auto axes = list_of(b, "axes", 3, 10);
-    const auto steps = b.opset() >= 10 && b.has(4) ? std::optional(b.integers(4)) : std::nullopt;
+    const auto steps = b.opset() >= 10 && b.has(4) ? std::optional(b.input_integers(4)) : std::nullopt;
     if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
     const any_tensor x = b.tensor(0);
     if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) || (steps && steps->size() != starts->size()))
@@ -130,7 +135,7 @@ inline any_tensor gather(node_builder& b) {
     const int axis = normalize_axis(b.integer("axis", 0), values.rank(), "Gather");
     const std::int64_t length = values.shape()[axis];
     if (b.known(1) && b.value(1).size() <= b.limits().folded_elements) {
-        const auto indices = b.integers(1);
+        const auto indices = b.input_integers(1);
         for (std::int64_t i : indices)
             if (i < -length || i >= length) b.fail(errc::index_out_of_range, "takes index " + std::to_string(i) + " of " + std::to_string(length));
         if (b.value(1).rank() == 0) {  // one known index is a view
@@ -167,13 +172,13 @@ inline shape to_shape(node_builder& b, std::span<const std::int64_t> values) {
 
 inline any_tensor expand(node_builder& b) {
     const any_tensor x = b.tensor(0);
-    return broadcast_to(x, broadcast(x.shape(), to_shape(b, b.integers(1)), "Expand"));
+    return broadcast_to(x, broadcast(x.shape(), to_shape(b, b.input_integers(1)), "Expand"));
 }
 
 /// Repeats through a new axis of stride 0 before each repeated one, then a copy.
 inline any_tensor tile(node_builder& b) {
     const any_tensor x = b.tensor(0);
-    const auto repeats = b.integers(1);
+    const auto repeats = b.input_integers(1);
     if (repeats.size() != x.shape().size()) b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(x.rank()));
     shape split, wide, flat;
     for (int i = 0; i < x.rank(); ++i) {

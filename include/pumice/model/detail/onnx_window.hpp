@@ -100,7 +100,7 @@ inline any_tensor conv(node_builder& b) {
     if (b.has(2)) {
         if (b.extent(2) != shape{weight[0]})
             b.fail(errc::shape_mismatch, "has a bias of shape " + to_string(b.extent(2)) + " for " + std::to_string(weight[0]) + " channels");
-        y = apply<op::add>(y, b.derived(1, {2}, [](auto in) { return reshape(in[0], {in[0].shape()[0], 1, 1}); }));
+        y = pumice::apply<op::add>(y, b.derived(1, {2}, [](auto in) { return reshape(in[0], {in[0].shape()[0], 1, 1}); }));
     }
     return line ? linear(y) : y;
 }
@@ -144,13 +144,13 @@ inline any_tensor gemm(node_builder& b) {
     const double alpha = b.real("alpha", 1), beta = b.real("beta", 1);
     b.ignore("broadcast");  // before operator set 7; what follows broadcasts always
     any_tensor r = pumice::matmul(x, y);
-    if (alpha != 1) r = apply<op::multiply>(r, alpha);
+    if (alpha != 1) r = pumice::apply<op::multiply>(r, alpha);
     if (!b.has(2) || beta == 0) return r;
     any_tensor c = b.tensor(2);
     if (broadcast(c.shape(), r.shape(), "Gemm") != r.shape())
         b.fail(errc::shape_mismatch, "has an addend of shape " + to_string(c.shape()) + " for a product of " + to_string(r.shape()));
-    if (beta != 1) c = apply<op::multiply>(c, beta);
-    return apply<op::add>(r, c);
+    if (beta != 1) c = pumice::apply<op::multiply>(c, beta);
+    return pumice::apply<op::add>(r, c);
 }
 
 }  // namespace onnx::build

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Models from files. Needs the CMake target pumice::onnx beside pumice::pumice or pumice::compiled.
+#pragma once
+
+#include <pumice/model/mapped_file.hpp>
+#include <pumice/model/model.hpp>
+#include <pumice/model/npy.hpp>

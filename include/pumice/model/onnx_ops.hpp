@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// THE table of ONNX operators. An elementwise operator needs no row: its line in expr/ops.hpp carries
+// its ONNX name. The others are rows here, a name and a builder over graph ops.
+#pragma once
+
+#include <pumice/model/detail/onnx_constant.hpp>
+#include <pumice/model/detail/onnx_elementwise.hpp>
+#include <pumice/model/detail/onnx_reduce.hpp>
+#include <pumice/model/detail/onnx_window.hpp>
+
+#include <array>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Elementwise ops of a user's own for the model loader: `model::load(path, pm::ops<my_op, ...>)`.
+struct op_set {
+    std::span<const op_info* const> list;
+};
+
+namespace detail {
+template <class Op>
+constexpr const op_info* info_of(op_function<Op>) noexcept { return &op_info_of<Op>; }
+template <auto... Functions>
+inline constexpr std::array<const op_info*, sizeof...(Functions)> infos{info_of(Functions)...};
+}  // namespace detail
+
+template <auto... Functions>
+inline constexpr op_set ops{detail::infos<Functions...>};
+
+namespace onnx {
+
+inline constexpr int any_number = 1 << 20;
+
+// clang-format off
+inline constexpr std::array op_table{
+    // name                   inputs         builder
+    op_row{"ArgMax",              1, 1,          &build::arg_max},
+    op_row{"ArgMin",              1, 1,          &build::arg_min},
+    op_row{"AveragePool",         1, 1,          &build::average_pool},
+    op_row{"BatchNormalization",  5, 5,          &build::batch_normalization},
+    op_row{"BitShift",            2, 2,          &build::bit_shift},
+    op_row{"Cast",                1, 1,          &build::cast},
+    op_row{"CastLike",            2, 2,          &build::cast_like},
+    op_row{"Clip",                1, 3,          &build::clip},
+    op_row{"Concat",              1, any_number, &build::join},
+    op_row{"Constant",            0, 0,          &build::constant},
+    op_row{"ConstantOfShape",     1, 1,          &build::constant_of_shape},
+    op_row{"Conv",                2, 3,          &build::conv},
+    op_row{"Dropout",             1, 3,          &build::dropout},
+    op_row{"Expand",              2, 2,          &build::expand},
+    op_row{"Flatten",             1, 1,          &build::flatten},
+    op_row{"Gather",              2, 2,          &build::gather},
+    op_row{"Gelu",                1, 1,          &build::gelu},
+    op_row{"Gemm",                2, 3,          &build::gemm},
+    op_row{"GlobalAveragePool",   1, 1,          &build::global_average_pool},
+    op_row{"GlobalMaxPool",       1, 1,          &build::global_max_pool},
+    op_row{"Identity",            1, 1,          &build::identity},
+    op_row{"InstanceNormalization", 3, 3,        &build::instance_normalization},
+    op_row{"IsInf",               1, 1,          &build::is_inf},
+    op_row{"LayerNormalization",  2, 3,          &build::layer_normalization},
+    op_row{"LogSoftmax",          1, 1,          &build::log_softmax_axis},
+    op_row{"MatMul",              2, 2,          &build::matmul},
+    op_row{"Max",                 1, any_number, &build::max},
+    op_row{"MaxPool",             1, 1,          &build::max_pool},
+    op_row{"Mean",                1, any_number, &build::mean},
+    op_row{"Min",                 1, any_number, &build::min},
+    op_row{"Mod",                 2, 2,          &build::mod},
+    op_row{"Pad",                 1, 4,          &build::pad},
+    op_row{"Pow",                 2, 2,          &build::pow},
+    op_row{"Range",               3, 3,          &build::range},
+    op_row{"ReduceL1",            1, 2,          &build::reduce_l1},
+    op_row{"ReduceL2",            1, 2,          &build::reduce_l2},
+    op_row{"ReduceLogSum",        1, 2,          &build::reduce_log_sum},
+    op_row{"ReduceLogSumExp",     1, 2,          &build::reduce_log_sum_exp},
+    op_row{"ReduceMax",           1, 2,          &build::reduce_max},
+    op_row{"ReduceMean",          1, 2,          &build::reduce_mean},
+    op_row{"ReduceMin",           1, 2,          &build::reduce_min},
+    op_row{"ReduceProd",          1, 2,          &build::reduce_prod},
+    op_row{"ReduceSum",           1, 2,          &build::reduce_sum},
+    op_row{"ReduceSumSquare",     1, 2,          &build::reduce_sum_square},
+    op_row{"Reshape",             1, 2,          &build::reshape_to},
+    op_row{"Shape",               1, 1,          &build::shape_of},
+    op_row{"Size",                1, 1,          &build::size_of},
+    op_row{"Slice",               1, 5,          &build::slice_axes},
+    op_row{"Softmax",             1, 1,          &build::softmax_axis},
+    op_row{"Split",               1, 2,          &build::split},
+    op_row{"Squeeze",             1, 2,          &build::squeeze_axes},
+    op_row{"Sum",                 1, any_number, &build::sum},
+    op_row{"Tile",                2, 2,          &build::tile},
+    op_row{"Transpose",           1, 1,          &build::transpose},
+    op_row{"Unsqueeze",           1, 2,          &build::unsqueeze_axes},
+};
+// clang-format on
+
+namespace detail {
+
+template <class... Ops>
+constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) { return {&op_info_of<Ops>...}; }
+
+/// Text up to the next blank; `rest` loses it.
+constexpr std::string_view next_word(std::string_view& rest) {
+    const std::size_t begin = std::min(rest.find_first_not_of(' '), rest.size());
+    const std::size_t end = std::min(rest.find(' ', begin), rest.size());
+    const std::string_view word = rest.substr(begin, end - begin);
+    rest.remove_prefix(end);
+    return word;
+}
+
+}  // namespace detail
+
+/// An op's ONNX spelling taken apart: "LeakyRelu alpha=0.01".
+struct spelled_op {
+    std::string_view name;
+    std::vector<std::pair<std::string_view, double>> attributes;
+
+    explicit spelled_op(const op_info& op) {
+        std::string_view rest = op.onnx;
+        name = detail::next_word(rest);
+        for (auto word = detail::next_word(rest); !word.empty(); word = detail::next_word(rest)) {
+            const std::size_t equals = std::min(word.find('='), word.size() - 1);
+            const std::string_view digits = word.substr(equals + 1);
+            double value = 0;
+            std::from_chars(digits.data(), digits.data() + digits.size(), value);
+            attributes.emplace_back(word.substr(0, equals), value);
+        }
+    }
+};
+
+/// The elementwise operators: name in ONNX to op.
+inline const std::map<std::string_view, const op_info*>& elementwise_ops() {
+    static const auto table = [] {
+        std::map<std::string_view, const op_info*> found;
+        for (const op_info* op : detail::infos_of(all_ops{}))
+            if (!op->onnx.empty()) found.emplace(spelled_op(*op).name, op);
+        return found;
+    }();
+    return table;
+}
+
+/// Every operator that is known, sorted: for docs, tests and messages.
+inline std::vector<std::string_view> operator_names() {
+    std::vector<std::string_view> names;
+    for (const op_row& row : op_table) names.push_back(row.name);
+    for (const auto& [name, op] : elementwise_ops()) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+namespace detail {
+
+inline constexpr op_row elementwise_row{"", 0, 0, &build::elementwise};
+
+/// An elementwise operator with the node's attributes, or their defaults, as trailing scalars.
+inline void take_elementwise(step& s, const op_info& op) {
+    const spelled_op spelling(op);
+    s.op = &op;
+    s.row = &elementwise_row;
+    for (const auto& [name, otherwise] : spelling.attributes) {
+        double value = otherwise;
+        for (const attribute& a : s.from->attributes) {
+            if (a.name != name) continue;
+            if (a.type != attribute_type::integer && a.type != attribute_type::real)
+                throw error(errc::bad_file, "onnx", describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) + "\", which is no number");
+            value = a.type == attribute_type::integer ? static_cast<double>(a.integer) : static_cast<double>(a.real);
+        }
+        s.scalars.push_back(value);
+    }
+    for (const attribute& a : s.from->attributes)
+        if (std::none_of(spelling.attributes.begin(), spelling.attributes.end(), [&](const auto& k) { return k.first == a.name; }))
+            throw error(errc::unsupported_op, "onnx", describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) +
+                                                          "\", which Pumice does not know for this operator");
+}
+
+[[noreturn]] inline void throw_unknown(const step& s, const model& m) {
+    const node& n = *s.from;
+    const std::string domain = n.domain.empty() ? "ai.onnx" : std::string(n.domain);
+    std::vector<std::string> reasons;
+    if (m.functions > 0) reasons.emplace_back("the model brings functions of its own; inline them first (onnx.inliner.inline_local_functions)");
+    for (const attribute& a : n.attributes)
+        if (a.type == attribute_type::graph || a.type == attribute_type::graphs) {
+            reasons.emplace_back("operators with subgraphs (If, Loop, Scan) are not supported");
+            break;
+        }
+    reasons.push_back("an elementwise operator takes one line of your own: PUMICE_OP(my_op, 1, pumice::rules::floating, \"" +
+                      std::string(n.op_type.substr(0, 64)) + "\", x * 2), handed to the loader as pumice::ops<my_op>");
+    reasons.emplace_back("any other is a row of onnx_ops.hpp and a builder over graph ops");
+    throw error(errc::unsupported_op, "onnx", m.from.name + ": " + describe(n, s.number) + " asks for the operator " + std::string(n.op_type) +
+                                                  " of domain " + domain + ", operator set " + std::to_string(s.opset) + ", which Pumice does not have",
+                std::move(reasons));
+}
+
+}  // namespace detail
+
+/// Finds the operator of a step: the user's ops, then the rows, then the op table. Throws errc::unsupported_op
+/// naming operator, domain, node and operator set; errc::bad_file for a wrong number of inputs.
+inline void resolve(step& s, const model& m, const op_set& extra) {
+    const node& n = *s.from;
+    for (const op_info* op : extra.list)
+        if (n.op_type == op->name || n.op_type == spelled_op(*op).name) detail::take_elementwise(s, *op);
+    if (!s.op && (n.domain.empty() || n.domain == "ai.onnx")) {
+        const auto row = std::find_if(op_table.begin(), op_table.end(), [&](const op_row& r) { return r.name == n.op_type; });
+        const auto op = elementwise_ops().find(n.op_type);
+        if (row != op_table.end()) s.row = &*row;
+        else if (op != elementwise_ops().end()) detail::take_elementwise(s, *op->second);
+    }
+    if (!s.row) detail::throw_unknown(s, m);
+    const auto given = static_cast<std::int64_t>(n.inputs.size());
+    const std::int64_t fixed = s.op ? s.op->arity - static_cast<std::int64_t>(s.scalars.size()) : 0;
+    const std::int64_t least = s.op ? fixed : s.row->min_inputs, most = s.op ? fixed : s.row->max_inputs;
+    if (given < least || given > most)
+        throw error(errc::bad_file, "onnx", m.from.name + ": " + describe(n, s.number) + " has " + std::to_string(given) + " inputs, takes " +
+                                                std::to_string(least) + (most == least ? "" : " to " + std::to_string(most)));
+}
+
+}  // namespace onnx
+}  // namespace pumice::inline PUMICE_ABI
