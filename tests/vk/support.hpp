@@ -4,10 +4,16 @@
 #pragma once
 
 #include <pumice/vk/command_cache.hpp>
+#include <pumice/vk/host_import.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <stdexcept>
+
+#include <unistd.h>
 
 namespace test {
 
@@ -53,6 +59,78 @@ std::optional<errc> code_of(F&& f) {
     }
     return std::nullopt;
 }
+
+/// Makes calls fail: the `at`-th call (from 0) of those that `intercept` was told of gives `result`, without
+/// reaching the driver; with `forever`, all later ones too.
+struct faults {
+    inline static std::atomic<int> calls{0}, at{-1};
+    inline static bool forever = false;
+    inline static VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+
+    static void arm(int n, VkResult what, bool always = false) noexcept {
+        calls = 0;
+        at = n;
+        result = what;
+        forever = always;
+    }
+    static void disarm() noexcept { at = -1; }
+    static bool hit() noexcept {
+        const int n = calls++, wanted = at;
+        return wanted >= 0 && (n == wanted || (forever && n > wanted));
+    }
+};
+
+namespace detail {
+template <class Function, auto Member>
+struct trampoline;
+template <class... Arguments, auto Member>
+struct trampoline<VkResult(VKAPI_PTR*)(Arguments...), Member> {
+    inline static VkResult(VKAPI_PTR* real)(Arguments...) = nullptr;
+    static VKAPI_ATTR VkResult VKAPI_CALL call(Arguments... arguments) {
+        return faults::hit() ? faults::result : real(arguments...);
+    }
+};
+}  // namespace detail
+
+/// Puts `faults` before functions of a dispatcher: intercept<&vulkan::dispatcher::vkAllocateMemory>(table).
+template <auto... Members>
+void intercept(vulkan::dispatcher& table) {
+    const auto one = [&table]<auto Member>() {
+        using function = std::remove_reference_t<decltype(table.*Member)>;
+        using wrapped = detail::trampoline<function, Member>;
+        if (table.*Member == &wrapped::call || !(table.*Member)) return;
+        wrapped::real = table.*Member;
+        table.*Member = &wrapped::call;
+    };
+    (one.template operator()<Members>(), ...);
+}
+
+/// A folder that is removed with it.
+struct temporary_folder {
+    std::filesystem::path path;
+    temporary_folder() {
+        std::string text = (std::filesystem::temp_directory_path() / "pumice-test-XXXXXX").string();
+        if (!::mkdtemp(text.data())) throw std::runtime_error("mkdtemp");
+        path = text;
+    }
+    temporary_folder(const temporary_folder&) = delete;
+    ~temporary_folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
+};
+
+/// Sets an environment variable for its own lifetime.
+struct variable {
+    std::string name, before;
+    bool had = false;
+    variable(const char* what, const char* value) : name(what) {
+        if (const char* old = std::getenv(what)) before = old, had = true;
+        ::setenv(what, value, 1);
+    }
+    variable(const variable&) = delete;
+    ~variable() { had ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
+};
 
 /// The parameter block of `scale_kernel`.
 struct scale_parameters {
