@@ -99,7 +99,7 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
         const launch one = elementwise_vector4::make(p, m.info());
         m.run({&one, 1}, got, w.origins);
     } catch (const error& e) {
-        if (ops.size() == 1) FAIL_CHECK(about << ": " << e.what());
+        if (ops.size() == 1) FAIL_CHECK(about << ": " << std::string(e.what()));
         return false;
     }
     // Which inputs gave a wrong result is said below, so the whole comparison runs once more on failure.

@@ -169,7 +169,7 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
             m.run({&one, 1}, got, w.origins);
         }
     } catch (const error& e) {
-        FAIL_CHECK(name << ": " << e.what());
+        FAIL_CHECK(name << ": " << std::string(e.what()));
         return false;
     }
     return agree(got, want, w, outputs, allowed, name);

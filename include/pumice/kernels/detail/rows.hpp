@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What kernels that walk along axes share (shaders/rows.slang): coordinates in two groups, the outer
+// ones and the walked ones, for a prologue and an epilogue.
+#pragma once
+
+#include <pumice/kernels/collapse.hpp>
+#include <pumice/kernels/launch.hpp>
+#include <pumice/kernels/reference.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The axes [first, first + count) of a list.
+inline index_list part_of(const index_list& list, int first, int count) {
+    index_list r;
+    for (int i = first; i < first + count; ++i) r.push_back(list[i]);
+    return r;
+}
+
+/// Strides of all operands over the axes [first, first + count), as Places and Steps hold them.
+inline void write_steps(block_writer& w, const fused& f, int first, int count) {
+    const auto row = [&](const operand* o) {
+        for (int i = first; i < first + count; ++i)
+            w.index(o && i < o->steps.rank() ? o->steps[i] : 0);
+    };
+    for (const operand& o : f.leaves) row(&o);
+    for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
+        row(k < f.outputs.size() ? &f.outputs[k] : nullptr);
+}
+inline void write_places(block_writer& w, const fused& f, int rank) {
+    w.offsets(f);
+    write_steps(w, f, 0, rank);
+}
+
+/// The operands of a program: what it reads, then what it writes.
+inline std::vector<operand> all_operands(const fused& f) {
+    std::vector<operand> all = f.leaves;
+    all.insert(all.end(), f.outputs.begin(), f.outputs.end());
+    return all;
+}
+inline std::vector<operand*> operands_of(fused& a, fused& b) {
+    std::vector<operand*> all = operands_of(a);
+    const std::vector<operand*> more = operands_of(b);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+/// How far apart neighbours along an axis lie, summed over the operands in memory: of two axes the
+/// one with less is the one along which neighbouring invocations should go.
+inline std::int64_t spacing_along(const fused& f, int axis) {
+    std::int64_t sum = 0;
+    for (const operand& o : f.leaves)
+        if (o.buffer >= 0) sum += std::min<std::int64_t>(std::abs(o.steps[axis]), 32);
+    return sum;
+}
+
+/// The prologue's value brought to `type` by one more instruction, unless it has that type.
+inline fused cast_value(fused f, dtype type) {
+    if (f.type() == type) return f;
+    program p = *f.body;
+    p.outputs[0] = p.push({instruction::code::cast, type, 0, {p.outputs[0]}});
+    f.body = std::make_shared<const program>(std::move(p));
+    return f;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

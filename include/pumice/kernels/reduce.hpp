@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The reduction kernels: neighbouring invocations along the reduced or along the kept axes; whole,
+// or in slices that a second launch joins (shaders/reduce.slang).
+#pragma once
+
+#include <pumice/kernels/detail/reduce_reference.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+inline constexpr int reduce_group = 256;
+
+/// The struct of shaders/reduce.slang; empty where the reduction does not take the type.
+inline std::string reduction_struct(reduction what, dtype type, bool wide) {
+    const std::string index = index_type(wide),
+                      both = "<" + std::string(info(type).slang) + ", " + index;
+    const bool logical = type == dtype::boolean, real = is_floating(type);
+    switch (what) {
+        case reduction::any: return "Any<" + index + ">";
+        case reduction::all: return "All<" + index + ">";
+        case reduction::max: return logical ? "Any<" + index + ">" : "Max" + both + ">";
+        case reduction::min: return logical ? "All<" + index + ">" : "Min" + both + ">";
+        case reduction::sum: return logical ? "" : "Sum" + both + ">";
+        case reduction::prod: return logical ? "" : "Prod" + both + ">";
+        case reduction::mean: return logical ? "" : "Mean" + both + ">";
+        case reduction::argmax: return logical ? "" : "Extreme" + both + ", 1>";
+        case reduction::argmin: return logical ? "" : "Extreme" + both + ", -1>";
+        case reduction::logsumexp: return real ? "LogSumExp" + both + ">" : "";
+    }
+    return "";
+}
+
+enum class reduce_step { whole, slice, joined };
+
+/// A reduction with few axes, and how a kernel goes about it.
+struct reduce_plan {
+    reduce_problem p;
+    shape all;  // outer ++ inner
+    int outer_rank = 0, inner_rank = 0;
+    bool wide = false, columns = false;
+    int lanes = 1;  // invocations that share an outer coordinate
+    std::int64_t outers = 0, length = 0, part = 0, slices = 1;
+    std::optional<std::uint32_t> flat;
+
+    reduce_plan(const reduce_problem& asked, bool along_outer, bool vectors)
+        : p(asked), columns(along_outer) {
+        p.prologue = cast_value(p.prologue, reduced_type(p));
+        all = p.outer;
+        for (std::int64_t d : p.inner) all.push_back(d);
+        outer_rank = collapse(all, operands_of(p.prologue, p.epilogue), 0, p.outer.rank());
+        inner_rank = collapse(all, operands_of(p.prologue), outer_rank, all.rank());
+        p.outer = part_of(all, 0, outer_rank);
+        p.inner = part_of(all, outer_rank, inner_rank);
+        outers = element_count(p.outer);
+        length = part = element_count(p.inner);
+        wide = needs_wide_index(p.prologue.leaves, all) ||
+               needs_wide_index(all_operands(p.epilogue), p.outer);
+        if (vectors && (inner_rank == 1 || p.inner.back() % 4 == 0))
+            flat = vector_mask(p.prologue, all);
+        const std::int64_t steps = flat ? length / 4 : length;
+        for (const int n : {8, 64, 256})
+            if (steps >= 2 * n && (!columns || (n == 8 && outers < 65536))) lanes = n;
+    }
+
+    /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is short.
+    void cut() {
+        const std::int64_t least = 16 * std::max(lanes, 64),
+                           wanted =
+                               std::max<std::int64_t>(1024 / std::max<std::int64_t>(groups(), 1),
+                                                      1);
+        const std::int64_t count = std::clamp<std::int64_t>(length / least, 1, wanted);
+        part = (length + count - 1) / count;
+        part = (part + 255) / 256 * 256;
+        slices = part == 0 ? 1 : (length + part - 1) / part;
+    }
+
+    std::int64_t groups() const {
+        return (outers + reduce_group / lanes - 1) / (reduce_group / lanes);
+    }
+    std::int64_t scratch() const {
+        return slices > 1 ? outers * slices * 32 : 0;
+    }  // no state is larger
+
+    /// True where neighbours along the outer axes lie closer together.
+    static bool prefers_columns(const reduce_problem& p) {
+        const reduce_plan plan(p, false, false);
+        const int outer = plan.outer_rank - 1, inner = plan.all.rank() - 1;
+        return plan.all[outer] > 1 &&
+               spacing_along(plan.p.prologue, outer) < spacing_along(plan.p.prologue, inner);
+    }
+
+    launch make(reduce_step step, const device_info& device) const {
+        constexpr const char* entries[] = {"whole", "slice", "joined"};
+        launch l;
+        l.module = "reduce";
+        l.entry = entries[static_cast<int>(step)];
+        l.arguments = {emitted_name(p.prologue.body->view()),
+                       emitted_name(p.epilogue.body->view()),
+                       index_type(wide),
+                       reduction_struct(p.what, p.prologue.type(), wide),
+                       std::to_string(outer_rank),
+                       std::to_string(inner_rank)};
+        if (step != reduce_step::joined)
+            for (const int n : {lanes, columns ? 1 : 0, flat ? static_cast<int>(*flat) : -1})
+                l.arguments.push_back(std::to_string(n));
+        l.programs = {p.prologue.body, p.epilogue.body};
+        const std::uint32_t width =
+            spread(l, step == reduce_step::joined ? outers : groups() * slices, device);
+        block_writer w(l, wide);
+        w.args(p.prologue, all);
+        const auto reads = static_cast<std::ptrdiff_t>(l.accesses.size());
+        w.args(p.epilogue, p.outer);
+        if (step == reduce_step::slice) l.accesses.resize(static_cast<std::size_t>(reads));
+        if (step == reduce_step::joined)
+            l.accesses.erase(l.accesses.begin(), l.accesses.begin() + reads);
+        if (slices > 1) {
+            w.address(-2, 0);
+            l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
+        } else {
+            w.align(8);
+            w.integer(0), w.integer(0);
+        }
+        write_places(w, p.prologue, outer_rank);
+        write_steps(w, p.prologue, outer_rank, inner_rank);
+        write_places(w, p.epilogue, outer_rank);
+        w.row(p.outer, outer_rank);
+        shape steps = p.inner;
+        if (flat) steps[inner_rank - 1] /= 4;
+        w.row(steps, inner_rank);
+        for (const std::int64_t n : {outers, length, part, slices}) w.index(n);
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+};
+
+/// What the kernels of one launch share.
+template <bool Columns, bool Vectors>
+struct reduce_whole {
+    using problem_type = reduce_problem;
+
+    static support supports(const reduce_problem& p, const device_info& device) {
+        for (const fused* f : {&p.prologue, &p.epilogue})
+            if (support s = supports_types(*f, device); !s.yes) return s;
+        if (reduction_struct(p.what, reduced_type(p), false).empty())
+            return support::no(std::string(to_string(p.what)) + " does not take " +
+                               std::string(to_string(p.prologue.type())));
+        if (Vectors && !reduce_plan(p, Columns, true).flat)
+            return support::no(
+                "an operand is neither contiguous, nor constant, along the innermost reduced axis, "
+                "or not aligned to 4 elements");
+        support s;
+        s.cost = (Columns == reduce_plan::prefers_columns(p) ? 2 : 4) - (Vectors ? 1 : 0);
+        return s;
+    }
+    static launch make(const reduce_problem& p, const device_info& device) {
+        return reduce_plan(p, Columns, Vectors).make(reduce_step::whole, device);
+    }
+    static void reference(const reduce_problem& p, const host_buffers& buffers) {
+        reduce_reference(p, buffers);
+    }
+};
+
+}  // namespace detail
+
+/// Neighbours along the reduced axes: rows.
+struct reduce_rows : detail::reduce_whole<false, false> {
+    static constexpr std::string_view name = "reduce/rows";
+    static constexpr bool portable = true;
+};
+
+/// The same in fours, 16-byte accesses.
+struct reduce_rows4 : detail::reduce_whole<false, true> {
+    static constexpr std::string_view name = "reduce/rows4";
+    static constexpr bool portable = false;
+};
+
+/// Neighbours along the kept axes: columns.
+struct reduce_columns : detail::reduce_whole<true, false> {
+    static constexpr std::string_view name = "reduce/columns";
+    static constexpr bool portable = true;
+};
+
+/// Few and long reductions, cut into slices; always the same cut, so the result is reproducible.
+struct reduce_slices : detail::reduce_whole<false, false> {
+    static constexpr std::string_view name = "reduce/slices";
+    static constexpr bool portable = true;
+
+    static support supports(const reduce_problem& p, const device_info& device) {
+        support s = detail::reduce_whole<false, false>::supports(p, device);
+        if (!s.yes) return s;
+        const detail::reduce_plan plan = cut(p);
+        if (plan.slices < 2)
+            return support::no("the reductions are short, or many enough to fill the device");
+        s.cost = plan.groups() < 256 && plan.outers * plan.length >= 1 << 18 ? 0.5 : 5;
+        return s;
+    }
+    static launch make(const reduce_problem& p, const device_info& device) {
+        return cut(p).make(detail::reduce_step::slice, device);
+    }
+    static std::vector<launch> make_all(const reduce_problem& p, const device_info& device) {
+        const detail::reduce_plan plan = cut(p);
+        return {plan.make(detail::reduce_step::slice, device),
+                plan.make(detail::reduce_step::joined, device)};
+    }
+    static std::int64_t scratch(const reduce_problem& p, const device_info&) {
+        return cut(p).scratch();
+    }
+
+private:
+    static detail::reduce_plan cut(const reduce_problem& p) {
+        const bool columns = detail::reduce_plan::prefers_columns(p);
+        detail::reduce_plan plan(p, columns, !columns);
+        plan.cut();
+        return plan;
+    }
+};
+
+static_assert(kernel<reduce_rows> && kernel<reduce_rows4> && kernel<reduce_columns> &&
+              kernel<reduce_slices>);
+
+}  // namespace pumice::inline PUMICE_ABI
