@@ -4,7 +4,9 @@
 #pragma once
 
 #include <pumice/exec/lower.hpp>
+#include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/elementwise.hpp>
+#include <pumice/kernels/matmul.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -25,8 +27,8 @@ struct kernel_list {};
 kernel_list<elementwise_vector4, elementwise_strided> kernels_for(const elementwise_problem&);
 kernel_list<> kernels_for(const reduce_problem&);
 kernel_list<> kernels_for(const softmax_problem&);
-kernel_list<> kernels_for(const matmul_problem&);
-kernel_list<> kernels_for(const conv_problem&);
+kernel_list<matmul_tiled> kernels_for(const matmul_problem&);
+kernel_list<conv_tiled> kernels_for(const conv_problem&);
 kernel_list<> kernels_for(const pool_problem&);
 kernel_list<> kernels_for(const take_problem&);
 

@@ -6,7 +6,7 @@
 
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
-#include <pumice/expr/ops.hpp>
+#include <pumice/expr/host_block.hpp>
 #include <pumice/expr/program.hpp>
 
 #include <memory>
@@ -23,42 +23,6 @@ struct host_array {
 };
 
 namespace detail {
-
-template <class F>
-void with_host_arithmetic(arithmetic type, F&& f) {
-    switch (type) {
-        case arithmetic::f32: return f(host_arithmetic<arithmetic::f32>{});
-        case arithmetic::f64: return f(host_arithmetic<arithmetic::f64>{});
-        case arithmetic::i32: return f(host_arithmetic<arithmetic::i32>{});
-        case arithmetic::i64: return f(host_arithmetic<arithmetic::i64>{});
-        case arithmetic::u32: return f(host_arithmetic<arithmetic::u32>{});
-        case arithmetic::u64: return f(host_arithmetic<arithmetic::u64>{});
-        case arithmetic::boolean: return f(bool{});
-    }
-}
-
-template <class T>
-inline constexpr kind kind_of_host = std::is_same_v<T, bool>          ? kind::boolean
-                                     : std::is_floating_point_v<T>    ? kind::floating
-                                     : std::is_unsigned_v<T>          ? kind::unsigned_integer
-                                                                      : kind::signed_integer;
-
-/// The op over n elements of each operand; instantiated for ops that a program uses.
-template <class Op>
-void host_block(arithmetic type, const void* const* in, void* out, std::size_t n) {
-    with_host_arithmetic(type, [&]<class T>(T) {
-        if constexpr ((Op::rule.kinds & static_cast<std::uint8_t>(kind_of_host<T>)) != 0) {
-            using B = std::conditional_t<Op::rule.selects, bool, T>;
-            using R = std::conditional_t<Op::rule.gives == type_rule::result::boolean, bool, T>;
-            const auto* x = static_cast<const B*>(in[0]);
-            const auto* y = static_cast<const T*>(in[Op::arity > 1 ? 1 : 0]);
-            const auto* z = static_cast<const T*>(in[Op::arity > 2 ? 2 : 0]);
-            auto* r = static_cast<R*>(out);
-            for (std::size_t i = 0; i < n; ++i)
-                r[i] = static_cast<R>(Op::template host<T, B>(x[i], y[i], z[i]));
-        }
-    });
-}
 
 /// Between storage type S and its host arithmetic type.
 template <element S>

@@ -4,6 +4,7 @@
 // operand), so joining two trees renumbers nothing.
 #pragma once
 
+#include <pumice/expr/host_block.hpp>
 #include <pumice/expr/program.hpp>
 
 namespace pumice::inline PUMICE_ABI {

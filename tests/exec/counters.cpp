@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What an evaluation costs, pinned: dispatches, uploads, downloads, submits (rows V27, V76, G50-G52).
+#include <pumice/front.hpp>
+
+#include <doctest/doctest.h>
+#include <tests/support/skip.hpp>
+
+namespace pm = pumice;
+
+namespace {
+
+struct cost {
+    explicit cost(const pm::context& c) : home(c), before(c.stats()) {}
+    pm::context home;
+    pm::statistics before;
+    std::uint64_t dispatches() const { return home.stats().dispatches - before.dispatches; }
+    std::uint64_t uploads() const { return home.stats().uploads - before.uploads; }
+    std::uint64_t downloads() const { return home.stats().downloads - before.downloads; }
+    std::uint64_t submits() const { return home.stats().submits - before.submits; }
+    std::uint64_t barriers() const { return home.stats().barriers - before.barriers; }
+};
+
+bool on_vulkan(const pm::context& c) { return c.device().type != pm::device_type::host; }
+
+pm::matrix<float> filled(const pm::context& home, std::int64_t rows, std::int64_t columns, float start) {
+    std::vector<float> values(static_cast<std::size_t>(rows * columns));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + float(i % 13) * 0.25f;
+    return pm::from_span<float>({rows, columns}, values, home);
+}
+
+/// Twenty elementwise ops over four operands.
+auto twenty(const pm::matrix<float>& a, const pm::matrix<float>& b, const pm::matrix<float>& c, const pm::matrix<float>& d) {
+    return pm::relu(pm::tanh(pm::abs(a * b + c) * d - a) + pm::exp(-pm::abs(b)) * c + pm::square(d) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b);
+}
+
+}  // namespace
+
+TEST_CASE("a chain of twenty ops is one dispatch, one upload an operand, one download") {
+    const pm::context home;
+    const auto a = filled(home, 7, 33, 0), b = filled(home, 7, 33, 1), c = filled(home, 7, 33, -2), d = filled(home, 7, 33, 3);
+    auto y = twenty(a, b, c, d);
+    CHECK(decltype(y)::tree::nodes == 20);
+    const cost k(home);
+    pm::matrix<float> z = y;
+    z.to_vector();
+    z.to_vector();
+    CHECK(k.dispatches() == 1);
+    if (!on_vulkan(home)) return;
+    CHECK(k.uploads() == 4);
+    CHECK(k.downloads() == 1);
+    CHECK(k.submits() == 1);
+    CHECK(k.barriers() == 0);
+}
+
+TEST_CASE("with fusion off each op is a dispatch, and the values agree") {
+    const pm::context fused, apart(pm::fusion::none{});
+    std::vector<float> values[2];
+    for (const pm::context* home : {&fused, &apart}) {
+        const auto a = filled(*home, 7, 33, 0), b = filled(*home, 7, 33, 1), c = filled(*home, 7, 33, -2), d = filled(*home, 7, 33, 3);
+        const cost k(*home);
+        pm::matrix<float> z = twenty(a, b, c, d);
+        values[home == &apart] = z.to_vector();
+        CHECK(k.dispatches() == (home == &apart ? 20 : 1));
+    }
+    for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]));
+}
+
+TEST_CASE("z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluated apart, in the first") {
+    const pm::context home;
+    const auto a = filled(home, 5, 40, 0), b = filled(home, 5, 40, 1);
+    auto y = pm::relu(a * b);
+    pm::matrix<float> z1 = y * 2.0f, z2 = y + 1.0f;
+    cost k(home);
+    pm::eval(z1, z2);
+    CHECK(k.dispatches() == 1);
+    auto x = pm::relu(a - b);
+    pm::matrix<float> w1 = x * 2.0f, w2 = x + 1.0f;
+    k = cost(home);
+    w1.to_vector();
+    pm::matrix<float> stored = x;
+    CHECK(stored.get()->realised());  // another node waits for it, so the first kernel stored it
+    w2.to_vector();
+    CHECK(k.dispatches() == 2);
+    CHECK(w2.to_vector()[1] == doctest::Approx(std::max(0.0f, -1.0f) + 1));
+}
+
+TEST_CASE("a product takes its bias, residual and activation as epilogue, and operands as prologues") {
+    const pm::context home;
+    const auto a = filled(home, 33, 20, 0), b = filled(home, 20, 45, -1), r = filled(home, 33, 45, 2);
+    const pm::vector<float> bias = pm::from_span<float>({45}, std::vector<float>(45, 0.5f), home);
+    cost k(home);
+    pm::matrix<float> y = pm::relu(pm::matmul(a, b) + bias);
+    y.to_vector();
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    pm::matrix<float> z = pm::matmul(pm::abs(a) * 2.0f, b) + bias + r;
+    z.to_vector();
+    CHECK(k.dispatches() == 1);
+    // A second reader of the product keeps it unfused: it is stored and read.
+    k = cost(home);
+    pm::matrix<float> p = pm::matmul(a, b);
+    pm::matrix<float> w = p + pm::transpose(pm::matrix<float>(pm::matmul(pm::transpose(b), pm::transpose(a))));
+    w.to_vector();
+    CHECK(k.dispatches() == 2);
+}
+
+TEST_CASE("softmax(a * s + m) is one dispatch, and the example of the design two") {
+    const pm::context home;
+    const auto a = filled(home, 16, 50, 0), m = filled(home, 16, 50, 1), b = filled(home, 50, 50, 0);
+    cost k(home);
+    pm::matrix<float> y = pm::softmax(a * 0.125f + m, pm::axis<1>);
+    y.to_vector();
+    CHECK(k.dispatches() == 1);
+    auto e = pm::relu(a * m + a);
+    k = cost(home);
+    pm::matrix<float> z = pm::softmax(pm::matmul(e, b) + 1.0f, pm::axis<1>);
+    z.to_vector();
+    CHECK(k.dispatches() == 2);
+    if (on_vulkan(home)) CHECK(k.barriers() == 1);
+    if (on_vulkan(home)) CHECK(k.submits() == 1);
+}
+
+TEST_CASE("a product read by two kernels is computed once") {
+    const pm::context home;
+    const auto a = filled(home, 12, 12, 0), b = filled(home, 12, 12, 1);
+    const cost k(home);
+    pm::matrix<float> p = pm::matmul(a, b);
+    pm::matrix<float> s = pm::softmax(p, pm::axis<1>);
+    pm::matrix<float> q = pm::matmul(p, b);
+    pm::eval(s, q);
+    CHECK(k.dispatches() == 3);
+}
+
+TEST_CASE("views cost nothing") {
+    const pm::context home;
+    const auto a = filled(home, 6, 8, 0);
+    pm::eval(a);
+    const cost k(home);
+    auto t = pm::transpose(a);
+    auto f = pm::flip(t, pm::axis<0>);
+    auto v = pm::view(f, pm::slice{1, {}, 2}, pm::slice{});
+    const auto r = pm::reshape<4, 12>(a);
+    pm::eval(v, r);
+    CHECK(k.dispatches() == 0);
+    CHECK(v.shape() == pm::shape{4, 6});
+    CHECK(v.to_vector()[0] == a.to_vector()[6]);
+    CHECK(r.to_vector() == a.to_vector());
+    pm::matrix<float> sum = v + v;
+    CHECK(sum.to_vector()[7] == 2 * v.to_vector()[7]);
+}
+
+TEST_CASE("a long loop runs flat: bounded pending nodes, bounded memory") {
+    const pm::context home;
+    pm::matrix<float> x = filled(home, 4, 4, 0), g = filled(home, 4, 4, 1);
+    for (int i = 0; i < 20000; ++i) x = x * 0.9f + g;
+    const std::vector<float> v = x.to_vector(), w = g.to_vector();
+    for (std::size_t i = 0; i < v.size(); ++i) CHECK(v[i] == doctest::Approx(w[i] * 10));
+    if (on_vulkan(home)) CHECK(home.stats().device_bytes_peak < (16u << 20));
+}
