@@ -7,6 +7,7 @@
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/reduce.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -25,7 +26,7 @@ struct kernel_list {};
 
 // The lists: a kernel is part of the library by standing here.
 kernel_list<elementwise_vector4, elementwise_strided> kernels_for(const elementwise_problem&);
-kernel_list<> kernels_for(const reduce_problem&);
+kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices> kernels_for(const reduce_problem&);
 kernel_list<> kernels_for(const softmax_problem&);
 kernel_list<matmul_tiled> kernels_for(const matmul_problem&);
 kernel_list<conv_tiled> kernels_for(const conv_problem&);

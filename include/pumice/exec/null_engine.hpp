@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The null device: plans, fuses, selects and emits for a described device, and computes nothing.
+// Planning and emission are tested on it, and kernels for another machine are gathered with it.
+#pragma once
+
+#include <pumice/exec/graph_engine.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+class null_engine final : public graph_engine {
+public:
+    null_engine(device_info described, policy_set policies) : graph_engine(std::move(policies)), info_(std::move(described)) {}
+
+    node_ptr create(dtype type, const shape& extent, const void*) override {
+        element_count(extent);
+        node_ptr n = make_node(type, extent, source_op{}, {});
+        n->owner = shared_from_this();
+        n->data = std::make_shared<nothing>();
+        n->state.store(node_state::realised, std::memory_order_release);
+        return n;
+    }
+    /// There are no values: throws errc::unsupported.
+    void read(const node_ptr&, void*) override {
+        throw error(errc::unsupported, "null device", "the null device computes nothing, so there is nothing to read");
+    }
+    statistics stats() const override {
+        const std::lock_guard lock(mutex_);
+        return stats_;
+    }
+    const device_info& device() const override { return info_; }
+    std::string device_report() const override { return "device  null, described as " + to_string(info_) + "\n"; }
+
+    /// Every launch so far, in order.
+    std::vector<launch> launches() const {
+        const std::lock_guard lock(mutex_);
+        return launches_;
+    }
+
+private:
+    struct nothing final : storage {};
+
+    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+        for (step& s : e.steps) {
+            choice c = choose(s.what, info_, policies());
+            c.record->fused = fused_name(s.what);
+            s.record = c.record;
+            stats_.dispatches += c.launches.size();
+            launches_.insert(launches_.end(), c.launches.begin(), c.launches.end());
+        }
+        for (auto& m : made) m = std::make_shared<nothing>();
+        ++stats_.evals;
+    }
+
+    device_info info_;
+    std::vector<launch> launches_;
+    statistics stats_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

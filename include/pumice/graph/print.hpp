@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A lazy graph as text: Graphviz DOT with the fused kernels as clusters.
+#pragma once
+
+#include <pumice/graph/any_tensor.hpp>
+#include <pumice/graph/passes/fuse.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A node's op in one word or a few: "matmul", "sum", "multiply, add".
+inline std::string describe(const node& n) {
+    struct names {
+        std::string operator()(const source_op&) const { return "data"; }
+        std::string operator()(const elementwise_op& op) const {
+            std::string text;
+            for (const instruction& i : op.body->code)
+                if (i.arity() > 0) text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "astype");
+            return text.empty() ? "fill" : text;
+        }
+        std::string operator()(const view_op&) const { return "view"; }
+        std::string operator()(const reshape_op&) const { return "reshape"; }
+        std::string operator()(const copy_op&) const { return "copy"; }
+        std::string operator()(const reduce_op& op) const { return std::string(to_string(op.what)); }
+        std::string operator()(const softmax_op& op) const { return op.log ? "log_softmax" : "softmax"; }
+        std::string operator()(const matmul_op&) const { return "matmul"; }
+        std::string operator()(const conv_op&) const { return "conv"; }
+        std::string operator()(const pool_op& op) const { return op.what == pooling::max ? "max_pool" : "average_pool"; }
+        std::string operator()(const concat_op&) const { return "concat"; }
+        std::string operator()(const take_op&) const { return "take"; }
+    };
+    return n.realised() ? "data" : std::visit(names{}, n.op);
+}
+
+/// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type and
+/// shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
+inline std::string to_dot(std::span<const any_tensor> roots) {
+    std::vector<node_ptr> list;
+    for (const any_tensor& t : roots) list.push_back(t.get());
+    fuser f(list, true);
+    const std::vector<kernel_group> groups = f.run();
+    std::unordered_map<const node*, int> number;
+    const auto id = [&](const node* n) { return "n" + std::to_string(number.try_emplace(n, static_cast<int>(number.size())).first->second); };
+    std::string text = "digraph pumice {\n  node [shape=box];\n";
+    std::unordered_set<const node*> grouped;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        text += "  subgraph cluster_" + std::to_string(g) + " {\n    label=\"kernel " + std::to_string(g) + "\";\n";
+        for (const node* n : groups[g].members()) {
+            if (!grouped.insert(n).second) continue;
+            text += "    " + id(n) + " [label=\"" + describe(*n) + "\"];\n";
+        }
+        text += "  }\n";
+    }
+    std::unordered_set<const node*> drawn;
+    for (const node* n : f.order()) {
+        if (!grouped.contains(n)) text += "  " + id(n) + " [label=\"" + describe(*n) + "\", style=dashed];\n";
+        for (const node_ptr& input : n->inputs) {
+            if (input->realised() && drawn.insert(input.get()).second) text += "  " + id(input.get()) + " [label=\"data\", shape=ellipse];\n";
+            text += "  " + id(input.get()) + " -> " + id(n) + " [label=\"" + std::string(to_string(input->type)) + " " + to_string(input->extent) + "\"];\n";
+        }
+    }
+    return text + "}\n";
+}
+inline std::string to_dot(const any_tensor& root) { return to_dot(std::span(&root, 1)); }
+
+}  // namespace pumice::inline PUMICE_ABI
