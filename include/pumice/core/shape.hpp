@@ -110,9 +110,9 @@ constexpr strides row_major_strides(const shape& s) {
 
 /// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not count.
 constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
+    if (std::find(s.begin(), s.end(), 0) != s.end()) return true;
     std::int64_t expected = 1;
     for (int i = s.rank() - 1; i >= 0; --i) {
-        if (s[i] == 0) return true;
         if (s[i] != 1 && st[i] != expected) return false;
         expected *= s[i];
     }
