@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Threads share lazy tensors, expressions and a context.
+#include <pumice/front.hpp>
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+namespace pm = pumice;
+
+namespace {
+
+template <class F>
+void on_threads(int count, F&& f) {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < count; ++t) threads.emplace_back([&f, t] { f(t); });
+}
+
+std::vector<float> numbers(std::size_t n, float scale) {
+    std::vector<float> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = float(i % 17) * scale;
+    return v;
+}
+
+}  // namespace
+
+TEST_CASE("eight threads evaluate the same lazy tensors") {
+    const pm::context home;
+    const pm::matrix<float> a = pm::from_span<float>({16, 24}, numbers(384, 0.5f), home), b = pm::from_span<float>({24, 8}, numbers(192, 0.25f), home);
+    const std::vector<float> expected = pm::matrix<float>(pm::relu(pm::matmul(a, b) - 100.0f)).to_vector();
+    for (int round = 0; round < 5; ++round) {
+        pm::matrix<float> y = pm::relu(pm::matmul(a, b) - 100.0f);
+        pm::matrix<float> z = y + 1.0f;
+        std::vector<int> wrong(8);
+        on_threads(8, [&](int t) {
+            const std::vector<float> mine = t % 2 ? y.to_vector() : z.to_vector();
+            for (std::size_t i = 0; i < mine.size(); ++i) wrong[std::size_t(t)] += mine[i] != expected[i] + (t % 2 ? 0.0f : 1.0f);
+        });
+        for (int w : wrong) CHECK(w == 0);
+    }
+}
+
+TEST_CASE("eight threads copy and convert one expression: one node") {
+    const pm::context home;
+    const pm::vector<float> a = pm::from_span<float>({100}, numbers(100, 1), home);
+    const auto y = pm::sqrt(a * a + 1.0f);
+    std::vector<pm::node_ptr> nodes(8);
+    on_threads(8, [&](int t) {
+        const auto copy = y;
+        nodes[std::size_t(t)] = copy.get();
+    });
+    for (const pm::node_ptr& n : nodes) CHECK(n == nodes[0]);
+}
+
+TEST_CASE("threads build, evaluate and drop their own graphs on a shared context") {
+    const pm::context home;
+    const pm::vector<float> shared = pm::from_span<float>({64}, numbers(64, 1), home);
+    std::vector<int> wrong(8);
+    on_threads(8, [&](int t) {
+        for (int i = 0; i < 20; ++i) {
+            pm::vector<float> x = shared * float(t + 1);
+            for (int k = 0; k < 5; ++k) x = x + shared;
+            if (x.to_vector()[3] != 3.0f * float(t + 6)) ++wrong[std::size_t(t)];
+        }
+    });
+    for (int w : wrong) CHECK(w == 0);
+}
