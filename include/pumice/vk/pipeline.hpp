@@ -133,13 +133,15 @@ public:
     void save() noexcept {
         if (path_.empty() || device_->lost() || !changed_.exchange(false)) return;
         try {
-            merge_file();
+            const bytes before = read_file();
+            if (!before.empty() && XXH3_64bits(before.data(), before.size()) != seen_)
+                merge(before);
             bytes blob;
-            if (!cache_data(blob)) return;
+            if (!cache_data(blob) || blob == before) return;
             std::string why;
             if (!write_cache_file(path_, identity_, blob, why))
                 write_log(severity::warning, "pipeline cache " + path_.string() + ": " + why);
-        } catch (...) {  // no memory for it: the cache stays as it was
+        } catch (...) {  // no memory for it: the file stays as it was
         }
     }
 
@@ -223,9 +225,7 @@ private:
         device_->check(result, "vkCreatePipelineCache");
     }
 
-    void merge_file() {
-        const bytes blob = read_file();
-        if (blob.empty() || XXH3_64bits(blob.data(), blob.size()) == seen_) return;
+    void merge(const bytes& blob) const {
         vk::PipelineCache other{};
         if (create_cache(blob, other) != vk::Result::eSuccess) return;
         device_->note(device_->handle().mergePipelineCaches(cache_, 1, &other, device_->table()));
