@@ -5,6 +5,7 @@
 #include "kernel_harness.hpp"
 
 #include <pumice/kernels/conv.hpp>
+#include <tests/support/skip.hpp>
 
 #include <cmath>
 
@@ -161,4 +162,18 @@ TEST_CASE("conv: windows in plain arithmetic") {
             for (int i = 0; i < samples(t == dtype::f32 ? 8 : 3); ++i)
                 run<conv_tiled>(*m, sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5), d.chance(0.3) ? placing::dense : placing::any), count);
     }
+}
+
+TEST_CASE("conv: windows in cooperative matrices") {
+    bool any = false;
+    for (const auto& m : machines()) {
+        tally count("conv/cooperative");
+        dice d(22);
+        for (const conv_problem& p : known()) run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, d.chance(0.5), placing::dense), count);
+        for (const dtype t : {dtype::f16, dtype::bf16})
+            for (int i = 0; i < samples(6); ++i)
+                run<conv_cooperative>(*m, sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5), d.chance(0.3) ? placing::dense : placing::any), count);
+        any = any || count.ran > 0;
+    }
+    if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");
 }

@@ -5,6 +5,7 @@
 #include "kernel_harness.hpp"
 
 #include <pumice/kernels/matmul.hpp>
+#include <tests/support/skip.hpp>
 
 #include <cmath>
 
@@ -133,4 +134,21 @@ TEST_CASE("matmul: products in plain arithmetic") {
                 run<matmul_tiled>(*m, sample(d, t, s, pro, epi, d.chance(0.4) ? placing::dense : placing::any), count);
             }
     }
+}
+
+TEST_CASE("matmul: products in cooperative matrices") {
+    bool any = false;
+    for (const auto& m : machines()) {
+        tally count("matmul/cooperative");
+        dice d(12);
+        for (const dtype t : {dtype::f16, dtype::bf16})
+            for (int i = 0; i < samples(14); ++i) {
+                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d), ragged(d), ragged(d)};
+                const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
+                const auto epi = static_cast<epilogue>(d.in(0, 2));
+                run<matmul_cooperative>(*m, sample(d, t, s, pro, epi, d.chance(0.5) ? placing::dense : placing::any), count);
+            }
+        any = any || count.ran > 0;
+    }
+    if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");
 }

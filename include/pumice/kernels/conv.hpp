@@ -180,6 +180,23 @@ struct conv_tiled {
     static void reference(const conv_problem& p, const host_buffers& b) { detail::conv_reference(p, b); }
 };
 
-static_assert(kernel<conv_tiled>);
+/// Cooperative matrices over f16 or bf16, summed in f32. A fused input is rounded to that type first.
+struct conv_cooperative {
+    using problem_type = conv_problem;
+    static constexpr std::string_view name = "conv/cooperative";
+    static constexpr bool portable = false;
+
+    static support supports(const conv_problem& p, const device_info& device) {
+        if (support s = detail::supports_convolution(p, device); !s.yes) return s;
+        return detail::supports_matrices(detail::product_of(p).p, p.input.type(), p.weight.type(), device);
+    }
+    static launch make(const conv_problem& asked, const device_info& device) {
+        const detail::convolution c = detail::product_of(asked);
+        return detail::convolution_launch(asked, c, detail::matrix_core_for(c.p, asked.input.type(), device), device);
+    }
+    static void reference(const conv_problem& p, const host_buffers& b) { detail::conv_reference(p, b); }
+};
+
+static_assert(kernel<conv_tiled> && kernel<conv_cooperative>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -102,6 +102,23 @@ struct matmul_tiled {
     static void reference(const matmul_problem& p, const host_buffers& b) { detail::matmul_reference(p, b); }
 };
 
-static_assert(kernel<matmul_tiled>);
+/// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type first.
+struct matmul_cooperative {
+    using problem_type = matmul_problem;
+    static constexpr std::string_view name = "matmul/cooperative";
+    static constexpr bool portable = false;
+
+    static support supports(const matmul_problem& p, const device_info& device) {
+        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes) return s;
+        return detail::supports_matrices(detail::product_of(p), p.a.type(), p.b.type(), device);
+    }
+    static launch make(const matmul_problem& asked, const device_info& device) {
+        const detail::product p = detail::product_of(asked);
+        return detail::staged_launch(p, detail::matrix_core_for(p, asked.a.type(), device), device, detail::is_wide_matrix(p));
+    }
+    static void reference(const matmul_problem& p, const host_buffers& b) { detail::matmul_reference(p, b); }
+};
+
+static_assert(kernel<matmul_tiled> && kernel<matmul_cooperative>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -285,6 +285,71 @@ inline support supports_registers(const product& p, const device_info& device) {
     return s;
 }
 
+// Cooperative matrices ----------------------------------------------------------------------------
+
+/// Cooperative matrices against plain arithmetic in f32, where both do their best.
+inline constexpr double matrix_speed = 7;
+
+/// The device's largest fragments that multiply `type` and sum in f32; null when it has none.
+inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
+    const matrix_shape* best = nullptr;
+    for (const matrix_shape& s : device.matrix_shapes)
+        if (s.a == type && s.b == type && s.c == dtype::f32 && s.result == dtype::f32 && s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0 &&
+            (!best || s.m * s.n * s.k > best->m * best->n * best->k))
+            best = &s;
+    return best;
+}
+
+inline const matrix_tile* matrix_tile_for(const product& p, const matrix_shape& f, const device_info& device) {
+    // A driver on the CPU gains nothing from many fragments and takes a minute to compile them.
+    const int sums = device.type == device_type::cpu ? 4 * f.m * f.n : 128 * device.subgroup_size;
+    return cheapest(matrix_tiles, p, [&](const matrix_tile& t) {
+        return t.wm % f.m == 0 && t.wn % f.n == 0 && t.k % f.k == 0 && t.wm * t.wn <= sums &&
+               t.shared(f.m) <= device.shared_memory && t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
+    });
+}
+
+inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f, const device_info& device) {
+    core_choice c;
+    c.half = f.a == dtype::f16 ? "Half" : "Bfloat";
+    c.chunk = "Packed<" + c.half + ">";
+    c.m = t.m;
+    c.n = t.n;
+    c.lanes = 8;
+    c.subgroup_size = device.subgroup_size;
+    c.type = "Matrices<" + c.half;
+    for (int v : {t.m, t.n, t.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size}) c.type += "," + std::to_string(v);
+    c.asks_layout = true;
+    return c;
+}
+
+/// Yes with the cost of cooperative matrices over values of types a and b.
+inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
+    if (a != b || (a != dtype::f16 && a != dtype::bf16))
+        return support::no("cooperative matrices multiply f16 or bf16, not " + std::string(to_string(a)) + (a == b ? "" : " with " + std::string(to_string(b))));
+    const std::string type(to_string(a));
+    if (!device.cooperative_matrix) return support::no("needs cooperative matrices; the device has none");
+    if (!device.memory_model) return support::no("needs the Vulkan memory model; the device lacks it");
+    if (!device.subgroup_size_control) return support::no("needs subgroups of a fixed size; the device cannot promise it");
+    if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16) return support::no("needs " + type + " in shaders; the device lacks it");
+    const matrix_shape* f = fragment_for(a, device);
+    if (!f) return support::no("needs cooperative " + type + " matrices with sums in f32; the device lists none");
+    const matrix_tile* t = matrix_tile_for(p, *f, device);
+    if (!t) return support::no("no tile of " + std::to_string(f->m) + "x" + std::to_string(f->n) + "x" + std::to_string(f->k) + " fragments fits in " +
+                               std::to_string(device.shared_memory) + " bytes of shared memory and " +
+                               std::to_string(device.max_workgroup_invocations) + " invocations");
+    support s;
+    s.cost = tile_cost(p, t->m, t->n, t->speed) / matrix_speed;
+    return s;
+}
+
+inline core_choice matrix_core_for(const product& p, dtype type, const device_info& device) {
+    const matrix_shape& f = *fragment_for(type, device);
+    return matrix_core(*matrix_tile_for(p, f, device), f, device);
+}
+
+// What both take ----------------------------------------------------------------------------------
+
 /// No, naming what the device lacks for one of the programs.
 inline support supports_programs(std::initializer_list<const fused*> programs, const device_info& device) {
     for (const fused* f : programs)
