@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_harness.hpp"
+
+#include <pumice/kernels/softmax.hpp>
+
+namespace {
+
+using namespace test;
+
+constexpr dtype reals[] = {dtype::f32, dtype::f16, dtype::bf16, dtype::f64};
+
+void check_kernels(machine& m, const softmax_problem& p, const workspace& w,
+                   const std::vector<result>& out, const std::vector<tolerance>& t,
+                   const std::string& about, tally& count) {
+    const std::string text = (p.log ? "log of " : "of ") +
+                             std::string(to_string(p.prologue.type())) + " " + to_string(p.outer) +
+                             " x " + std::to_string(p.length) + " " + about;
+    check<softmax_rows>(m, p, w, out, t, text, count);
+    check<softmax_rows4>(m, p, w, out, t, text, count);
+    check<softmax_columns>(m, p, w, out, t, text, count);
+    check<softmax_streamed>(m, p, w, out, t, text, count);
+    check<softmax_streamed4>(m, p, w, out, t, text, count);
+    check<softmax_streamed_columns>(m, p, w, out, t, text, count);
+}
+
+/// v - top is rounded, so an error grows with |v - top|: 200 covers what exp does not flush. What the
+/// arithmetic type cannot hold normally may be 0.
+tolerance allowed_for(const softmax_problem& p, const std::vector<double>& exact) {
+    const double eps = p.prologue.type() == dtype::f64 ? 0x1p-52 : 0x1p-23;
+    const double least = p.prologue.type() == dtype::f64 ? 0x1p-1022 : 0x1p-126;
+    tolerance t{2};
+    for (const double v : exact) {
+        const double size = std::isfinite(v) ? std::fabs(v) : 0;
+        t.absolute.push_back(p.log ? eps * (16 + 4 * size)
+                             : size == 0
+                                 ? least
+                                 : size * eps * (16 + 2 * std::fabs(std::log(size))) + least);
+    }
+    return t;
+}
+
+/// The reference in double, by row-major coordinate: what the tolerance is measured by.
+std::vector<double> exact_of(softmax_problem p, const workspace& w) {
+    shape domain = p.outer;
+    domain.push_back(p.length);
+    std::vector<bytes> memory = w.buffers;
+    std::vector<double> values(static_cast<std::size_t>(element_count(domain)));
+    host_buffers host = w.host(memory);
+    host.memory.push_back(reinterpret_cast<std::byte*>(values.data()));
+    const operand o{static_cast<int>(host.memory.size()) - 1, dtype::f64, 0,
+                    row_major_strides(domain)};
+    const dtype given = p.prologue.type();
+    maker m;
+    p.epilogue = m.build({m.cast(dtype::f64, m.given(given))}, {o});
+    softmax_rows::reference(p, host);
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("softmax over rows and columns, any layout, any length") {
+    for (const auto& m : machines()) {
+        tally count("softmax on " + m->info().name);
+        dice d(21);
+        for (int i = 0; i < samples(28); ++i) {
+            const dtype type = reals[i % 4];
+            workspace w(d, d.chance(0.15));
+            softmax_problem p{
+                d.chance(0.4), random_shape(d, static_cast<int>(d.in(0, 3)), 200), 0, {}, {}};
+            p.length = d.chance(0.2) ? d.in(1, 3) : d.chance(0.3) ? 4 * d.in(1, 64) : d.in(1, 257);
+            shape domain = p.outer;
+            domain.push_back(p.length);
+            const placing where = d.chance(0.5) ? placing::dense : placing::any;
+            p.prologue = reads(w.input(type, domain, where));
+            const operand out = w.output(type, domain, where);
+            p.epilogue = stores(type, out);
+            check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))},
+                          w.high ? "wide" : "", count);
+        }
+    }
+}
+
+TEST_CASE("long rows, along the row and across it") {
+    for (const auto& m : machines()) {
+        tally count("long softmax on " + m->info().name);
+        dice d(22);
+        for (const std::int64_t length : {1000, 1024, 5003, 16384, 20000})
+            for (const bool across : {false, true}) {
+                workspace w(d);
+                softmax_problem p{length % 2 == 0, {5}, length, {}, {}};
+                const shape domain{5, length};
+                p.prologue = reads(w.input(dtype::f32, domain, placing::dense));
+                operand out = w.output(dtype::f32, domain, placing::dense);
+                if (across) p.prologue.leaves[0].steps = out.steps = {1, 5};
+                p.epilogue = stores(dtype::f32, out);
+                check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))},
+                              across ? "across" : "along", count);
+            }
+    }
+}
+
+TEST_CASE("rows with infinities and NaN give what NumPy gives") {
+    for (const auto& m : machines()) {
+        tally count("special softmax on " + m->info().name);
+        dice d(23);
+        for (const dtype type : reals)
+            for (const bool log : {false, true}) {
+                workspace w(d);
+                const shape domain{9, 12};
+                softmax_problem p{log, {9}, 12, {}, {}};
+                p.prologue = reads(w.input(type, domain, placing::dense));
+                visit(type, [&]<class T>(T) {
+                    const auto put = [&](std::int64_t row, std::int64_t from, std::int64_t to,
+                                         float v) {
+                        for (std::int64_t i = from; i < to; ++i) {
+                            const T value = convert<T>(v);
+                            std::memcpy(w.buffers[0].data() +
+                                            static_cast<std::size_t>(row * 12 + i) * sizeof(T),
+                                        &value, sizeof(T));
+                        }
+                    };
+                    constexpr float inf = std::numeric_limits<float>::infinity(),
+                                    nan = std::numeric_limits<float>::quiet_NaN();
+                    put(0, 0, 12, -inf), put(1, 0, 11, -inf), put(2, 3, 4, nan), put(3, 0, 1, inf),
+                        put(4, 0, 12, inf);
+                    put(5, 0, 12, 3), put(6, 0, 6, -inf), put(7, 0, 1, 60000), put(7, 1, 2, -60000),
+                        put(8, 0, 12, -60000);
+                });
+                const operand out = w.output(type, domain, placing::dense);
+                p.epilogue = stores(type, out);
+                check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))},
+                              "special", count);
+            }
+    }
+}
+
+TEST_CASE("prologues and epilogues are part of the softmax") {
+    for (const auto& m : machines()) {
+        tally count("fused softmax on " + m->info().name);
+        dice d(24);
+        for (int i = 0; i < samples(6); ++i) {
+            const dtype type = i % 2 ? dtype::f16 : dtype::f32;
+            workspace w(d, d.chance(0.3));
+            softmax_problem p{
+                false, {d.in(1, 9), d.in(1, 9)}, i < 3 ? 4 * d.in(1, 64) : d.in(1, 257), {}, {}};
+            shape domain = p.outer;
+            domain.push_back(p.length);
+            const placing where = i < 3 ? placing::dense : placing::any;
+            maker in;  // scaled and masked scores
+            const std::uint16_t score =
+                in.apply<op::multiply>(in.leaf(w.input(type, domain, where)),
+                                       in.value(scalar(type, 0.25)));
+            const std::uint16_t mask = in.leaf(w.input(dtype::boolean, domain, where));
+            p.prologue = in.build({in.apply<op::where>(mask, score, in.value(scalar(type, -30)))});
+            maker out;  // the result in float, and its product with another operand
+            const std::uint16_t g = out.given(type), wide = out.cast(dtype::f32, g);
+            const operand first = w.output(dtype::f32, domain, where),
+                          second = w.output(dtype::f32, domain, where);
+            const std::uint16_t z = out.leaf(w.input(dtype::f32, domain, where, values::tiny));
+            p.epilogue = out.build({wide, out.apply<op::multiply>(wide, z)}, {first, second});
+            const tolerance t = allowed_for(p, exact_of(p, w));
+            tolerance scaled = t;
+            for (double& a : scaled.absolute) a *= 4;
+            check_kernels(*m, p, w, {{first, domain}, {second, domain}}, {t, scaled}, "fused",
+                          count);
+        }
+    }
+}
+
+TEST_CASE("a softmax without rows writes nothing") {
+    for (const auto& m : machines()) {
+        tally count("empty softmax on " + m->info().name);
+        dice d(25);
+        for (const shape& domain : {shape{0, 7}, shape{3, 0}}) {
+            workspace w(d);
+            softmax_problem p{false, {domain[0]}, domain[1], {}, {}};
+            p.prologue = reads(w.input(dtype::f32, domain, placing::dense));
+            p.epilogue = stores(dtype::f32, w.output(dtype::f32, domain, placing::dense));
+            check_kernels(*m, p, w, {}, {}, "empty", count);
+        }
+    }
+}
