@@ -50,6 +50,7 @@ struct device_info {
     bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
     bool float16_arithmetic = false, float64_arithmetic = false;
     bool storage8 = false, storage16 = false;
+    bool preserves_nan32 = false, preserves_nan64 = false;  // SignedZeroInfNanPreserve, by float width
     bool memory_model = false;                    // vulkanMemoryModel, which cooperative kernels need
     bool cooperative_matrix = false;
     bool bfloat16 = false;                        // VK_KHR_shader_bfloat16 with cooperative matrices

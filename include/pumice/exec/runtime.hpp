@@ -3,6 +3,7 @@
 // A Vulkan device at work: queue, memory, command buffers, kernels compiled to pipelines.
 #pragma once
 
+#include <pumice/exec/float_controls.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/policy/policies.hpp>
@@ -125,7 +126,7 @@ private:
         vulkan::pipeline_options o;
         o.subgroup_size = l.subgroup_size;
         o.full_subgroups = l.subgroup_size > 0;
-        return factory_.create(code->words, to_string(request), o);
+        return factory_.create(preserve_nan(code->words, device_->info()), to_string(request), o);
     }
 
     std::shared_ptr<vulkan::instance> instance_;

@@ -28,8 +28,8 @@ struct kernel_list {};
 kernel_list<elementwise_vector4, elementwise_strided> kernels_for(const elementwise_problem&);
 kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices> kernels_for(const reduce_problem&);
 kernel_list<> kernels_for(const softmax_problem&);
-kernel_list<matmul_tiled> kernels_for(const matmul_problem&);
-kernel_list<conv_tiled> kernels_for(const conv_problem&);
+kernel_list<matmul_cooperative, matmul_tiled> kernels_for(const matmul_problem&);
+kernel_list<conv_cooperative, conv_tiled> kernels_for(const conv_problem&);
 kernel_list<> kernels_for(const pool_problem&);
 kernel_list<> kernels_for(const take_problem&);
 

@@ -31,7 +31,7 @@ PUMICE_OP(positive,      1, rules::numeric,        "Identity",  x);
 PUMICE_OP(abs,           1, rules::numeric,        "Abs",       pm_abs(x));
 PUMICE_OP(sign,          1, rules::numeric,        "Sign",      pm_sign(x));
 PUMICE_OP(square,        1, rules::numeric,        "",          x * x);
-PUMICE_OP(reciprocal,    1, rules::floating,       "Reciprocal", T(1) / x);
+PUMICE_OP(reciprocal,    1, rules::floating,       "Reciprocal", pm_divide(T(1), x));
 PUMICE_OP(copysign,      2, rules::floating,       "",          pm_copysign(x, y));
 PUMICE_OP(clip,          3, rules::numeric,        "",          x < y ? y : (x > z ? z : x));
 // comparison and logic ----------------------------------------------------------------------------
@@ -59,7 +59,7 @@ PUMICE_OP(bitwise_left_shift,  2, rules::integral, "",               pm_shift_le
 PUMICE_OP(bitwise_right_shift, 2, rules::integral, "",               pm_shift_right(x, y));
 // powers, exponentials, logarithms ----------------------------------------------------------------
 PUMICE_OP(sqrt,          1, rules::floating,       "Sqrt",      pm_sqrt(x));
-PUMICE_OP(rsqrt,         1, rules::floating,       "",          T(1) / pm_sqrt(x));
+PUMICE_OP(rsqrt,         1, rules::floating,       "",          pm_divide(T(1), pm_sqrt(x)));
 PUMICE_OP(cbrt,          1, rules::floating,       "",          pm_cbrt(x));
 PUMICE_OP(hypot,         2, rules::floating,       "",          pm_hypot(x, y));
 PUMICE_OP(exp,           1, rules::floating,       "Exp",       pm_exp(x));
@@ -99,14 +99,14 @@ PUMICE_OP(relu6,         1, rules::numeric,        "",          x < T(0) ? T(0) 
 PUMICE_OP(leaky_relu,    2, rules::floating,       "LeakyRelu alpha=0.01", x < T(0) ? x * y : x);
 PUMICE_OP(prelu,         2, rules::signed_numeric, "PRelu",     x < T(0) ? x * y : x);
 PUMICE_OP(elu,           2, rules::floating,       "Elu alpha=1", x < T(0) ? y * pm_expm1(x) : x);
-PUMICE_OP(celu,          2, rules::floating,       "Celu alpha=1", x < T(0) ? y * pm_expm1(x / y) : x);
+PUMICE_OP(celu,          2, rules::floating,       "Celu alpha=1", x < T(0) ? y * pm_expm1(pm_divide(x, y)) : x);
 PUMICE_OP(selu,          3, rules::floating,       "Selu alpha=1.6732632423543772 gamma=1.0507009873554805", x > T(0) ? z * x : z * y * pm_expm1(x));
 PUMICE_OP(thresholded_relu, 2, rules::floating,    "ThresholdedRelu alpha=1", x <= y ? T(0) : x);
 PUMICE_OP(hard_sigmoid,  3, rules::floating,       "HardSigmoid alpha=0.2 beta=0.5", pm_unit_clip(x * y + z));
 PUMICE_OP(hard_swish,    1, rules::floating,       "HardSwish", x * pm_unit_clip(x * T(0.16666666666666666) + T(0.5)));
 PUMICE_OP(hard_tanh,     1, rules::floating,       "",          x < T(-1) ? T(-1) : (x > T(1) ? T(1) : x));
 PUMICE_OP(softplus,      1, rules::floating,       "Softplus",  pm_softplus(x));
-PUMICE_OP(softsign,      1, rules::floating,       "Softsign",  x / (T(1) + pm_abs(x)));
+PUMICE_OP(softsign,      1, rules::floating,       "Softsign",  pm_divide(x, T(1) + pm_abs(x)));
 PUMICE_OP(silu,          1, rules::floating,       "",          x * pm_sigmoid(x));
 PUMICE_OP(mish,          1, rules::floating,       "Mish",      x * pm_tanh(pm_softplus(x)));
 PUMICE_OP(gelu,          1, rules::floating,       "Gelu",      T(0.5) * x * (T(1) + pm_erf(x * T(0.7071067811865476))));

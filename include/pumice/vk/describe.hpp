@@ -225,6 +225,8 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
     std::copy_n(&p11.deviceUUID[0], c.info.device_uuid.size(), c.info.device_uuid.begin());
     std::copy_n(&p11.driverUUID[0], c.info.driver_uuid.size(), c.info.driver_uuid.begin());
     c.info.driver = std::string(p12.driverName.data()) + " " + p12.driverInfo.data();
+    c.info.preserves_nan32 = p12.shaderSignedZeroInfNanPreserveFloat32;
+    c.info.preserves_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
     c.info.subgroup_size = static_cast<int>(p11.subgroupSize);
     c.info.min_subgroup_size = static_cast<int>(p13.minSubgroupSize);
     c.info.max_subgroup_size = static_cast<int>(p13.maxSubgroupSize);
