@@ -25,30 +25,6 @@ inline std::string compile_options(bool debug) {
     return std::string("spirv_1_6 O0 minimum scalar clayout") + (debug ? " debug" : "");
 }
 
-/// Sessions that outlive main are kept, not released: Slang may be gone before them.
-struct session_keeper {
-    std::atomic<bool> exiting{false};
-    std::mutex mutex;
-    std::vector<com_ptr<slang::ISession>> kept;
-
-    static session_keeper& get() {
-        static session_keeper& keeper = *new session_keeper;
-        return keeper;
-    }
-    /// Call after Slang has compiled: from then on its own clean-up comes after this one.
-    static void watch_exit() {
-        struct watch {
-            ~watch() { get().exiting = true; }
-        };
-        static const watch at_exit;
-    }
-    void drop(com_ptr<slang::ISession> session) {
-        if (!exiting) return;
-        const std::lock_guard lock(mutex);
-        kept.push_back(std::move(session));
-    }
-};
-
 inline std::string numbered(std::string_view text) {
     std::string out;
     std::size_t line = 1;

@@ -130,10 +130,11 @@ private:
     }
 
     static std::optional<spirv_code> words_of(const std::string& bytes) {
+        if (bytes.size() < 5 * sizeof(std::uint32_t)) return std::nullopt;
         spirv_code code;
         code.words.resize(bytes.size() / sizeof(std::uint32_t));
         std::memcpy(code.words.data(), bytes.data(), code.words.size() * sizeof(std::uint32_t));
-        if (code.words.size() < 5 || code.words[0] != 0x07230203u) return std::nullopt;
+        if (code.words[0] != 0x07230203u) return std::nullopt;
         return code;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The small part of COM that Slang's interface needs: a pointer that counts, a blob, a file system.
+// The small part of COM that Slang's interface needs: a pointer that counts, a blob, a file
+// system; and what becomes of sessions after main.
 #pragma once
 
 #include <pumice/base/config.hpp>
@@ -10,10 +11,12 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pumice::inline PUMICE_ABI::detail {
 
@@ -117,6 +120,30 @@ public:
         } catch (...) {
             return SLANG_E_OUT_OF_MEMORY;
         }
+    }
+};
+
+/// Sessions that outlive main are kept, not released: Slang may be gone before them.
+struct session_keeper {
+    std::atomic<bool> exiting{false};
+    std::mutex mutex;
+    std::vector<com_ptr<slang::ISession>> kept;
+
+    static session_keeper& get() {
+        static session_keeper& keeper = *new session_keeper;
+        return keeper;
+    }
+    /// Call after Slang has compiled: from then on its own clean-up comes after this one.
+    static void watch_exit() {
+        struct watch {
+            ~watch() { get().exiting = true; }
+        };
+        static const watch at_exit;
+    }
+    void drop(com_ptr<slang::ISession> session) {
+        if (!exiting) return;
+        const std::lock_guard lock(mutex);
+        kept.push_back(std::move(session));
     }
 };
 
