@@ -39,7 +39,7 @@ struct reduce_plan {
     reduce_problem p;
     shape all;  // outer ++ inner
     int outer_rank = 0, inner_rank = 0;
-    bool wide = false, columns = false;
+    bool wide = false, columns = false, fits = false;
     int lanes = 1;  // invocations that share an outer coordinate
     std::int64_t outers = 0, length = 0, part = 0, slices = 1;
     std::optional<std::uint32_t> flat;
@@ -49,8 +49,13 @@ struct reduce_plan {
         p.prologue = cast_value(p.prologue, reduced_type(p));
         all = p.outer;
         for (std::int64_t d : p.inner) all.push_back(d);
-        outer_rank = collapse(all, operands_of(p.prologue, p.epilogue), 0, p.outer.rank());
+        const int kept = p.outer.rank();
+        if (kept == 0) inner_rank = collapse(all, operands_of(p.prologue), 0, all.rank());
+        if (kept == 0 && inner_rank == max_rank) return;
+        outer_rank = collapse(all, operands_of(p.prologue, p.epilogue), 0, kept);
+        if (outer_rank == max_rank) return;
         inner_rank = collapse(all, operands_of(p.prologue), outer_rank, all.rank());
+        fits = true;
         p.outer = part_of(all, 0, outer_rank);
         p.inner = part_of(all, outer_rank, inner_rank);
         outers = element_count(p.outer);
@@ -146,7 +151,10 @@ struct reduce_whole {
         if (reduction_struct(p.what, reduced_type(p), false).empty())
             return support::no(std::string(to_string(p.what)) + " does not take " +
                                std::string(to_string(p.prologue.type())));
-        if (Vectors && !reduce_plan(p, Columns, true).flat)
+        const reduce_plan plan(p, Columns, Vectors);
+        if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
+        if (support index = supports_index(plan.wide, device); !index.yes) return index;
+        if (Vectors && !plan.flat)
             return support::no(
                 "an operand is neither contiguous, nor constant, along the innermost reduced axis, "
                 "or not aligned to 4 elements");

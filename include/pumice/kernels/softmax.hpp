@@ -135,6 +135,7 @@ struct softmax_kernel {
             return support::no("softmax does not take " +
                                std::string(to_string(p.prologue.type())));
         softmax_plan plan(p, Vectors);
+        if (support index = supports_index(plan.wide, device); !index.yes) return index;
         if (Vectors && !plan.vectors())
             return support::no(
                 "an operand is neither contiguous, nor constant, along the axis, or not aligned to "

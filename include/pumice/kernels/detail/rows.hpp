@@ -63,4 +63,11 @@ inline fused cast_value(fused f, dtype type) {
     return f;
 }
 
+/// No where a problem needs 64-bit indices that the device lacks.
+inline support supports_index(bool wide, const device_info& device) {
+    return wide && !device.int64_arithmetic
+               ? support::no("the device has no i64, which so large an operand needs")
+               : support{};
+}
+
 }  // namespace pumice::inline PUMICE_ABI

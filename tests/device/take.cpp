@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_harness.hpp"
+
+#include <pumice/kernels/take.hpp>
+
+namespace {
+
+using namespace test;
+
+template <class N>
+void put_indices(dice& d, const operand& o, const shape& index, const workspace& w,
+                 std::vector<bytes>& memory, std::int64_t length) {
+    const host_array a = w.host(memory).array(o);
+    for_each_row(index, [&](const index_list& row) {
+        for (std::int64_t i = 0; i < (index.empty() ? 1 : index.back()); ++i) {
+            std::int64_t v = d.in(-length, length - 1);
+            if (d.chance(0.1))
+                v = d.chance(0.5) ? d.in(-3 * length, 3 * length)
+                                  : static_cast<std::int64_t>(d.bits());
+            const N n = static_cast<N>(v);
+            std::memcpy(a.data + (offset_of(a, row) +
+                                  (index.empty() ? 0 : i * o.steps[index.rank() - 1])) *
+                                     static_cast<std::int64_t>(sizeof(N)),
+                        &n, sizeof n);
+        }
+    });
+}
+
+}  // namespace
+
+TEST_CASE("take along any axis with any indices, any type") {
+    for (const auto& m : machines()) {
+        tally count("take on " + m->info().name);
+        dice d(31);
+        for (int i = 0; i < samples(150); ++i) {
+            const dtype type = all_dtypes[i % 13];
+            workspace w(d, d.chance(0.15));
+            const shape outer = random_shape(d, static_cast<int>(d.in(0, 2)), 30),
+                        index = random_shape(d, static_cast<int>(d.in(0, 3)), 60);
+            shape rest = random_shape(d, static_cast<int>(d.in(0, 2)), 100);
+            if (!rest.empty() && d.chance(0.5)) rest[rest.rank() - 1] = 16 * d.in(1, 4);
+            const std::int64_t length = d.chance(0.3) ? 16 : d.in(1, 257);
+            take_problem p{{}, outer.rank(), index.rank(), length, {}, {}, {}};
+            shape input = outer;
+            input.push_back(length);
+            p.domain = outer;
+            for (std::int64_t n : index) p.domain.push_back(n);
+            for (std::int64_t n : rest) input.push_back(n), p.domain.push_back(n);
+            const placing where = d.chance(0.5) ? placing::dense : placing::any;
+            p.values = w.input(type, input, where, values::special);
+            p.indices = w.input(d.chance(0.5) ? dtype::i32 : dtype::i64, index,
+                                d.chance(0.5) ? placing::dense : placing::any);
+            p.output = w.output(type, p.domain, where);
+            if (p.indices.type == dtype::i32)
+                put_indices<std::int32_t>(d, p.indices, index, w, w.buffers, length);
+            else put_indices<std::int64_t>(d, p.indices, index, w, w.buffers, length);
+            const std::string about = std::string(to_string(type)) + " " + to_string(input) +
+                                      " axis " + std::to_string(p.axis) + " by " +
+                                      to_string(index) + (w.high ? " wide" : "");
+            check<take_elements>(*m, p, w, {{p.output, p.domain}}, {tolerance{}}, about, count);
+            check<take_chunks>(*m, p, w, {{p.output, p.domain}}, {tolerance{}}, about, count);
+        }
+    }
+}
+
+TEST_CASE("rows of a table move in 16 bytes, and NaN keeps its bits") {
+    for (const auto& m : machines()) {
+        tally count("table on " + m->info().name);
+        dice d(32);
+        for (const dtype type : {dtype::f16, dtype::f32, dtype::u8, dtype::f64}) {
+            workspace w(d);
+            take_problem p{{7, 64}, 0, 1, 31, {}, {}, {}};
+            p.values = w.input(type, {31, 64}, placing::dense);
+            for (std::byte& b : w.buffers[0]) b = static_cast<std::byte>(d.in(0, 255));
+            p.indices = w.input(dtype::i32, {7}, placing::dense);
+            p.output = w.output(type, p.domain, placing::dense);
+            put_indices<std::int32_t>(d, p.indices, {7}, w, w.buffers, 31);
+            std::vector<bytes> got = w.buffers, want = w.buffers;
+            take_chunks::reference(p, w.host(want));
+            const launch one = take_chunks::make(p, m->info());
+            CHECK(one.arguments[0] == "Cell16");
+            m->run({&one, 1}, got, w.origins);
+            CHECK(got == want);
+            ++count.ran;
+        }
+    }
+}
+
+TEST_CASE("taking nothing writes nothing, and nothing cannot be taken from") {
+    for (const auto& m : machines()) {
+        tally count("empty take on " + m->info().name);
+        dice d(33);
+        workspace w(d);
+        take_problem p{{0, 4},
+                       0,
+                       1,
+                       5,
+                       w.input(dtype::f32, {5, 4}, placing::dense),
+                       w.input(dtype::i32, {1}, placing::dense),
+                       w.output(dtype::f32, {1, 4}, placing::dense)};
+        p.output.steps = {4, 1};
+        check<take_elements>(*m, p, w, {}, {}, "no index", count);
+        p.length = 0;
+        CHECK_FALSE(take_elements::supports(p, m->info()).yes);
+    }
+}
