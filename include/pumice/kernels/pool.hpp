@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The pooling kernels: windows (shaders/pool.slang), and a window that is the whole input, which is a
+// reduction.
+#pragma once
+
+#include <pumice/kernels/reduce.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+inline shape pool_input(const pool_problem& p) {
+    return {p.batch, p.channels, p.in_size[0], p.in_size[1]};
+}
+inline shape pool_output(const pool_problem& p) {
+    return {p.batch, p.channels, p.out_size[0], p.out_size[1]};
+}
+
+inline support supports_pool(const pool_problem& p, const device_info& device) {
+    for (const fused* f : {&p.input, &p.epilogue})
+        if (support s = supports_types(*f, device); !s.yes) return s;
+    const dtype type = p.input.type();
+    if (type == dtype::boolean || (p.shape_of.what == pooling::average && !is_floating(type)))
+        return support::no("this pool does not take " + std::string(to_string(type)));
+    return {};
+}
+
+/// The tap of window position `at` (in the output) number `i`, along a spatial axis; negative and
+/// beyond the input in the padding.
+inline std::int64_t tap(const pool_op& op, int axis, std::int64_t at, std::int64_t i) {
+    return at * op.stride[axis] - op.pad_begin[axis] + i * op.dilation[axis];
+}
+
+/// Plane after plane, in double or in the integers' arithmetic type.
+template <class S>
+void pool_on_host(const pool_problem& p, const host_buffers& buffers) {
+    using Given = decltype(to_arithmetic(S{}));
+    using T = std::conditional_t<std::is_integral_v<S>, decltype(plain(Given{})), double>;
+    const pool_op& op = p.shape_of;
+    const std::int64_t height = p.in_size[0], width = p.in_size[1];
+    host_prologue<T> input(p.input, buffers);
+    host_epilogue epilogue(p.epilogue, buffers);
+    std::vector<T> plane(static_cast<std::size_t>(height * width));
+    std::vector<Given> line(static_cast<std::size_t>(p.out_size[1]));
+    const auto window = [&](std::int64_t oy, std::int64_t ox) {
+        T best = static_cast<T>(convert<S>(-std::numeric_limits<double>::infinity()));
+        long double sum = 0;
+        std::int64_t count = 0;
+        for (int i = 0; i < op.window[0]; ++i)
+            for (int j = 0; j < op.window[1]; ++j) {
+                const std::int64_t y = tap(op, 0, oy, i), x = tap(op, 1, ox, j);
+                const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+                if (inside || (op.count_include_pad && y < height + op.pad_end[0] &&
+                               x < width + op.pad_end[1]))
+                    ++count;
+                if (!inside) continue;
+                const T v = plane[static_cast<std::size_t>(y * width + x)];
+                sum += static_cast<long double>(v);
+                if (best == best && (v != v || v > best)) best = v;
+            }
+        if (op.what == pooling::max) return best;
+        return static_cast<T>(sum / static_cast<long double>(std::max<std::int64_t>(count, 1)));
+    };
+    for_each_row({p.batch, p.channels, 1}, [&](const index_list& image) {
+        for (std::int64_t y = 0; y < height; ++y)
+            input.run({image[0], image[1], y, 0}, plane.data() + y * width, width);
+        for (std::int64_t y = 0; y < p.out_size[0]; ++y) {
+            for (std::int64_t x = 0; x < p.out_size[1]; ++x)
+                line[static_cast<std::size_t>(x)] = static_cast<Given>(window(y, x));
+            epilogue.run({image[0], image[1], y, 0}, line.data(), p.out_size[1]);
+        }
+    });
+}
+
+/// What every pooling kernel computes.
+inline void pool_reference(const pool_problem& p, const host_buffers& buffers) {
+    visit(p.input.type(), [&](auto s) {
+        if constexpr (!std::is_same_v<decltype(s), bool>) pool_on_host<decltype(s)>(p, buffers);
+    });
+}
+
+}  // namespace detail
+
+/// An output element per invocation.
+struct pool_windows {
+    using problem_type = pool_problem;
+    static constexpr std::string_view name = "pool/windows";
+    static constexpr bool portable = true;
+
+    static support supports(const pool_problem& p, const device_info& device) {
+        support s = detail::supports_pool(p, device);
+        if (!s.yes) return s;
+        if (support index = supports_index(is_wide(p), device); !index.yes) return index;
+        s.cost = 2;
+        return s;
+    }
+    static launch make(const pool_problem& p, const device_info& device) {
+        const pool_op& op = p.shape_of;
+        const bool wide = is_wide(p),
+                   last = p.epilogue.outputs[0].steps[1] < p.epilogue.outputs[0].steps[3];
+        const shape input = detail::pool_input(p), output = detail::pool_output(p);
+        launch l;
+        l.module = "pool";
+        l.entry = "windows";
+        l.arguments = {
+            emitted_name(p.input.body->view()),
+            emitted_name(p.epilogue.body->view()),
+            index_type(wide),
+            detail::reduction_struct(op.what == pooling::max ? reduction::max : reduction::mean,
+                                     p.input.type(), wide),
+            last ? "1" : "0",
+            op.count_include_pad ? "1" : "0"};
+        l.programs = {p.input.body, p.epilogue.body};
+        const std::int64_t count = element_count(output);
+        const std::uint32_t width = spread(l, (count + 255) / 256, device);
+        block_writer w(l, wide);
+        w.args(p.input, input);
+        w.args(p.epilogue, output);
+        write_places(w, p.input, 2);
+        write_steps(w, p.input, 2, 2);
+        write_places(w, p.epilogue, 4);
+        w.row(last ? shape{output[0], output[2], output[3], output[1]} : output, 4);
+        w.index(count);
+        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(p.in_size[i]));
+        for (const auto& pair : {op.window, op.stride, op.dilation, op.pad_begin, op.pad_end})
+            for (int i = 0; i < 2; ++i) w.integer(pair[i]);
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+    static void reference(const pool_problem& p, const host_buffers& buffers) {
+        detail::pool_reference(p, buffers);
+    }
+
+private:
+    static bool is_wide(const pool_problem& p) {
+        return needs_wide_index(p.input.leaves, detail::pool_input(p)) ||
+               needs_wide_index(all_operands(p.epilogue), detail::pool_output(p));
+    }
+};
+
+/// A window of the whole input without padding: the reduction over y and x.
+struct pool_global {
+    using problem_type = pool_problem;
+    static constexpr std::string_view name = "pool/global";
+    static constexpr bool portable = false;
+
+    static support supports(const pool_problem& p, const device_info& device) {
+        if (support s = detail::supports_pool(p, device); !s.yes) return s;
+        const pool_op& op = p.shape_of;
+        for (int i = 0; i < 2; ++i)
+            if (p.out_size[i] != 1 || op.window[i] != p.in_size[i] || op.pad_begin[i] != 0 ||
+                (op.dilation[i] != 1 && op.window[i] != 1))
+                return support::no("the window is not the whole input");
+        support s = reduce_rows::supports(reduction_of(p), device);
+        s.cost = 1;
+        return s;
+    }
+    static launch make(const pool_problem& p, const device_info& device) {
+        const reduce_problem r = reduction_of(p);
+        if (reduce_rows4::supports(r, device).yes) return reduce_rows4::make(r, device);
+        return reduce_rows::supports(r, device).cost < reduce_columns::supports(r, device).cost
+                   ? reduce_rows::make(r, device)
+                   : reduce_columns::make(r, device);
+    }
+    static void reference(const pool_problem& p, const host_buffers& buffers) {
+        detail::pool_reference(p, buffers);
+    }
+
+private:
+    static reduce_problem reduction_of(const pool_problem& p) {
+        reduce_problem r{p.shape_of.what == pooling::max ? reduction::max : reduction::mean,
+                         {p.batch, p.channels},
+                         {p.in_size[0], p.in_size[1]},
+                         p.input,
+                         p.epilogue,
+                         p.input.type()};
+        for (operand* o : operands_of(r.epilogue)) o->steps = part_of(o->steps, 0, 2);
+        return r;
+    }
+};
+
+static_assert(kernel<pool_windows> && kernel<pool_global>);
+
+}  // namespace pumice::inline PUMICE_ABI
