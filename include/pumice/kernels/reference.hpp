@@ -28,6 +28,9 @@ struct host_buffers {
 /// A kernel is data: what it takes, how it is launched, and the same computation in plain C++.
 /// Promise: `make` is called only where `supports` said yes; it and `reference` write exactly the
 /// outputs of the problem, over every coordinate of its domain.
+/// Optional, for kernels of several launches: `make_all(p, d)` gives them in order, each to see what
+/// the ones before it wrote, and `scratch(p, d)` the bytes of a buffer that they share; relocations
+/// and accesses call it number -2, its contents are arbitrary at first and nobody's afterwards.
 template <class K>
 concept kernel = requires(const typename K::problem_type& p, const device_info& d, const host_buffers& b) {
     { K::name } -> std::convertible_to<std::string_view>;
