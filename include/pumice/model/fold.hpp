@@ -5,8 +5,9 @@
 #pragma once
 
 #include <pumice/expr/host.hpp>
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/affine.hpp>
-#include <pumice/model/constant.hpp>
+#include <pumice/model/detail/constant.hpp>
 
 #include <map>
 #include <optional>

@@ -153,7 +153,7 @@ namespace detail {
 inline constexpr op_row elementwise_row{"", 0, 0, &build::elementwise};
 
 /// An elementwise operator with the node's attributes, or their defaults, as trailing scalars.
-inline void take_elementwise(step& s, const op_info& op) {
+inline void take_elementwise(step& s, const op_info& op, const model& m) {
     const spelled_op spelling(op);
     s.op = &op;
     s.row = &elementwise_row;
@@ -162,14 +162,14 @@ inline void take_elementwise(step& s, const op_info& op) {
         for (const attribute& a : s.from->attributes) {
             if (a.name != name) continue;
             if (a.type != attribute_type::integer && a.type != attribute_type::real)
-                throw error(errc::bad_file, "onnx", describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) + "\", which is no number");
+                throw error(errc::bad_file, "onnx", m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) + "\", which is no number");
             value = a.type == attribute_type::integer ? static_cast<double>(a.integer) : static_cast<double>(a.real);
         }
         s.scalars.push_back(value);
     }
     for (const attribute& a : s.from->attributes)
         if (std::none_of(spelling.attributes.begin(), spelling.attributes.end(), [&](const auto& k) { return k.first == a.name; }))
-            throw error(errc::unsupported_op, "onnx", describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) +
+            throw error(errc::unsupported_op, "onnx", m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) +
                                                           "\", which Pumice does not know for this operator");
 }
 
@@ -198,12 +198,12 @@ inline void take_elementwise(step& s, const op_info& op) {
 inline void resolve(step& s, const model& m, const op_set& extra) {
     const node& n = *s.from;
     for (const op_info* op : extra.list)
-        if (n.op_type == op->name || n.op_type == spelled_op(*op).name) detail::take_elementwise(s, *op);
+        if (n.op_type == op->name || n.op_type == spelled_op(*op).name) detail::take_elementwise(s, *op, m);
     if (!s.op && (n.domain.empty() || n.domain == "ai.onnx")) {
         const auto row = std::find_if(op_table.begin(), op_table.end(), [&](const op_row& r) { return r.name == n.op_type; });
         const auto op = elementwise_ops().find(n.op_type);
         if (row != op_table.end()) s.row = &*row;
-        else if (op != elementwise_ops().end()) detail::take_elementwise(s, *op->second);
+        else if (op != elementwise_ops().end()) detail::take_elementwise(s, *op->second, m);
     }
     if (!s.row) detail::throw_unknown(s, m);
     const auto given = static_cast<std::int64_t>(n.inputs.size());

@@ -3,7 +3,7 @@
 // Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, copies no tensor.
 #pragma once
 
-#include <pumice/model/onnx_proto.hpp>
+#include <pumice/model/detail/onnx_proto.hpp>
 
 #include <protozero/pbf_reader.hpp>
 

@@ -4,7 +4,7 @@
 // external data is mapped from beneath the model's folder. Every size is checked before it is used.
 #pragma once
 
-#include <pumice/model/constant.hpp>
+#include <pumice/model/detail/constant.hpp>
 #include <pumice/model/onnx_reader.hpp>
 
 #include <charconv>

@@ -3,7 +3,7 @@
 // Builders of elementwise ONNX operators: those of THE op table, and the few that need more than a name.
 #pragma once
 
-#include <pumice/model/onnx_node.hpp>
+#include <pumice/model/detail/onnx_node.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {

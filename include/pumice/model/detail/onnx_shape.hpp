@@ -3,7 +3,7 @@
 // Builders of ONNX operators that move elements or know shapes: mostly views, which cost nothing.
 #pragma once
 
-#include <pumice/model/onnx_node.hpp>
+#include <pumice/model/detail/onnx_node.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {

@@ -3,7 +3,7 @@
 // Builders of ONNX operators over windows and matrices: Conv, the pools, MatMul, Gemm.
 #pragma once
 
-#include <pumice/model/onnx_node.hpp>
+#include <pumice/model/detail/onnx_node.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {

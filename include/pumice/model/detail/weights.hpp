@@ -3,7 +3,7 @@
 // The constants of a loaded model on its device: each is uploaded once and shared by all runs.
 #pragma once
 
-#include <pumice/model/constant.hpp>
+#include <pumice/model/detail/constant.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <map>

@@ -4,10 +4,11 @@
 // already known on the host. Builders (detail/) make the nodes that typed code would make.
 #pragma once
 
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 #include <pumice/model/fold.hpp>
 #include <pumice/model/onnx_tensor.hpp>
-#include <pumice/model/weights.hpp>
+#include <pumice/model/detail/weights.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx {
