@@ -77,12 +77,14 @@ inline constexpr auto register_tiles = checked(std::array<register_tile, 5>{{
     {  32,  32, 16,  4,  4, 0.30},
     {  16,  64, 16,  4,  4, 0.25},
 }});
-inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 4>{{
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
     //  m    n   k  wm  wn  speed
     { 128, 128, 64, 64, 64, 1.00},
     { 128, 128, 32, 64, 64, 0.90},
     {  64,  64, 32, 32, 32, 0.60},
     {  32,  32, 32, 16, 16, 0.30},
+    {  32,  32, 16, 16, 16, 0.20},
+    {  32,  32,  8, 16, 16, 0.10},
 }});
 // clang-format on
 
@@ -302,9 +304,10 @@ inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
 
 inline const matrix_tile* matrix_tile_for(const product& p, const matrix_shape& f, const device_info& device) {
     // A driver on the CPU gains nothing from many fragments and takes a minute to compile them.
-    const int sums = device.type == device_type::cpu ? 4 * f.m * f.n : 128 * device.subgroup_size;
+    const bool few = device.type == device_type::cpu;
+    const int sums = few ? 4 * f.m * f.n : 128 * device.subgroup_size, depth = few ? f.k : 64;
     return cheapest(matrix_tiles, p, [&](const matrix_tile& t) {
-        return t.wm % f.m == 0 && t.wn % f.n == 0 && t.k % f.k == 0 && t.wm * t.wn <= sums &&
+        return t.wm % f.m == 0 && t.wn % f.n == 0 && t.k % f.k == 0 && t.wm * t.wn <= sums && t.k <= depth &&
                t.shared(f.m) <= device.shared_memory && t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
     });
 }
