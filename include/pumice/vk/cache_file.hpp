@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,31 +59,37 @@ inline std::FILE* open_file(const std::filesystem::path& path, [[maybe_unused]] 
 #endif
 }
 
+struct close_file {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+
 }  // namespace detail
 
 /// The blob of `path`, or empty with a reason in `why` (also empty: there is no file).
 inline bytes read_cache_file(const std::filesystem::path& path, const cache_identity& identity,
                              std::string& why) {
     std::error_code ignored;
-    const auto size = std::filesystem::file_size(path, ignored);
-    if (ignored || !std::filesystem::is_regular_file(path, ignored)) return {};
-    constexpr std::uint64_t most = std::uint64_t{1} << 30;
-    detail::cache_header header;
-    if (size < sizeof header || size > most) {
-        why = "it has " + std::to_string(size) + " bytes";
-        return {};
-    }
-    std::FILE* file = detail::open_file(path, "rbe");
+    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // opening a pipe would wait
+    const std::unique_ptr<std::FILE, detail::close_file> opened(detail::open_file(path, "rbe"));
+    std::FILE* const file = opened.get();
     if (!file) {
         why = "it cannot be opened";
         return {};
     }
-    bytes blob(size - sizeof header);
-    const bool read = std::fread(&header, sizeof header, 1, file) == 1 &&
-                      std::fread(blob.data(), 1, blob.size(), file) == blob.size();
-    std::fclose(file);
+    // The size of what was opened: by now another process may have renamed a new file to this name.
+    constexpr long most = 1L << 30;
+    const long size = std::fseek(file, 0, SEEK_END) == 0 ? std::ftell(file) : -1;
+    detail::cache_header header;
+    bytes blob;
+    bool read = false;
+    if (size >= static_cast<long>(sizeof header) && size <= most) {
+        std::rewind(file);
+        blob.resize(static_cast<std::size_t>(size) - sizeof header);
+        read = std::fread(&header, sizeof header, 1, file) == 1 &&
+               std::fread(blob.data(), 1, blob.size(), file) == blob.size();
+    }
     const detail::cache_header expected;
-    if (!read) why = "it cannot be read";
+    if (!read) why = "it has " + std::to_string(size) + " bytes, or cannot be read";
     else if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0)
         why = "it is not ours";
     else if (header.version != expected.version || header.byte_order != expected.byte_order)
@@ -104,8 +111,8 @@ inline bool write_cache_file(const std::filesystem::path& path, const cache_iden
     header.identity = identity;
     header.checksum = detail::checksum_of(header, blob.data());
     std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(),
-                                        failed);  // what is wrong shows when opening
+    // What goes wrong with the folder shows when the file is opened.
+    std::filesystem::create_directories(path.parent_path(), failed);
     // One name for all writers: what a killed one leaves is the next one's to overwrite.
     std::filesystem::path temporary = path;
     temporary += ".new";
