@@ -101,7 +101,7 @@ private:
     }
 
     static bool is_view(const node& n) {
-        return std::holds_alternative<view_op>(n.op) || std::holds_alternative<reshape_op>(n.op);
+        return n.op.is<view_op>() || n.op.is<reshape_op>();
     }
 
     /// A view shares the memory of what it looks at, which is realised by now.

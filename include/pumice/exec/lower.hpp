@@ -33,7 +33,7 @@ public:
             if (!body(buffers, affine::identity(p.domain.rank()), p.body)) return false;
             return add(out, std::move(p), buffers);
         }
-        return std::visit([&](const auto& op) { return lower(op, out); }, group_.anchor->op);
+        return group_.anchor->op.visit([&](const auto& op) { return lower(op, out); });
     }
 
 private:
@@ -237,7 +237,7 @@ inline std::vector<step> lower(const std::vector<kernel_group>& groups, const st
         for (node* n : order) {
             if (std::find(members.begin(), members.end(), n) == members.end()) continue;
             kernel_group alone;
-            if (!std::holds_alternative<elementwise_op>(n->op)) alone.anchor = n;
+            if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
             if (!lowering(alone).run(steps))
                 throw error(errc::unsupported, "fuse", "one op has more operands than a kernel takes (16)");

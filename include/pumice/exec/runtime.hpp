@@ -41,6 +41,11 @@ public:
           factory_(device_, folder(policies)),
           kernels_(service_options(policies)) {}
 
+    vulkan_runtime(const vulkan_runtime&) = delete;
+    vulkan_runtime& operator=(const vulkan_runtime&) = delete;
+    /// Pipelines go only when no submit uses them.
+    ~vulkan_runtime() { queue_->wait_idle(); }
+
     vulkan::device& device() noexcept { return *device_; }
     vulkan::queue& queue() noexcept { return *queue_; }
     vulkan::memory& memory() noexcept { return memory_; }

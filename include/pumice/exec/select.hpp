@@ -7,7 +7,10 @@
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
+#include <pumice/kernels/softmax.hpp>
+#include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -27,11 +30,12 @@ struct kernel_list {};
 // The lists: a kernel is part of the library by standing here.
 kernel_list<elementwise_vector4, elementwise_strided> kernels_for(const elementwise_problem&);
 kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices> kernels_for(const reduce_problem&);
-kernel_list<> kernels_for(const softmax_problem&);
+kernel_list<softmax_rows4, softmax_rows, softmax_columns, softmax_streamed4, softmax_streamed, softmax_streamed_columns>
+kernels_for(const softmax_problem&);
 kernel_list<matmul_cooperative, matmul_tiled> kernels_for(const matmul_problem&);
 kernel_list<conv_cooperative, conv_tiled> kernels_for(const conv_problem&);
-kernel_list<> kernels_for(const pool_problem&);
-kernel_list<> kernels_for(const take_problem&);
+kernel_list<pool_windows, pool_global> kernels_for(const pool_problem&);
+kernel_list<take_chunks, take_elements> kernels_for(const take_problem&);
 
 template <class K, class P>
 void launch_with(choice& c, const P& p, const device_info& device) {
@@ -48,7 +52,7 @@ choice choose(const P& p, const device_info& device, const policy_set& policies,
     using launcher = void (*)(choice&, const P&, const device_info&);
     const std::vector<launcher> launchers{&launch_with<K, P>...};
     std::vector<kernel_candidate> all;
-    [[maybe_unused]] const auto ask = [&]<class Kernel>() {
+    const auto ask = [&]<class Kernel>() {
         support s = Kernel::supports(p, device);
         all.push_back({Kernel::name, Kernel::portable, s.yes, s.cost, std::move(s.reason)});
     };
@@ -82,10 +86,6 @@ choice choose(const P& p, const device_info& device, const policy_set& policies,
     return c;
 }
 
-template <class P>
-void run_reference(const P&, const host_buffers&, kernel_list<>) {
-    throw error(errc::unsupported, "kernels", "no kernel takes the problem");
-}
 template <class P, class First, class... Rest>
 void run_reference(const P& p, const host_buffers& buffers, kernel_list<First, Rest...>) {
     First::reference(p, buffers);
