@@ -20,7 +20,8 @@ namespace test {
 namespace vulkan = pumice::vulkan;
 using pumice::errc;
 
-/// A device with its queue. Members die in reverse order, and the instance's messages are checked last.
+/// A device with its queue. Members die in reverse order, and the instance's messages are checked
+/// last.
 struct gpu {
     std::shared_ptr<vulkan::instance> instance;
     std::shared_ptr<vulkan::device> device;
@@ -60,8 +61,8 @@ std::optional<errc> code_of(F&& f) {
     return std::nullopt;
 }
 
-/// Makes calls fail: the `at`-th call (from 0) of those that `intercept` was told of gives `result`, without
-/// reaching the driver; with `forever`, all later ones too.
+/// Makes calls fail: the `at`-th call (from 0) of those that `intercept` was told of gives
+/// `result`, without reaching the driver; with `forever`, all later ones too.
 struct faults {
     inline static std::atomic<int> calls{0}, at{-1};
     inline static bool forever = false;
@@ -92,7 +93,8 @@ struct trampoline<VkResult(VKAPI_PTR*)(Arguments...), Member> {
 };
 }  // namespace detail
 
-/// Puts `faults` before functions of a dispatcher: intercept<&vulkan::dispatcher::vkAllocateMemory>(table).
+/// Puts `faults` before functions of a dispatcher:
+/// intercept<&vulkan::dispatcher::vkAllocateMemory>(table).
 template <auto... Members>
 void intercept(vulkan::dispatcher& table) {
     const auto one = [&table]<auto Member>() {
@@ -138,8 +140,8 @@ struct scale_parameters {
     std::uint32_t n = 0, value = 0;
 };
 
-/// data[i] = data[i] * factor + value, for i < n; 64 invocations. `factor` is constant 0, by default 3.
-///     [vk::constant_id(0)] const uint factor = 3;
+/// data[i] = data[i] * factor + value, for i < n; 64 invocations. `factor` is constant 0, by
+/// default 3.     [vk::constant_id(0)] const uint factor = 3;
 ///     void main(uint3 id : SV_DispatchThreadID, uniform Params* p)
 ///     { if (id.x < p->n) p->data[id.x] = p->data[id.x] * factor + p->value; }
 // clang-format off

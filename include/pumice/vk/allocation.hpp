@@ -23,7 +23,8 @@ struct allocation {
 };
 
 struct memory_options {
-    /// Size of the blocks that small requests share, by kind. A request above a quarter has its own block.
+    /// Size of the blocks that small requests share, by kind. A request above a quarter has its own
+    /// block.
     std::uint64_t block_size[memory_kinds] = {64u << 20, 32u << 20, 32u << 20, 4u << 20};
     std::uint64_t limit = ~std::uint64_t{0};  // bytes that all blocks together may take
     std::uint64_t keep =

@@ -33,7 +33,8 @@ using cache_identity = std::array<unsigned char, 48>;
 
 namespace detail {
 
-/// What stands before the blob. The checksum is over all of the header before it, and over the blob.
+/// What stands before the blob. The checksum is over all of the header before it, and over the
+/// blob.
 struct cache_header {
     char magic[8] = {'P', 'U', 'M', 'I', 'C', 'E', 'P', 'C'};
     std::uint32_t version = 1;
@@ -102,8 +103,9 @@ inline bytes read_cache_file(const std::filesystem::path& path, const cache_iden
     return {};
 }
 
-/// Writes beside `path` and renames, so that a reader, or a process killed at any point, leaves the old file
-/// or the new one. False with a reason in `why`; that another process writes just now is one.
+/// Writes beside `path` and renames, so that a reader, or a process killed at any point, leaves the
+/// old file or the new one. False with a reason in `why`; that another process writes just now is
+/// one.
 inline bool write_cache_file(const std::filesystem::path& path, const cache_identity& identity,
                              const bytes& blob, std::string& why) {
     detail::cache_header header;

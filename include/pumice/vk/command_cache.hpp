@@ -7,7 +7,8 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-/// Command buffers of one queue, used again when the timeline has passed their last submit. Thread-safe.
+/// Command buffers of one queue, used again when the timeline has passed their last submit.
+/// Thread-safe.
 class command_cache {
 public:
     explicit command_cache(std::shared_ptr<vulkan::queue> queue) : queue_(std::move(queue)) {}

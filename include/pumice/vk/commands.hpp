@@ -15,8 +15,8 @@ struct copy_region {
     std::uint64_t from = 0, to = 0, size = 0;
 };
 
-/// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one thread
-/// at a time. Without memory of what it was told: hazards are the caller's.
+/// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one
+/// thread at a time. Without memory of what it was told: hazards are the caller's.
 class commands {
 public:
     explicit commands(std::shared_ptr<const device> owner) : device_(std::move(owner)) {
@@ -53,8 +53,8 @@ public:
 
     vk::CommandBuffer handle() const noexcept { return buffer_; }
 
-    /// Starts over. `reusable`: it will be submitted more than once (each time after the last is done).
-    /// pre: the device does not use it any more.
+    /// Starts over. `reusable`: it will be submitted more than once (each time after the last is
+    /// done). pre: the device does not use it any more.
     void begin(bool reusable = false) {
         device_
             ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),

@@ -80,7 +80,8 @@ inline bool choose_families(candidate& c, const dispatcher& table) {
         if (families[i].queueCount == 0) continue;
         const auto flags = static_cast<VkQueueFlags>(families[i].queueFlags);
         if (flags & VK_QUEUE_COMPUTE_BIT) {
-            // Measured on NVIDIA: twice the shared memory per multiprocessor, and submits that cost a seventh.
+            // Measured on NVIDIA: twice the shared memory per multiprocessor, and submits that cost
+            // a seventh.
             const bool graphics = (flags & VK_QUEUE_GRAPHICS_BIT) != 0;
             if (chosen && !(with_graphics && !graphics)) continue;
             chosen = i;
@@ -197,7 +198,8 @@ inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties
 
 }  // namespace detail
 
-/// Reads everything that Pumice wants to know. Never throws for an odd device: it is refused instead.
+/// Reads everything that Pumice wants to know. Never throws for an odd device: it is refused
+/// instead.
 inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
     candidate c;
     c.handle = device;

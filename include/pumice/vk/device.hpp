@@ -27,7 +27,8 @@ struct adopted_device {
 /// Immutable after it was made, but for the loss of the device; any thread may use it.
 class device {
 public:
-    /// Switches on every feature that `chosen.info` reports. Throws errc::no_device for a refused candidate.
+    /// Switches on every feature that `chosen.info` reports. Throws errc::no_device for a refused
+    /// candidate.
     static std::shared_ptr<device> create(std::shared_ptr<const instance> parent,
                                           const candidate& chosen,
                                           const device_options& options = {}) {
@@ -39,8 +40,8 @@ public:
         return made;
     }
 
-    /// `chosen` says what the user enabled: he takes it from instance::candidates and clears the rest,
-    /// in `info` as well as in `extensions`.
+    /// `chosen` says what the user enabled: he takes it from instance::candidates and clears the
+    /// rest, in `info` as well as in `extensions`.
     static std::shared_ptr<device> adopt(std::shared_ptr<const instance> parent,
                                          const candidate& chosen, const adopted_device& theirs) {
         std::shared_ptr<device> made(new device(std::move(parent), chosen));
@@ -102,7 +103,8 @@ public:
                              chosen_.info.name + " was lost before");
     }
 
-    /// Names an object for validation messages and debuggers. Free of effect without VK_EXT_debug_utils.
+    /// Names an object for validation messages and debuggers. Free of effect without
+    /// VK_EXT_debug_utils.
     void name(VkObjectType type, std::uint64_t handle, const char* text) const noexcept {
         if (!parent_->debug_utils() || !table_.vkSetDebugUtilsObjectNameEXT) return;
         VkDebugUtilsObjectNameInfoEXT info{};

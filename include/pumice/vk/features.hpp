@@ -25,10 +25,12 @@ inline constexpr const char* wanted_extensions[] = {
     VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
     VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
     VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME,
-    "VK_KHR_portability_subset",  // must be enabled where offered (a beta header declares the macro)
+    // must be enabled where offered (a beta header declares the macro)
+    "VK_KHR_portability_subset",
 };
 
-/// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice. `link` before use; a copy is unlinked.
+/// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice. `link` before use; a copy is
+/// unlinked.
 struct features {
     vk::PhysicalDeviceFeatures2 core{};
     vk::PhysicalDeviceVulkan11Features v11{};
@@ -57,8 +59,8 @@ struct features {
     }
 };
 
-/// What `offered` holds of the things that Pumice can use. robustBufferAccess costs speed: on request only,
-/// and it guards descriptors, not the device addresses that kernels use.
+/// What `offered` holds of the things that Pumice can use. robustBufferAccess costs speed: on
+/// request only, and it guards descriptors, not the device addresses that kernels use.
 inline features wanted_features(const features& offered, bool robust) noexcept {
     features on;
     const vk::PhysicalDeviceFeatures& core = offered.core.features;

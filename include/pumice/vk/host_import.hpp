@@ -7,12 +7,13 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-/// Lends host memory to the device for its own lifetime. Importing costs about what copying does: it is for
-/// large arrays, or for many transfers. The memory must outlive it, and the device must have finished with it.
+/// Lends host memory to the device for its own lifetime. Importing costs about what copying does:
+/// it is for large arrays, or for many transfers. The memory must outlive it, and the device must
+/// have finished with it.
 class host_import {
 public:
-    /// Null, with a line in `why`, where the device or the memory does not allow it (drivers may refuse
-    /// pages of files, and pages that are read-only): the caller then copies as ever.
+    /// Null, with a line in `why`, where the device or the memory does not allow it (drivers may
+    /// refuse pages of files, and pages that are read-only): the caller then copies as ever.
     static std::unique_ptr<host_import> open(std::shared_ptr<const device> owner, const void* data,
                                              std::uint64_t size, std::string& why) {
         std::unique_ptr<host_import> made(new host_import(std::move(owner)));

@@ -29,7 +29,8 @@ struct instance_options {
 
 namespace detail {
 
-/// Where validation messages go; the instance keeps it in place until vkDestroyInstance has returned.
+/// Where validation messages go; the instance keeps it in place until vkDestroyInstance has
+/// returned.
 struct message_sink {
     message_hook hook;
     std::atomic<std::uint64_t> errors{0}, warnings{0};
@@ -70,10 +71,12 @@ inline std::string driver_search() {
 
 }  // namespace detail
 
-/// Shared by the devices made from it. Without a driver it exists too: it has no candidates, and a reason.
+/// Shared by the devices made from it. Without a driver it exists too: it has no candidates, and a
+/// reason.
 class instance {
 public:
-    /// Throws errc::no_vulkan_loader, or what vkCreateInstance reports (no driver at all is no error).
+    /// Throws errc::no_vulkan_loader, or what vkCreateInstance reports (no driver at all is no
+    /// error).
     static std::shared_ptr<instance> create(instance_options options = {}) {
         std::shared_ptr<instance> made(new instance);
         made->open(std::move(options));

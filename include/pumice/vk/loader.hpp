@@ -34,8 +34,8 @@ struct loader {
 
 namespace detail {
 
-/// Opens one library, which then stays open: drivers run threads that may outlive the last VkInstance.
-/// On failure the result is empty and `why` has a line.
+/// Opens one library, which then stays open: drivers run threads that may outlive the last
+/// VkInstance. On failure the result is empty and `why` has a line.
 inline PFN_vkGetInstanceProcAddr open_library(const char* name, std::string& why) {
 #ifdef _WIN32
     const HINSTANCE library = ::LoadLibraryA(name);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: pieces of large blocks, given back when the queue's timeline has passed their last use.
+// Device memory: pieces of large blocks, given back when the queue's timeline has passed their last
+// use.
 #pragma once
 
 #include <pumice/vk/allocation.hpp>
@@ -28,9 +29,9 @@ public:
     memory& operator=(const memory&) = delete;
     ~memory() { queue_->wait_idle(); }
 
-    /// At least 256 bytes, also for a size of 0; the contents are arbitrary. Throws errc::size_overflow
-    /// above a device limit, errc::out_of_memory when the heap, the budget or the driver has no more (after
-    /// everything that can be given back was), errc::device_lost.
+    /// At least 256 bytes, also for a size of 0; the contents are arbitrary. Throws
+    /// errc::size_overflow above a device limit, errc::out_of_memory when the heap, the budget or
+    /// the driver has no more (after everything that can be given back was), errc::device_lost.
     allocation allocate(std::uint64_t size, memory_kind kind) {
         queue_->device()->check_alive("vkAllocateMemory");
         check_limits(size, kind);
@@ -46,7 +47,8 @@ public:
             if (attempt == 0) {
                 trim_unused(0);
             } else if (attempt == 1 && !waiting_.empty()) {
-                // Work in flight still holds memory: that of everything submitted so far will come back.
+                // Work in flight still holds memory: that of everything submitted so far will come
+                // back.
                 const std::uint64_t until = queue_->submitted();
                 lock.unlock();
                 queue_->wait(until);
@@ -79,7 +81,8 @@ public:
         total_.waiting += bytes_of(piece);
     }
 
-    /// Makes host writes visible to the device, or device writes to the host; nothing to do on coherent memory.
+    /// Makes host writes visible to the device, or device writes to the host; nothing to do on
+    /// coherent memory.
     void flush(const allocation& piece, std::uint64_t offset, std::uint64_t size) const {
         if (piece.coherent || size == 0) return;
         const vk::MappedMemoryRange range = range_of(piece, offset, size);
@@ -95,7 +98,8 @@ public:
                 "vkInvalidateMappedMemoryRanges");
     }
 
-    /// Takes back what the device has finished with, and returns unused blocks beyond `keep` bytes to the driver.
+    /// Takes back what the device has finished with, and returns unused blocks beyond `keep` bytes
+    /// to the driver.
     void trim(std::uint64_t keep = 0) {
         const std::lock_guard lock(mutex_);
         collect();
@@ -183,7 +187,8 @@ private:
                    std::vector<std::string>& why) {
         const bool large = is_large(bytes, kind);
         std::uint64_t size = options_.block_size[static_cast<std::size_t>(kind)];
-        if (large) {  // rounded a little, so that requests of near sizes can follow each other in a kept block
+        // rounded a little, so that requests of near sizes can follow each other in a kept block
+        if (large) {
             const std::uint64_t step =
                 std::clamp<std::uint64_t>(std::bit_floor(bytes) / 16, unit, 2u << 20);
             size = (bytes + step - 1) / step * step;
@@ -257,7 +262,8 @@ private:
     vk::MappedMemoryRange range_of(const allocation& piece, std::uint64_t offset,
                                    std::uint64_t size) const noexcept {
         PUMICE_ASSERT(offset + size <= piece.size);
-        // Whole units around the range: nonCoherentAtomSize is at most 256, and so a divisor of both ends.
+        // Whole units around the range: nonCoherentAtomSize is at most 256, and so a divisor of
+        // both ends.
         const std::uint64_t first = (piece.offset + offset) / unit * unit;
         const std::uint64_t last = (piece.offset + offset + size + unit - 1) / unit * unit;
         vk::MappedMemoryRange range{};

@@ -72,7 +72,8 @@ inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bit
     return types;
 }
 
-/// What is left in a heap: by VK_EXT_memory_budget, which knows of other programs, or else its size.
+/// What is left in a heap: by VK_EXT_memory_budget, which knows of other programs, or else its
+/// size.
 inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
     if (!d.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
         return d.memory_properties().memoryHeaps[heap].size;

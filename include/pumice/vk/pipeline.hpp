@@ -41,14 +41,15 @@ private:
     vk::PipelineLayout layout_{};
 };
 
-/// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Any thread may
-/// create, several at once. Pipelines need it for recording (the layout), so it outlives recording with them.
+/// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Any
+/// thread may create, several at once. Pipelines need it for recording (the layout), so it outlives
+/// recording with them.
 class pipeline_factory {
 public:
     static constexpr std::uint32_t push_bytes = 16;
 
-    /// `folder` is where the driver's cache lives; empty: it is not kept. A file that is damaged, foreign or
-    /// unreadable is as good as none.
+    /// `folder` is where the driver's cache lives; empty: it is not kept. A file that is damaged,
+    /// foreign or unreadable is as good as none.
     explicit pipeline_factory(std::shared_ptr<const device> owner,
                               std::filesystem::path folder = {})
         : device_(std::move(owner)), identity_(identity_of(device_->info())) {
@@ -70,7 +71,8 @@ public:
     }
 
     /// `name` stands in errors and debuggers. Throws errc::compile_failed for what is not SPIR-V,
-    /// errc::unsupported for a subgroup size that the device does not have, or what the driver reports.
+    /// errc::unsupported for a subgroup size that the device does not have, or what the driver
+    /// reports.
     std::shared_ptr<const pipeline> create(std::span<const std::uint32_t> spirv,
                                            const std::string& name,
                                            const pipeline_options& options = {}) {
@@ -128,8 +130,8 @@ public:
     vk::PipelineLayout layout() const noexcept { return layout_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// Writes the driver's cache if it has grown, joined with what other processes wrote meanwhile. The
-    /// destructor does it too. Trouble with the file is a line in the log and nothing else.
+    /// Writes the driver's cache if it has grown, joined with what other processes wrote meanwhile.
+    /// The destructor does it too. Trouble with the file is a line in the log and nothing else.
     void save() noexcept {
         if (path_.empty() || device_->lost() || !changed_.exchange(false)) return;
         try {
@@ -238,7 +240,8 @@ private:
             vk::Result::eSuccess)
             return false;
         blob.resize(size);
-        // VK_INCOMPLETE: another thread made a pipeline in between. What was written is a valid cache.
+        // VK_INCOMPLETE: another thread made a pipeline in between. What was written is a valid
+        // cache.
         if (static_cast<int>(device_->handle().getPipelineCacheData(cache_, &size, blob.data(),
                                                                     device_->table())) < 0)
             return false;

@@ -9,8 +9,8 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-/// A point on some timeline that a submit waits for or reaches besides its own: another device's work in
-/// this process goes through the host, so these are semaphores of the same device.
+/// A point on some timeline that a submit waits for or reaches besides its own: another device's
+/// work in this process goes through the host, so these are semaphores of the same device.
 struct semaphore_point {
     vk::Semaphore semaphore{};
     std::uint64_t value = 0;  // ignored by binary semaphores
@@ -29,8 +29,9 @@ public:
     const vulkan::timeline& timeline() const noexcept { return timeline_; }
 
     /// Returns the value that the timeline has once these command buffers are done. They run after
-    /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing was
-    /// submitted: errc::device_lost (from then on always), errc::out_of_memory, errc::vulkan_failed.
+    /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing
+    /// was submitted: errc::device_lost (from then on always), errc::out_of_memory,
+    /// errc::vulkan_failed.
     std::uint64_t submit(std::span<const vk::CommandBuffer> buffers,
                          std::span<const semaphore_point> waits = {},
                          std::span<const semaphore_point> signals = {}) {
@@ -68,8 +69,8 @@ public:
     std::uint64_t completed() const { return timeline_.completed(); }
     bool reached(std::uint64_t value) const { return timeline_.reached(value); }
 
-    /// Waits for a value that `submit` returned; one that was never submitted is refused, since nobody
-    /// would ever signal it.
+    /// Waits for a value that `submit` returned; one that was never submitted is refused, since
+    /// nobody would ever signal it.
     void wait(std::uint64_t value) const {
         if (value > submitted())
             throw error(errc::invalid_argument, "vulkan",
@@ -78,13 +79,14 @@ public:
         timeline_.wait(value);
     }
 
-    /// Waits until the device has finished with everything that was submitted, so that its objects can be
-    /// destroyed. A lost device has.
+    /// Waits until the device has finished with everything that was submitted, so that its objects
+    /// can be destroyed. A lost device has.
     void wait_idle() const noexcept {
         try {
             timeline_.wait(submitted());
         } catch (...) {
-            // Lost, or no memory to ask: this call needs none, and gives up at once on a lost device.
+            // Lost, or no memory to ask: this call needs none, and gives up at once on a lost
+            // device.
             const std::lock_guard lock(device_->queue_mutex());
             device_->note(vk::Result(device_->table()
                                          .vkQueueWaitIdle(static_cast<VkQueue>(device_->queue()))));

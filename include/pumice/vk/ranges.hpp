@@ -11,9 +11,9 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-/// A two-level segregated fit (Masmano et al., "TLSF", ECRTS 2004): free ranges lie in bins by size, eight
-/// bins to a power of two, and neighbours join when freed. Both operations take constant time.
-/// Sizes and offsets count units of the caller's choice. Not thread-safe.
+/// A two-level segregated fit (Masmano et al., "TLSF", ECRTS 2004): free ranges lie in bins by
+/// size, eight bins to a power of two, and neighbours join when freed. Both operations take
+/// constant time. Sizes and offsets count units of the caller's choice. Not thread-safe.
 class ranges {
 public:
     static constexpr std::uint32_t none = ~0u;
@@ -85,7 +85,8 @@ private:
 
     static constexpr std::uint32_t bin_count = 240;
 
-    /// The bin that holds ranges of this size: those below 8 have one each, then 3 bits after the leading one.
+    /// The bin that holds ranges of this size: those below 8 have one each, then 3 bits after the
+    /// leading one.
     static constexpr std::uint32_t bin_of(std::uint32_t size) noexcept {
         if (size < 8) return size;
         const auto shift = static_cast<std::uint32_t>(std::bit_width(size)) - 4;
@@ -101,7 +102,8 @@ private:
         const std::uint32_t sure =
             own + (fills_bin(units) ? 0 : 1);  // each range in it is large enough
         if (const std::uint32_t bin = first_bin(sure); bin != none) return heads_[bin];
-        // Ranges in the request's own bin may do: of a block's full size, for one. Bounded, to stay constant.
+        // Ranges in the request's own bin may do: of a block's full size, for one. Bounded, to stay
+        // constant.
         int steps = 32;
         for (std::uint32_t n = heads_[own]; n != none && steps-- > 0; n = nodes_[n].next_in_bin)
             if (nodes_[n].size >= units) return n;

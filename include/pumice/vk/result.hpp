@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Vulkan-Hpp as Pumice uses it (pointer overloads, an explicit dispatcher) and its results as errors.
+// Vulkan-Hpp as Pumice uses it (pointer overloads, an explicit dispatcher) and its results as
+// errors.
 #pragma once
 
 #include <pumice/base/error.hpp>
@@ -9,8 +10,9 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-// A call whose C form has a pointer parameter goes through Vulkan-Hpp. One without (vkEndCommandBuffer) has
-// no overload whose type stays the same under every VULKAN_HPP_* macro: it is called from the table.
+// A call whose C form has a pointer parameter goes through Vulkan-Hpp. One without
+// (vkEndCommandBuffer) has no overload whose type stays the same under every VULKAN_HPP_* macro: it
+// is called from the table.
 namespace vk = VULKAN_HPP_NAMESPACE;
 using dispatcher = vk::detail::DispatchLoaderDynamic;
 
@@ -67,7 +69,8 @@ inline error call_error(vk::Result result, std::string_view call, std::string ab
     return error(code_of(result), "vulkan", std::move(text), std::move(reasons));
 }
 
-/// Throws unless the call succeeded. Calls on a device go through device::check, which remembers a loss.
+/// Throws unless the call succeeded. Calls on a device go through device::check, which remembers a
+/// loss.
 inline void check(vk::Result result, std::string_view call) {
     if (result != vk::Result::eSuccess) throw call_error(result, call);
 }

@@ -36,7 +36,8 @@ public:
         device_->check(device_->handle().getSemaphoreCounterValue(semaphore_, &value,
                                                                   device_->table()),
                        "vkGetSemaphoreCounterValue");
-        // Some drivers answer with the highest value when the device is lost (the specification allows it).
+        // Some drivers answer with the highest value when the device is lost (the specification
+        // allows it).
         if (value == ~std::uint64_t{0})
             device_->check(vk::Result::eErrorDeviceLost, "vkGetSemaphoreCounterValue");
         return remember(value);
@@ -44,9 +45,9 @@ public:
 
     bool reached(std::uint64_t value) const { return value <= known() || value <= completed(); }
 
-    /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers after 12 us
-    /// where a blocking wait takes 31), then blocks. Throws errc::device_lost, also when another thread
-    /// meets the loss and nothing will ever signal.
+    /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers
+    /// after 12 us where a blocking wait takes 31), then blocks. Throws errc::device_lost, also
+    /// when another thread meets the loss and nothing will ever signal.
     void wait(std::uint64_t value) const {
         if (reached(value)) return;
         device_->stats().host_waits += 1;
