@@ -14,7 +14,10 @@ using namespace test;
 namespace {
 
 double epsilon(dtype t) {
-    return t == dtype::f64 ? 0x1p-53 : t == dtype::f16 ? 0x1p-11 : t == dtype::bf16 ? 0x1p-8 : 0x1p-24;
+    return t == dtype::f64    ? 0x1p-53
+           : t == dtype::f16  ? 0x1p-11
+           : t == dtype::bf16 ? 0x1p-8
+                              : 0x1p-24;
 }
 
 struct sample {
@@ -24,19 +27,26 @@ struct sample {
     std::vector<tolerance> allowed;
     std::string about;
 
-    sample(dice& d, dtype t, const conv_problem& shape_of, bool fused_input, bool epilogue, placing where, bool high = false)
+    sample(dice& d, dtype t, const conv_problem& shape_of, bool fused_input, bool epilogue,
+           placing where, bool high = false)
         : w(d, high), p(shape_of) {
         p.accumulator = t == dtype::f64 ? dtype::f64 : dtype::f32;
         const conv_op& op = p.shape_of;
         for (int i = 0; i < 2; ++i)
-            p.out_size[i] = (p.in_size[i] + op.pad_begin[i] + op.pad_end[i] - (p.window[i] - 1) * op.dilation[i] - 1) / op.stride[i] + 1;
-        const shape in{p.batch, p.in_channels, p.in_size[0], p.in_size[1]}, weights{p.out_channels, p.in_channels / op.group, p.window[0], p.window[1]},
+            p.out_size[i] = (p.in_size[i] + op.pad_begin[i] + op.pad_end[i] -
+                             (p.window[i] - 1) * op.dilation[i] - 1) /
+                                op.stride[i] +
+                            1;
+        const shape in{p.batch, p.in_channels, p.in_size[0], p.in_size[1]},
+            weights{p.out_channels, p.in_channels / op.group, p.window[0], p.window[1]},
             out{p.batch, p.out_channels, p.out_size[0], p.out_size[1]};
         p.weight = reads(w.input(t, weights, where));
         maker m;
         const auto x = m.leaf(w.input(t, in, where));
         // Not 0 where the input is 0: padding must come after the prologue.
-        p.input = fused_input ? m.build({m.apply<op::relu>(m.apply<op::add>(m.apply<op::multiply>(x, m.leaf(w.input(t, in, where))), m.leaf(w.input(t, in, where))))})
+        p.input = fused_input ? m.build({m.apply<op::relu>(m.apply<op::add>(
+                                    m.apply<op::multiply>(x, m.leaf(w.input(t, in, where))),
+                                    m.leaf(w.input(t, in, where))))})
                               : m.build({x});
         maker e;
         const auto g = e.given(t);
@@ -53,16 +63,20 @@ struct sample {
             outputs.push_back({stored.back(), out});
         }
         p.epilogue = e.build(values, stored);
-        about = std::string(to_string(t)) + " input " + to_string(in) + " weight " + to_string(weights) + " group " + std::to_string(op.group) + " stride " +
-                std::to_string(op.stride[0]) + "," + std::to_string(op.stride[1]) + " dilation " + std::to_string(op.dilation[0]) + "," +
-                std::to_string(op.dilation[1]) + " pads " + std::to_string(op.pad_begin[0]) + "," + std::to_string(op.pad_begin[1]) + "," +
-                std::to_string(op.pad_end[0]) + "," + std::to_string(op.pad_end[1]) + (fused_input ? " fused" : "") + (epilogue ? " epilogue" : "");
+        about = std::string(to_string(t)) + " input " + to_string(in) + " weight " +
+                to_string(weights) + " group " + std::to_string(op.group) + " stride " +
+                std::to_string(op.stride[0]) + "," + std::to_string(op.stride[1]) + " dilation " +
+                std::to_string(op.dilation[0]) + "," + std::to_string(op.dilation[1]) + " pads " +
+                std::to_string(op.pad_begin[0]) + "," + std::to_string(op.pad_begin[1]) + "," +
+                std::to_string(op.pad_end[0]) + "," + std::to_string(op.pad_end[1]) +
+                (fused_input ? " fused" : "") + (epilogue ? " epilogue" : "");
         if (is_floating(t)) bound(t, in, weights, out, fused_input, epilogue);
         else allowed.push_back({});
     }
 
     /// As for matrix products; sum |a b| comes from the reference, run on absolute values in f64.
-    void bound(dtype t, const shape& in, const shape& weights, const shape& out, bool fused_input, bool epilogue) {
+    void bound(dtype t, const shape& in, const shape& weights, const shape& out, bool fused_input,
+               bool epilogue) {
         conv_problem q = p;
         std::vector<bytes> from = w.buffers;
         const host_buffers source = w.host(from);
@@ -80,7 +94,8 @@ struct sample {
             for (double& v : all) v = std::fabs(v);
             const auto* first = reinterpret_cast<const std::byte*>(all.data());
             memory.emplace_back(first, first + all.size() * sizeof(double));
-            return reads({static_cast<int>(memory.size()) - 1, dtype::f64, 0, row_major_strides(domain)});
+            return reads({static_cast<int>(memory.size()) - 1, dtype::f64, 0,
+                          row_major_strides(domain)});
         };
         q.input = absolute(p.input, in);
         q.weight = absolute(p.weight, weights);
@@ -92,15 +107,19 @@ struct sample {
         std::vector<double> sums(static_cast<std::size_t>(element_count(out)));
         std::memcpy(sums.data(), memory[2].data(), memory[2].size());
         const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);
-        const double lost = fused_input && t != dtype::f64 && t != dtype::f32 ? 1.1 * epsilon(t) : 0;
+        const double lost =
+            fused_input && t != dtype::f64 && t != dtype::f32 ? 1.1 * epsilon(t) : 0;
         const auto k = static_cast<double>(weights[1] * weights[2] * weights[3]);
-        for (double& s : sums) s = s * (4 * e * std::max(1.0, std::log2(k + 1)) + lost) + (epilogue ? 8 * e * (s + 300) : 0);
+        for (double& s : sums)
+            s = s * (4 * e * std::max(1.0, std::log2(k + 1)) + lost) +
+                (epilogue ? 8 * e * (s + 300) : 0);
         allowed.push_back({2, std::move(sums)});
     }
 };
 
-conv_problem geometry(std::int64_t n, std::int64_t in, std::int64_t out, std::int64_t height, std::int64_t width, std::int64_t window, int group = 1,
-                      int stride = 1, int pad = 0, int dilation = 1) {
+conv_problem geometry(std::int64_t n, std::int64_t in, std::int64_t out, std::int64_t height,
+                      std::int64_t width, std::int64_t window, int group = 1, int stride = 1,
+                      int pad = 0, int dilation = 1) {
     conv_problem p;
     p.batch = n;
     p.in_channels = in;
@@ -119,14 +138,18 @@ conv_problem geometry(std::int64_t n, std::int64_t in, std::int64_t out, std::in
 /// Any geometry with a result, a few thousand products an output channel.
 conv_problem random_geometry(dice& d) {
     const int group = d.chance(0.3) ? static_cast<int>(d.in(2, 4)) : 1;
-    conv_problem p = geometry(d.in(1, 3), group * d.in(1, 6), group * d.in(1, 9), d.in(1, 20), d.in(1, 20), 1, group);
+    conv_problem p = geometry(d.in(1, 3), group * d.in(1, 6), group * d.in(1, 9), d.in(1, 20),
+                              d.in(1, 20), 1, group);
     for (int i = 0; i < 2; ++i) {
         p.shape_of.stride[i] = static_cast<int>(d.in(1, 3));
         p.shape_of.pad_begin[i] = static_cast<int>(d.in(0, 3));
         p.shape_of.pad_end[i] = static_cast<int>(d.in(0, 3));
         const std::int64_t room = p.in_size[i] + p.shape_of.pad_begin[i] + p.shape_of.pad_end[i];
         p.window[i] = d.in(1, std::min<std::int64_t>(room, 5));
-        if (p.window[i] > 1) p.shape_of.dilation[i] = static_cast<int>(d.in(1, std::min<std::int64_t>(3, (room - 1) / (p.window[i] - 1))));
+        if (p.window[i] > 1)
+            p.shape_of.dilation[i] =
+                static_cast<int>(d.in(1,
+                                      std::min<std::int64_t>(3, (room - 1) / (p.window[i] - 1))));
     }
     return p;
 }
@@ -134,14 +157,14 @@ conv_problem random_geometry(dice& d) {
 /// Convolutions of known models, cut down.
 const std::vector<conv_problem>& known() {
     static const std::vector<conv_problem> list{
-        geometry(1, 1, 8, 28, 28, 5, 1, 1, 2),       // mnist-12
-        geometry(1, 8, 16, 14, 14, 5, 1, 1, 2),      //
-        geometry(1, 16, 24, 14, 14, 1),              // a matrix
-        geometry(2, 24, 40, 9, 8, 1),                // a matrix for each image
-        geometry(3, 8, 8, 7, 7, 1),                  // small images together
-        geometry(1, 8, 12, 14, 14, 1, 1, 2),         // every other element
-        geometry(1, 16, 16, 13, 13, 3, 16, 1, 1),    // a window for each channel
-        geometry(1, 3, 16, 33, 31, 7, 1, 2, 3),      // the first of a residual network
+        geometry(1, 1, 8, 28, 28, 5, 1, 1, 2),     // mnist-12
+        geometry(1, 8, 16, 14, 14, 5, 1, 1, 2),    //
+        geometry(1, 16, 24, 14, 14, 1),            // a matrix
+        geometry(2, 24, 40, 9, 8, 1),              // a matrix for each image
+        geometry(3, 8, 8, 7, 7, 1),                // small images together
+        geometry(1, 8, 12, 14, 14, 1, 1, 2),       // every other element
+        geometry(1, 16, 16, 13, 13, 3, 16, 1, 1),  // a window for each channel
+        geometry(1, 3, 16, 33, 31, 7, 1, 2, 3),    // the first of a residual network
     };
     return list;
 }
@@ -157,10 +180,15 @@ TEST_CASE("conv: windows in plain arithmetic") {
     for (const auto& m : machines()) {
         tally count("conv/tiled");
         dice d(21);
-        for (const conv_problem& p : known()) run<conv_tiled>(*m, sample(d, dtype::f32, p, false, d.chance(0.5), placing::dense), count);
+        for (const conv_problem& p : known())
+            run<conv_tiled>(*m, sample(d, dtype::f32, p, false, d.chance(0.5), placing::dense),
+                            count);
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32})
             for (int i = 0; i < samples(t == dtype::f32 ? 8 : 3); ++i)
-                run<conv_tiled>(*m, sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5), d.chance(0.3) ? placing::dense : placing::any), count);
+                run<conv_tiled>(*m,
+                                sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
+                                       d.chance(0.3) ? placing::dense : placing::any),
+                                count);
     }
 }
 
@@ -169,10 +197,16 @@ TEST_CASE("conv: windows in cooperative matrices") {
     for (const auto& m : machines()) {
         tally count("conv/cooperative");
         dice d(22);
-        for (const conv_problem& p : known()) run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, d.chance(0.5), placing::dense), count);
+        for (const conv_problem& p : known())
+            run<conv_cooperative>(*m,
+                                  sample(d, dtype::f16, p, false, d.chance(0.5), placing::dense),
+                                  count);
         for (const dtype t : {dtype::f16, dtype::bf16})
             for (int i = 0; i < samples(6); ++i)
-                run<conv_cooperative>(*m, sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5), d.chance(0.3) ? placing::dense : placing::any), count);
+                run<conv_cooperative>(*m,
+                                      sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
+                                             d.chance(0.3) ? placing::dense : placing::any),
+                                      count);
         any = any || count.ran > 0;
     }
     if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");

@@ -14,7 +14,10 @@ using namespace test;
 namespace {
 
 double epsilon(dtype t) {
-    return t == dtype::f64 ? 0x1p-53 : t == dtype::f16 ? 0x1p-11 : t == dtype::bf16 ? 0x1p-8 : 0x1p-24;
+    return t == dtype::f64    ? 0x1p-53
+           : t == dtype::f16  ? 0x1p-11
+           : t == dtype::bf16 ? 0x1p-8
+                              : 0x1p-24;
 }
 
 shape with(shape s, std::int64_t a, std::int64_t b) {
@@ -39,15 +42,19 @@ struct sample {
     std::vector<tolerance> allowed;
     std::string about;
 
-    sample(dice& d, dtype t, const sizes& s, prologue pro, epilogue epi, placing where, bool high = false) : w(d, high) {
+    sample(dice& d, dtype t, const sizes& s, prologue pro, epilogue epi, placing where,
+           bool high = false)
+        : w(d, high) {
         p.batch = s.batch;
         p.m = s.m, p.n = s.n, p.k = s.k;
         p.accumulator = t == dtype::f64 ? dtype::f64 : dtype::f32;
         p.a = factor(t, with(s.batch, s.m, s.k), pro, where);
         p.b = factor(t, with(s.batch, s.k, s.n), pro, where);
         finish(t, with(s.batch, s.m, s.n), epi, where);
-        about = std::string(to_string(t)) + " batch " + to_string(s.batch) + " m " + std::to_string(s.m) + " n " + std::to_string(s.n) +
-                " k " + std::to_string(s.k) + (pro == prologue::fused ? " fused" : "") + " epilogue " + std::to_string(static_cast<int>(epi));
+        about = std::string(to_string(t)) + " batch " + to_string(s.batch) + " m " +
+                std::to_string(s.m) + " n " + std::to_string(s.n) + " k " + std::to_string(s.k) +
+                (pro == prologue::fused ? " fused" : "") + " epilogue " +
+                std::to_string(static_cast<int>(epi));
         if (is_floating(t)) bound(t, pro, epi);
         else allowed.push_back({});
     }
@@ -55,7 +62,8 @@ struct sample {
     fused factor(dtype t, const shape& domain, prologue pro, placing where) {
         if (pro == prologue::copy) return reads(w.input(t, domain, where));
         maker m;
-        const auto x = m.leaf(w.input(t, domain, where)), y = m.leaf(w.input(t, domain, where)), z = m.leaf(w.input(t, domain, where));
+        const auto x = m.leaf(w.input(t, domain, where)), y = m.leaf(w.input(t, domain, where)),
+                   z = m.leaf(w.input(t, domain, where));
         return m.build({m.apply<op::relu>(m.apply<op::add>(m.apply<op::multiply>(x, y), z))});
     }
     void finish(dtype t, const shape& domain, epilogue epi, placing where) {
@@ -85,20 +93,24 @@ struct sample {
     /// fused factor to its storage type, and a few roundings of the epilogue.
     void bound(dtype t, prologue pro, epilogue epi) {
         const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);
-        const double lost = pro == prologue::fused && t != dtype::f64 && t != dtype::f32 ? 2.1 * epsilon(t) : 0;
+        const double lost =
+            pro == prologue::fused && t != dtype::f64 && t != dtype::f32 ? 2.1 * epsilon(t) : 0;
         const double per = 4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost;
         std::vector<bytes> memory = w.buffers;
         const host_buffers host = w.host(memory);
         host_prologue<double> a(p.a, host), b(p.b, host);
-        std::vector<double> left(static_cast<std::size_t>(p.k)), right(static_cast<std::size_t>(p.n)), sum(static_cast<std::size_t>(p.n)), all;
+        std::vector<double> left(static_cast<std::size_t>(p.k)),
+            right(static_cast<std::size_t>(p.n)), sum(static_cast<std::size_t>(p.n)), all;
         for_each_row(with(p.batch, p.m, 1), [&](const index_list& at) {
             a.run(place(at, at.back(), 0), left.data(), p.k);
             std::fill(sum.begin(), sum.end(), 0.0);
             for (std::int64_t i = 0; i < p.k; ++i) {
                 b.run(place(at, i, 0), right.data(), p.n);
-                for (std::size_t j = 0; j < right.size(); ++j) sum[j] += std::fabs(left[static_cast<std::size_t>(i)] * right[j]);
+                for (std::size_t j = 0; j < right.size(); ++j)
+                    sum[j] += std::fabs(left[static_cast<std::size_t>(i)] * right[j]);
             }
-            for (const double v : sum) all.push_back(v * per + (epi == epilogue::store ? 0 : 8 * e * (v + 300)));
+            for (const double v : sum)
+                all.push_back(v * per + (epi == epilogue::store ? 0 : 8 * e * (v + 300)));
         });
         allowed.push_back({2, std::move(all)});
     }
@@ -116,7 +128,8 @@ void run(machine& m, const sample& s, tally& count) {
 }
 
 std::int64_t ragged(dice& d) {
-    constexpr std::int64_t list[] = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 33, 37, 48, 64, 65, 96, 97, 127, 128, 129, 131, 200, 256, 257};
+    constexpr std::int64_t list[] = {1,  2,  3,  4,  5,  7,  8,   13,  16,  17,  31,  32,  33,
+                                     37, 48, 64, 65, 96, 97, 127, 128, 129, 131, 200, 256, 257};
     return list[d.in(0, 25)];
 }
 
@@ -126,12 +139,146 @@ TEST_CASE("matmul: products in plain arithmetic") {
     for (const auto& m : machines()) {
         tally count("matmul/tiled");
         dice d(11);
-        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
+        for (const dtype t :
+             {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
             for (int i = 0; i < samples(t == dtype::f32 ? 12 : 5); ++i) {
-                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d), ragged(d), ragged(d)};
+                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d),
+                              ragged(d), ragged(d)};
                 const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
                 const auto epi = static_cast<epilogue>(d.in(0, 2));
-                run<matmul_tiled>(*m, sample(d, t, s, pro, epi, d.chance(0.4) ? placing::dense : placing::any), count);
+                run<matmul_tiled>(*m,
+                                  sample(d, t, s, pro, epi,
+                                         d.chance(0.4) ? placing::dense : placing::any),
+                                  count);
+            }
+    }
+}
+
+TEST_CASE("matmul: factors in rows or columns, in full vectors") {
+    for (const auto& m : machines()) {
+        tally count("matmul/transposed");
+        dice d(14);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::f64})
+            for (int turned = 0; turned < (t == dtype::f64 ? 1 : 4); ++turned) {
+                sample s(d, t, {{2}, 64, 40, 72}, prologue::copy, epilogue::store, placing::dense);
+                if (turned & 1) s.p.a.leaves[0].steps = {64 * 72, 1, 64};
+                if (turned & 2) s.p.b.leaves[0].steps = {40 * 72, 1, 72};
+                s.p.epilogue.outputs[0].steps =
+                    turned == 3 ? strides{64 * 40, 1, 64} : s.p.epilogue.outputs[0].steps;
+                s.outputs[0].where = s.p.epilogue.outputs[0];
+                s.allowed.clear();
+                s.bound(t, prologue::copy, epilogue::store);
+                run<matmul_tiled>(*m, s, count);
+                run<matmul_cooperative>(*m, s, count);
+            }
+    }
+}
+
+TEST_CASE("matmul: no products, and offsets past 32 bits") {
+    for (const auto& m : machines()) {
+        tally count("matmul/edges");
+        dice d(15);
+        const sample none(d, dtype::f32, {{2}, 5, 7, 0}, prologue::copy, epilogue::bias,
+                          placing::dense);
+        run<matmul_tiled>(*m, none, count);
+        run<matmul_small>(*m, none, count);
+        run<matmul_cooperative>(*m,
+                                sample(d, dtype::f16, {{}, 9, 4, 0}, prologue::copy,
+                                       epilogue::several, placing::any),
+                                count);
+        const sample far(d, dtype::f32, {{2}, 8, 33, 20}, prologue::fused, epilogue::bias,
+                         placing::any, true);
+        run<matmul_tiled>(*m, far, count);
+        run<matmul_small>(*m, far, count);
+        run<matmul_cooperative>(*m,
+                                sample(d, dtype::f16, {{2}, 24, 33, 40}, prologue::copy,
+                                       epilogue::bias, placing::dense, true),
+                                count);
+    }
+}
+
+namespace {
+
+/// A kernel with one row of the tables of tiles.
+template <std::size_t Row>
+struct registers_row : matmul_tiled {
+    static constexpr const detail::register_tile& tile = detail::register_tiles[Row];
+    static support supports(const matmul_problem& p, const device_info& device) {
+        const int size = detail::size_of(info(p.a.type()).arithmetic);
+        if (tile.threads() > device.max_workgroup_invocations ||
+            tile.shared(size) > device.shared_memory)
+            return support::no("too large for the device");
+        return matmul_tiled::supports(p, device);
+    }
+    static launch make(const matmul_problem& asked, const device_info& device) {
+        const detail::product p = detail::product_of(asked);
+        return detail::staged_launch(p, detail::register_core(p, tile), device, false);
+    }
+};
+template <std::size_t Row>
+struct matrices_row : matmul_cooperative {
+    static constexpr const detail::matrix_tile& tile = detail::matrix_tiles[Row];
+    static support supports(const matmul_problem& p, const device_info& device) {
+        if (support s = matmul_cooperative::supports(p, device); !s.yes) return s;
+        const matrix_shape& f = *detail::fragment_for(p.a.type(), device);
+        const bool slow = device.type == device_type::cpu && tile.wm * tile.wn > 4 * f.m * f.n;
+        if (slow) return support::no("the driver would compile for a minute");
+        if (tile.k % f.k != 0 || tile.wm % f.m != 0 || tile.wn % f.n != 0 ||
+            tile.shared(f.m) > device.shared_memory ||
+            tile.subgroups() * device.subgroup_size > device.max_workgroup_invocations)
+            return support::no("no multiple of the device's fragments, or too large");
+        return {};
+    }
+    static launch make(const matmul_problem& asked, const device_info& device) {
+        return detail::staged_launch(detail::product_of(asked),
+                                     detail::matrix_core(tile,
+                                                         *detail::fragment_for(asked.a.type(),
+                                                                               device),
+                                                         device),
+                                     device, false);
+    }
+};
+
+template <std::size_t... Row>
+void each_registers_row(machine& m, dice& d, tally& count, std::index_sequence<Row...>) {
+    const sample s(d, dtype::f32, {{}, 140, 132, 36}, prologue::copy, epilogue::bias,
+                   placing::dense);
+    (run<registers_row<Row>>(m, s, count), ...);
+}
+template <std::size_t... Row>
+void each_matrices_row(machine& m, dice& d, tally& count, std::index_sequence<Row...>) {
+    for (const dtype t : {dtype::f16, dtype::bf16}) {
+        const sample s(d, t, {{}, 140, 136, 136}, prologue::copy, epilogue::bias, placing::dense);
+        (run<matrices_row<Row>>(m, s, count), ...);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("matmul: every size of tile") {
+    for (const auto& m : machines()) {
+        tally count("matmul/every tile");
+        dice d(16);
+        each_registers_row(*m, d, count, std::make_index_sequence<detail::register_tiles.size()>());
+        each_matrices_row(*m, d, count, std::make_index_sequence<detail::matrix_tiles.size()>());
+    }
+}
+
+TEST_CASE("matmul: products of few rows or columns") {
+    for (const auto& m : machines()) {
+        tally count("matmul/small");
+        dice d(13);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::f64, dtype::i32})
+            for (int i = 0; i < samples(t == dtype::f32 ? 10 : 3); ++i) {
+                sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), d.in(1, 8), ragged(d),
+                        ragged(d) * d.in(1, 3)};
+                if (d.chance(0.3)) std::swap(s.m, s.n);
+                const auto pro = d.chance(0.2) ? prologue::fused : prologue::copy;
+                const auto epi = static_cast<epilogue>(d.in(0, 2));
+                run<matmul_small>(*m,
+                                  sample(d, t, s, pro, epi,
+                                         d.chance(0.5) ? placing::dense : placing::any),
+                                  count);
             }
     }
 }
@@ -143,10 +290,14 @@ TEST_CASE("matmul: products in cooperative matrices") {
         dice d(12);
         for (const dtype t : {dtype::f16, dtype::bf16})
             for (int i = 0; i < samples(14); ++i) {
-                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d), ragged(d), ragged(d)};
+                const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d),
+                              ragged(d), ragged(d)};
                 const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
                 const auto epi = static_cast<epilogue>(d.in(0, 2));
-                run<matmul_cooperative>(*m, sample(d, t, s, pro, epi, d.chance(0.5) ? placing::dense : placing::any), count);
+                run<matmul_cooperative>(*m,
+                                        sample(d, t, s, pro, epi,
+                                               d.chance(0.5) ? placing::dense : placing::any),
+                                        count);
             }
         any = any || count.ran > 0;
     }

@@ -5,6 +5,8 @@
 
 #include <pumice/kernels/tile.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
@@ -12,7 +14,7 @@ namespace detail {
 /// A convolution as a product of a group's weights (m = channel out) with windows (n = image, y, x).
 struct convolution {
     product p;
-    bool windows = true;             // false: the windows are one element each and form a matrix
+    bool windows = true;  // false: the windows are one element each and form a matrix
 };
 
 /// Steps of f's operands over axes {g, i...}, where axis 0 was g * size + i.
@@ -37,7 +39,7 @@ inline bool pointwise(const conv_problem& q, product& p) {
     for (int i = 0; i < 2; ++i)
         if (q.window[i] != 1 || op.pad_begin[i] != 0 || op.pad_end[i] != 0) return false;
     if (q.batch != 1 && q.out_size[0] * q.out_size[1] < 64) return false;
-    fused right = q.input;           // {n, c, y, x} -> {n, g, y, x, c}
+    fused right = q.input;  // {n, c, y, x} -> {n, g, y, x, c}
     for (operand* o : operands_of(right))
         for (int i = 0; i < 2; ++i) o->steps[2 + i] *= op.stride[i];
     split_group(right, q.in_channels / op.group, 1);
@@ -45,12 +47,14 @@ inline bool pointwise(const conv_problem& q, product& p) {
     move_axis(right, 2, 4);
     shape lines{q.out_size[0], q.out_size[1]};
     std::vector<operand*> all = operands_of(right);
-    for (operand* o : all) std::rotate(o->steps.begin(), o->steps.begin() + 2, o->steps.begin() + 4);
+    for (operand* o : all)
+        std::rotate(o->steps.begin(), o->steps.begin() + 2, o->steps.begin() + 4);
     if (collapse(lines, all, 0, 2) != 1) return false;
-    for (operand* o : all) std::rotate(o->steps.begin(), o->steps.begin() + 1, o->steps.begin() + 3);
-    p.right = std::move(right);      // {n, g, yx, c}
+    for (operand* o : all)
+        std::rotate(o->steps.begin(), o->steps.begin() + 1, o->steps.begin() + 3);
+    p.right = std::move(right);  // {n, g, yx, c}
     for (operand* o : operands_of(p.left)) o->steps.insert(0, 0);
-    move_axis(p.epilogue, 2, 0);     // {g, c, n, y, x} -> {n, g, c, y, x}
+    move_axis(p.epilogue, 2, 0);  // {g, c, n, y, x} -> {n, g, c, y, x}
     p.batch = {q.batch, op.group};
     p.n = q.out_size[0] * q.out_size[1];
     p.columns = {q.out_size[0], q.out_size[1]};
@@ -58,7 +62,8 @@ inline bool pointwise(const conv_problem& q, product& p) {
 }
 
 inline convolution product_of(const conv_problem& q) {
-    const std::int64_t groups = q.shape_of.group, in = q.in_channels / groups, out = q.out_channels / groups;
+    const std::int64_t groups = q.shape_of.group, in = q.in_channels / groups,
+                       out = q.out_channels / groups;
     convolution c;
     product& p = c.p;
     p.batch = {groups};
@@ -68,9 +73,9 @@ inline convolution product_of(const conv_problem& q) {
     p.columns = {q.batch, q.out_size[0], q.out_size[1]};
     p.depth = {in, q.window[0], q.window[1]};
     p.left = q.weight;
-    split_group(p.left, out, 0);     // {g, channel out, channel in, y, x}
+    split_group(p.left, out, 0);  // {g, channel out, channel in, y, x}
     p.right = q.input;
-    p.epilogue = q.epilogue;         // {n, channel out, y, x} -> {g, channel out, n, y, x}
+    p.epilogue = q.epilogue;  // {n, channel out, y, x} -> {g, channel out, n, y, x}
     split_group(p.epilogue, out, 1);
     move_axis(p.epilogue, 1, 2);
     p.sum = info(q.input.type()).arithmetic;
@@ -85,13 +90,15 @@ inline convolution product_of(const conv_problem& q) {
     return c;
 }
 
-inline launch convolution_launch(const conv_problem& q, const convolution& c, const core_choice& core, const device_info& device) {
+inline launch convolution_launch(const conv_problem& q, const convolution& c,
+                                 const core_choice& core, const device_info& device) {
     if (!c.windows) return staged_launch(c.p, core, device, is_wide_matrix(c.p));
     const shape input{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
     const bool wide = is_wide(c.p) || is_wide(q.input, input);
     special_loader windows;
-    windows.type = "Window<" + emitted_name(q.input.body->view()) + "," + index_type(wide) + "," + core.chunk + "," +
-                   std::to_string(q.window[0]) + "," + std::to_string(q.window[1]) + ">";
+    windows.type = "Window<" + emitted_name(q.input.body->view()) + "," + index_type(wide) + "," +
+                   core.chunk + "," + std::to_string(q.window[0]) + "," +
+                   std::to_string(q.window[1]) + ">";
     windows.write = [&](block_writer& w) {
         write_program(w, q.input, input, 0);
         w.index(q.in_channels / q.shape_of.group);
@@ -112,10 +119,12 @@ inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
         if constexpr (!std::is_same_v<A, bool>) {
             const conv_op& op = p.shape_of;
             const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
-            const std::int64_t height = p.in_size[0], width = p.in_size[1], taps = p.window[0] * p.window[1];
+            const std::int64_t height = p.in_size[0], width = p.in_size[1],
+                               taps = p.window[0] * p.window[1];
             host_prologue<value_type> input(p.input, buffers), weight(p.weight, buffers);
             host_epilogue result(p.epilogue, buffers);
-            std::vector<value_type> w(static_cast<std::size_t>(p.out_channels * in * taps)), x(static_cast<std::size_t>(p.in_channels * height * width));
+            std::vector<value_type> w(static_cast<std::size_t>(p.out_channels * in * taps)),
+                x(static_cast<std::size_t>(p.in_channels * height * width));
             value_type* to = w.data();
             for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
                 weight.run(at + 0, to, p.window[1]);
@@ -134,10 +143,14 @@ inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
                     std::fill(sums.begin(), sums.end(), sum_type(0));
                     for (std::int64_t c = 0; c < in; ++c)
                         for (std::int64_t tap = 0; tap < taps; ++tap) {
-                            const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] + tap / p.window[1] * op.dilation[0];
+                            const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] +
+                                                   tap / p.window[1] * op.dilation[0];
                             if (y < 0 || y >= height) continue;
-                            const std::int64_t channel = at[0] / out * in + c, shift = tap % p.window[1] * op.dilation[1] - op.pad_begin[1];
-                            const sum_type factor(w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)]);
+                            const std::int64_t channel = at[0] / out * in + c,
+                                               shift = tap % p.window[1] * op.dilation[1] -
+                                                       op.pad_begin[1];
+                            const sum_type
+                                factor(w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)]);
                             const value_type* line = x.data() + (channel * height + y) * width;
                             for (std::int64_t i = 0; i < p.out_size[1]; ++i) {
                                 const std::int64_t at_x = i * op.stride[1] + shift;
@@ -157,7 +170,8 @@ inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
 inline support supports_convolution(const conv_problem& p, const device_info& device) {
     if (support s = supports_programs({&p.input, &p.weight, &p.epilogue}, device); !s.yes) return s;
     if (!sum_of(p.input.type(), p.weight.type()))
-        return support::no("values of " + std::string(to_string(p.input.type())) + " and " + std::string(to_string(p.weight.type())) + " are not summed together");
+        return support::no("values of " + std::string(to_string(p.input.type())) + " and " +
+                           std::string(to_string(p.weight.type())) + " are not summed together");
     return {};
 }
 
@@ -175,9 +189,15 @@ struct conv_tiled {
     }
     static launch make(const conv_problem& asked, const device_info& device) {
         const detail::convolution c = detail::product_of(asked);
-        return detail::convolution_launch(asked, c, detail::register_core(c.p, *detail::register_tile_for(c.p, device)), device);
+        return detail::convolution_launch(asked, c,
+                                          detail::register_core(c.p,
+                                                                *detail::register_tile_for(c.p,
+                                                                                           device)),
+                                          device);
     }
-    static void reference(const conv_problem& p, const host_buffers& b) { detail::conv_reference(p, b); }
+    static void reference(const conv_problem& p, const host_buffers& b) {
+        detail::conv_reference(p, b);
+    }
 };
 
 /// Cooperative matrices over f16 or bf16, summed in f32. A fused input is rounded to that type first.
@@ -188,13 +208,18 @@ struct conv_cooperative {
 
     static support supports(const conv_problem& p, const device_info& device) {
         if (support s = detail::supports_convolution(p, device); !s.yes) return s;
-        return detail::supports_matrices(detail::product_of(p).p, p.input.type(), p.weight.type(), device);
+        return detail::supports_matrices(detail::product_of(p).p, p.input.type(), p.weight.type(),
+                                         device);
     }
     static launch make(const conv_problem& asked, const device_info& device) {
         const detail::convolution c = detail::product_of(asked);
-        return detail::convolution_launch(asked, c, detail::matrix_core_for(c.p, asked.input.type(), device), device);
+        return detail::convolution_launch(asked, c,
+                                          detail::matrix_core_for(c.p, asked.input.type(), device),
+                                          device);
     }
-    static void reference(const conv_problem& p, const host_buffers& b) { detail::conv_reference(p, b); }
+    static void reference(const conv_problem& p, const host_buffers& b) {
+        detail::conv_reference(p, b);
+    }
 };
 
 static_assert(kernel<conv_tiled> && kernel<conv_cooperative>);

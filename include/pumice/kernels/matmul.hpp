@@ -13,6 +13,14 @@ inline void swap_axes(fused& f, int a, int b) {
     for (operand* o : operands_of(f)) std::swap(o->steps[a], o->steps[b]);
 }
 
+/// transpose(a b) = transpose(b) transpose(a)
+inline void transpose(product& p) {
+    std::swap(p.left, p.right);
+    std::swap(p.m, p.n);
+    swap_axes(p.epilogue, p.batch.rank(), p.batch.rank() + 1);
+    p.columns = {p.n};
+}
+
 /// Batch axes over which the right factor repeats become rows of the left one, where memory allows.
 inline void fold_batch(product& p) {
     while (p.batch.rank() > 0) {
@@ -22,7 +30,8 @@ inline void fold_batch(product& p) {
         std::vector<operand*> rows = operands_of(p.left);
         for (operand* o : operands_of(p.epilogue)) rows.push_back(o);
         for (const operand* o : rows)
-            if (p.m != 1 && p.batch[last] != 1 && o->steps[last] != o->steps[last + 1] * p.m) return;
+            if (p.m != 1 && p.batch[last] != 1 && o->steps[last] != o->steps[last + 1] * p.m)
+                return;
         for (operand* o : rows) {
             if (p.m == 1) o->steps[last + 1] = o->steps[last];
             o->steps.erase(last);
@@ -35,23 +44,79 @@ inline void fold_batch(product& p) {
 
 /// The problem as a product: few batch axes, columns along the memory of the outputs.
 inline product product_of(const matmul_problem& q) {
-    product p{q.batch, q.m, q.n, q.k, {q.n}, {q.k}, q.a, q.b, q.epilogue, info(q.a.type()).arithmetic};
+    product p{q.batch, q.m, q.n, q.k,        {q.n},
+              {q.k},   q.a, q.b, q.epilogue, info(q.a.type()).arithmetic};
     swap_axes(p.right, q.batch.rank(), q.batch.rank() + 1);  // (k, n) -> (n, k)
     fold_batch(p);
     std::vector<operand*> all = operands_of(p.left);
     for (fused* f : {&p.right, &p.epilogue})
         for (operand* o : operands_of(*f)) all.push_back(o);
     const int batch = collapse(p.batch, all, 0, p.batch.rank());
-    int turned = 0;                  // outputs that are contiguous along m
+    int turned = 0;  // outputs that are contiguous along m
     for (const operand& o : p.epilogue.outputs)
-        turned += o.steps[batch] == 1 && o.steps[batch + 1] != 1 ? 1 : o.steps[batch + 1] == 1 ? -1 : 0;
-    if (turned > 0 && p.n > 1) {     // transpose(a b) = transpose(b) transpose(a)
-        std::swap(p.left, p.right);
-        std::swap(p.m, p.n);
-        swap_axes(p.epilogue, batch, batch + 1);
-        p.columns = {p.n};
-    }
+        turned += o.steps[batch] == 1 && o.steps[batch + 1] != 1 ? 1
+                  : o.steps[batch + 1] == 1                      ? -1
+                                                                 : 0;
+    if (turned > 0 && p.n > 1) transpose(p);
     return p;
+}
+
+/// The most rows of a product that is read rather than tiled.
+inline constexpr std::int64_t few_rows = 8;
+
+/// The problem with the side of few rows as the left one.
+inline product small_product_of(const matmul_problem& q) {
+    product p = product_of(q);
+    if (p.m > few_rows && p.n <= few_rows) transpose(p);
+    return p;
+}
+
+inline launch small_launch(const product& p, const device_info& device) {
+    launch l;
+    l.module = "matmul_small";
+    l.entry = "few";
+    const bool wide = is_wide_matrix(p);
+    const int batch = p.batch.rank();
+    reading a = reading_of(p.left, p.batch, p.m, p.depth, 4);
+    if (!a.chunk_along_k()) a = {reading::elements_along_rows};
+    const reading b = reading_of(p.right, p.batch, p.n, p.depth, 4);
+    const shape result = p.batch + p.m + p.columns;
+    const std::optional<std::uint32_t> flat =
+        result.back() % 4 == 0 ? vector_mask(p.epilogue, result) : std::nullopt;
+    const std::string sum(slang_name(p.sum)), chunk = "Plain<" + sum + ">";
+    // Lines of 128 bytes along rows, of 512 along k, unless that leaves too few workgroups.
+    const std::int64_t invocations =
+        std::min<std::int64_t>(256, device.max_workgroup_invocations) / 128 * 128;
+    const int lines = b.chunk_along_k()                                   ? 8
+                      : p.n * element_count(p.batch) >= 128 * busy_groups ? 32
+                                                                          : 8;
+    const int slices = static_cast<int>(invocations) / lines;
+    l.arguments = {index_type(wide),
+                   std::to_string(batch),
+                   "1",
+                   flat ? std::to_string(*flat) : "-1",
+                   emitted_name(p.epilogue.body->view()),
+                   sum,
+                   loader_type(p.left, a, chunk, {}, wide, batch, 1),
+                   loader_type(p.right, b, chunk, {}, wide, batch, 1),
+                   std::to_string(std::bit_ceil(static_cast<unsigned>(p.m))),
+                   std::to_string(lines),
+                   std::to_string(slices)};
+    l.programs = {p.epilogue.body, p.left.body, p.right.body};
+    const int columns = lines * (b.chunk_along_k() ? 1 : 4);
+    const std::int64_t across = (p.n + columns - 1) / columns,
+                       groups = across * element_count(p.batch);
+    const std::uint32_t width = spread(l, groups, device);
+    block_writer w(l, wide);
+    write_program(w, p.left, p.batch + p.m + p.depth, 1);
+    write_program(w, p.right, p.batch + p.n + p.depth, 1);
+    write_program(w, p.epilogue, result, 1);
+    w.row(p.batch, batch);
+    for (const std::int64_t v : {p.m, p.n, p.k}) w.index(v);
+    for (const std::int64_t v : {across, groups, std::int64_t{width}})
+        w.integer(static_cast<std::int32_t>(v));
+    w.align(8);
+    return l;
 }
 
 inline void matmul_reference(const matmul_problem& p, const host_buffers& buffers) {
@@ -67,12 +132,14 @@ inline void matmul_reference(const matmul_problem& p, const host_buffers& buffer
             std::vector<sum_type> sums(n);
             std::vector<A> given(n);
             for_each_row(p.batch + 1, [&](const index_list& at) {
-                for (std::int64_t i = 0; i < p.k; ++i) b.run(at + i + 0, right.data() + static_cast<std::size_t>(i) * n, p.n);
+                for (std::int64_t i = 0; i < p.k; ++i)
+                    b.run(at + i + 0, right.data() + static_cast<std::size_t>(i) * n, p.n);
                 for (std::int64_t row = 0; row < p.m; ++row) {
                     a.run(at + row + 0, left.data(), p.k);
                     std::fill(sums.begin(), sums.end(), sum_type(0));
                     for (std::size_t i = 0; i < k; ++i)
-                        for (std::size_t j = 0; j < n; ++j) sums[j] = sums[j] + sum_type(left[i]) * sum_type(right[i * n + j]);
+                        for (std::size_t j = 0; j < n; ++j)
+                            sums[j] = sums[j] + sum_type(left[i]) * sum_type(right[i * n + j]);
                     for (std::size_t j = 0; j < n; ++j) given[j] = A(sums[j]);
                     out.run(at + row + 0, given.data(), p.n);
                 }
@@ -90,16 +157,23 @@ struct matmul_tiled {
     static constexpr bool portable = true;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes) return s;
+        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
+            return s;
         if (!detail::sum_of(p.a.type(), p.b.type()))
-            return support::no("values of " + std::string(to_string(p.a.type())) + " and " + std::string(to_string(p.b.type())) + " are not summed together");
+            return support::no("values of " + std::string(to_string(p.a.type())) + " and " +
+                               std::string(to_string(p.b.type())) + " are not summed together");
         return detail::supports_registers(detail::product_of(p), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::register_core(p, *detail::register_tile_for(p, device)), device, detail::is_wide_matrix(p));
+        return detail::staged_launch(p,
+                                     detail::register_core(p,
+                                                           *detail::register_tile_for(p, device)),
+                                     device, detail::is_wide_matrix(p));
     }
-    static void reference(const matmul_problem& p, const host_buffers& b) { detail::matmul_reference(p, b); }
+    static void reference(const matmul_problem& p, const host_buffers& b) {
+        detail::matmul_reference(p, b);
+    }
 };
 
 /// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type first.
@@ -109,16 +183,50 @@ struct matmul_cooperative {
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes) return s;
+        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
+            return s;
         return detail::supports_matrices(detail::product_of(p), p.a.type(), p.b.type(), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::matrix_core_for(p, asked.a.type(), device), device, detail::is_wide_matrix(p));
+        return detail::staged_launch(p, detail::matrix_core_for(p, asked.a.type(), device), device,
+                                     detail::is_wide_matrix(p));
     }
-    static void reference(const matmul_problem& p, const host_buffers& b) { detail::matmul_reference(p, b); }
+    static void reference(const matmul_problem& p, const host_buffers& b) {
+        detail::matmul_reference(p, b);
+    }
 };
 
-static_assert(kernel<matmul_tiled> && kernel<matmul_cooperative>);
+/// Few rows (or few columns) by plain arithmetic: each element of the larger factor is read once.
+struct matmul_small {
+    using problem_type = matmul_problem;
+    static constexpr std::string_view name = "matmul/small";
+    static constexpr bool portable = false;
+
+    static support supports(const matmul_problem& p, const device_info& device) {
+        const support tiled = matmul_tiled::supports(p, device);
+        if (!tiled.yes) return tiled;
+        const detail::product q = detail::small_product_of(p);
+        if (q.m > detail::few_rows)
+            return support::no("more than " + std::to_string(detail::few_rows) +
+                               " rows and columns");
+        if (device.max_workgroup_invocations < 128)
+            return support::no("needs workgroups of 128 invocations");
+        support s;
+        s.cost = tiled.cost / 2;
+        // Half types stay with cooperative matrices, so that a product has one precision at any size.
+        if (const support matrices = matmul_cooperative::supports(p, device); matrices.yes)
+            s.cost = std::max(s.cost, 1.5 * matrices.cost);
+        return s;
+    }
+    static launch make(const matmul_problem& asked, const device_info& device) {
+        return detail::small_launch(detail::small_product_of(asked), device);
+    }
+    static void reference(const matmul_problem& p, const host_buffers& b) {
+        detail::matmul_reference(p, b);
+    }
+};
+
+static_assert(kernel<matmul_tiled> && kernel<matmul_small> && kernel<matmul_cooperative>);
 
 }  // namespace pumice::inline PUMICE_ABI

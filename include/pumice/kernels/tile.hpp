@@ -16,32 +16,41 @@ namespace detail {
 
 /// epilogue(sum over k of left * right): matrix product or convolution, as the staged loop sees it.
 struct product {
-    shape batch;                     // at least one axis
+    shape batch;  // at least one axis
     std::int64_t m = 0, n = 0, k = 0;
-    shape columns, depth;            // the axes that n and k stand for, one at least
-    fused left, right;               // over batch ++ {m} ++ depth, batch ++ {n} ++ depth
-    fused epilogue;                  // over batch ++ {m} ++ columns
+    shape columns, depth;  // the axes that n and k stand for, one at least
+    fused left, right;     // over batch ++ {m} ++ depth, batch ++ {n} ++ depth
+    fused epilogue;        // over batch ++ {m} ++ columns
     arithmetic sum = arithmetic::f32;
 };
 
 /// How a factor is read: see Matrix in shaders/tile_load.slang.
 struct reading {
-    enum : int { vectors_along_k, vectors_along_rows, elements_along_k, elements_along_rows } way = elements_along_k;
-    std::uint32_t flat = 0;          // leaves that are contiguous in the vector
-    bool bare = false;               // 16-bit elements that need no program
-    constexpr bool chunk_along_k() const noexcept { return way == vectors_along_k || way == elements_along_rows; }
+    enum : int {
+        vectors_along_k,
+        vectors_along_rows,
+        elements_along_k,
+        elements_along_rows
+    } way = elements_along_k;
+    std::uint32_t flat = 0;  // leaves that are contiguous in the vector
+    bool bare = false;       // 16-bit elements that need no program
+    constexpr bool chunk_along_k() const noexcept {
+        return way == vectors_along_k || way == elements_along_rows;
+    }
 };
 
 /// A tile of sums in registers, per workgroup and per invocation (shaders/tile_math.slang, Registers).
 struct register_tile {
     int m, n, k, tm, tn;
-    double speed;                    // of a full device, relative to the best row
+    double speed;  // of a full device, relative to the best row
     constexpr int threads() const noexcept { return m / tm * (n / tn); }
-    constexpr std::int64_t shared(int element) const noexcept { return static_cast<std::int64_t>(k) * (m + n + 8) * element; }
+    constexpr std::int64_t shared(int element) const noexcept {
+        return static_cast<std::int64_t>(k) * (m + n + 8) * element;
+    }
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
-        return power(m) && power(n) && power(k) && power(tm) && power(tn) && tm >= 4 && tn >= 4 && tm <= m && tn <= n &&
-               k >= 4 && threads() <= 1024 && tm * tn <= 128;
+        return power(m) && power(n) && power(k) && power(tm) && power(tn) && tm >= 4 && tn >= 4 &&
+               tm <= m && tn <= n && k >= 4 && threads() <= 1024 && tm * tn <= 128;
     }
 };
 
@@ -52,12 +61,15 @@ struct matrix_tile {
     constexpr int subgroups() const noexcept { return m / wm * (n / wn); }
     /// Whichever way the factors lie, and for a line of sums.
     constexpr std::int64_t shared(int fragment_m) const noexcept {
-        const std::int64_t left = std::max(m * (k / 8 + 1), k * (m / 8 + 1)), right = std::max(n * (k / 8 + 1), k * (n / 8 + 1));
-        return 16 * std::max<std::int64_t>(left + right, static_cast<std::int64_t>(subgroups()) * fragment_m * (wn / 4 + 1));
+        const std::int64_t left = std::max(m * (k / 8 + 1), k * (m / 8 + 1)),
+                           right = std::max(n * (k / 8 + 1), k * (n / 8 + 1));
+        return 16 * std::max<std::int64_t>(left + right, static_cast<std::int64_t>(subgroups()) *
+                                                             fragment_m * (wn / 4 + 1));
     }
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
-        return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n && k >= 8 && m >= 8 && n >= 8;
+        return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n &&
+               k >= 8 && m >= 8 && n >= 8;
     }
 };
 
@@ -94,7 +106,8 @@ inline constexpr std::int64_t busy_groups = 256;
 /// Rounds of workgroups times the sums of a tile, by speed: what a tile costs.
 inline double tile_cost(const product& p, int m, int n, double speed) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
-    const double rounds = std::max(1.0, static_cast<double>(groups) / static_cast<double>(busy_groups));
+    const double rounds =
+        std::max(1.0, static_cast<double>(groups) / static_cast<double>(busy_groups));
     return rounds * m * n / speed;
 }
 
@@ -103,12 +116,15 @@ template <class Row, std::size_t N, class Fits>
 const Row* cheapest(const std::array<Row, N>& rows, const product& p, Fits&& fits) {
     const Row* best = nullptr;
     for (const Row& r : rows)
-        if (fits(r) && (!best || tile_cost(p, r.m, r.n, r.speed) < tile_cost(p, best->m, best->n, best->speed))) best = &r;
+        if (fits(r) && (!best || tile_cost(p, r.m, r.n, r.speed) <
+                                     tile_cost(p, best->m, best->n, best->speed)))
+            best = &r;
     return best;
 }
 
 /// The best way to read a factor of `rows` rows in chunks of `lanes` values.
-inline reading reading_of(const fused& f, const shape& batch, std::int64_t rows, const shape& depth, int lanes) {
+inline reading reading_of(const fused& f, const shape& batch, std::int64_t rows, const shape& depth,
+                          int lanes) {
     const int row = batch.rank(), inner = row + depth.rank();
     shape along_k = batch, along_rows = batch;
     along_k.push_back(rows);
@@ -126,20 +142,25 @@ inline reading reading_of(const fused& f, const shape& batch, std::int64_t rows,
     const std::optional<std::uint32_t> k = mask_of(f, along_k), r = mask_of(turned, along_rows);
     if (k && (!r || std::popcount(*k) >= std::popcount(*r))) return {reading::vectors_along_k, *k};
     if (r) return {reading::vectors_along_rows, *r};
-    int nearer = 0;                  // leaves whose neighbours in k are nearer than those in rows
-    for (const operand& o : f.leaves) nearer += std::abs(o.steps[inner]) <= std::abs(o.steps[row]) ? 1 : -1;
+    int nearer = 0;  // leaves whose neighbours in k are nearer than those in rows
+    for (const operand& o : f.leaves)
+        nearer += std::abs(o.steps[inner]) <= std::abs(o.steps[row]) ? 1 : -1;
     return {nearer >= 0 ? reading::elements_along_k : reading::elements_along_rows};
 }
 
 /// The same for chunks of eight 16-bit elements, which a mere copy of memory can skip the program for.
-inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows, const shape& depth, dtype type) {
+inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows,
+                              const shape& depth, dtype type) {
     reading way = reading_of(f, batch, rows, depth, 8);
     const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (!o || o->buffer < 0 || o->type != type || depth.rank() != 1 || way.flat != 1 || way.way > reading::vectors_along_rows) return way;
+    if (!o || o->buffer < 0 || o->type != type || depth.rank() != 1 || way.flat != 1 ||
+        way.way > reading::vectors_along_rows)
+        return way;
     const int row = batch.rank();
     bool aligned = o->offset % 8 == 0;
     for (int i = 0; i < row; ++i) aligned = aligned && (batch[i] == 1 || o->steps[i] % 8 == 0);
-    if (way.way == reading::vectors_along_k) aligned = aligned && (rows == 1 || o->steps[row] % 8 == 0);
+    if (way.way == reading::vectors_along_k)
+        aligned = aligned && (rows == 1 || o->steps[row] % 8 == 0);
     else aligned = aligned && (depth[0] == 1 || o->steps[row + 1] % 8 == 0);
     way.bare = aligned;
     return way;
@@ -164,16 +185,22 @@ inline bool is_wide(const product& p) {
     return std::max({p.m, p.n, p.k}) > (1 << 30) || is_wide(p.left, p.batch + p.m + p.depth) ||
            is_wide(p.epilogue, p.batch + p.m + p.columns);
 }
-inline bool is_wide_matrix(const product& p) { return is_wide(p) || is_wide(p.right, p.batch + p.n + p.depth); }
+inline bool is_wide_matrix(const product& p) {
+    return is_wide(p) || is_wide(p.right, p.batch + p.n + p.depth);
+}
 
 inline std::string bool_text(bool v) { return v ? "true" : "false"; }
 
 /// The Slang type of a loader for `f`, and its parameters.
-inline std::string loader_type(const fused& f, const reading& way, const std::string& chunk, const std::string& half, bool wide, int batch, int depth) {
+inline std::string loader_type(const fused& f, const reading& way, const std::string& chunk,
+                               const std::string& half, bool wide, int batch, int depth) {
     const std::string index = index_type(wide), rank = std::to_string(batch);
-    if (way.bare) return "Bare<" + half + "," + index + "," + rank + "," + bool_text(way.chunk_along_k()) + ">";
-    return "Matrix<" + emitted_name(f.body->view()) + "," + index + "," + chunk + "," + rank + "," + std::to_string(depth) + "," +
-           std::to_string(way.way) + "," + std::to_string(way.flat) + ">";
+    if (way.bare)
+        return "Bare<" + half + "," + index + "," + rank + "," + bool_text(way.chunk_along_k()) +
+               ">";
+    return "Matrix<" + emitted_name(f.body->view()) + "," + index + "," + chunk + "," + rank + "," +
+           std::to_string(depth) + "," + std::to_string(way.way) + "," + std::to_string(way.flat) +
+           ">";
 }
 
 /// Args, Places over `domain`, extents of the last `last` axes.
@@ -185,7 +212,8 @@ inline void write_program(block_writer& w, const fused& f, const shape& domain, 
     w.align(8);
 }
 
-inline void write_loader(block_writer& w, launch& l, const fused& f, const reading& way, const shape& domain, int depth) {
+inline void write_loader(block_writer& w, launch& l, const fused& f, const reading& way,
+                         const shape& domain, int depth) {
     if (!way.bare) return write_program(w, f, domain, depth);
     const operand& o = f.leaves[0];
     w.address(o.buffer, 0);
@@ -197,38 +225,50 @@ inline void write_loader(block_writer& w, launch& l, const fused& f, const readi
 
 /// A tile as the launch needs it.
 struct core_choice {
-    std::string chunk, half;         // Slang types; half is empty for plain arithmetic
+    std::string chunk, half;  // Slang types; half is empty for plain arithmetic
     int m = 0, n = 0, lanes = 4, subgroup_size = 0;
-    std::string type;                // of the core, without the end
-    bool asks_layout = false;        // whether it ends with how the factors lie in shared memory
+    std::string type;          // of the core, without the end
+    bool asks_layout = false;  // whether it ends with how the factors lie in shared memory
 };
 
 /// A right factor that is not a plain matrix: its Slang type and its parameters.
 struct special_loader {
     std::string type;
-    bool along_k = true;             // how its chunks lie
+    bool along_k = true;  // how its chunks lie
     std::function<void(block_writer&)> write;
 };
 
 /// Tile rows that are walked together, so that neighbouring workgroups share both factors' memory.
 inline constexpr std::uint32_t band = 8;
 
-inline launch staged_launch(const product& p, const core_choice& core, const device_info& device, bool wide, const special_loader* right = nullptr) {
+inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
+                            bool wide, const special_loader* right = nullptr) {
     launch l;
     l.module = "matmul";
     l.entry = "staged";
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const auto way_of = [&](const fused& f, std::int64_t rows) {
         return core.half.empty() ? reading_of(f, p.batch, rows, p.depth, core.lanes)
-                                 : packed_reading(f, p.batch, rows, p.depth, core.half == "Half" ? dtype::f16 : dtype::bf16);
+                                 : packed_reading(f, p.batch, rows, p.depth,
+                                                  core.half == "Half" ? dtype::f16 : dtype::bf16);
     };
     const reading a = way_of(p.left, p.m), b = right ? reading{} : way_of(p.right, p.n);
     const shape result = p.batch + p.m + p.columns;
-    const std::optional<std::uint32_t> flat = result.back() % 4 == 0 ? vector_mask(p.epilogue, result) : std::nullopt;
-    l.arguments = {index_type(wide), std::to_string(batch), std::to_string(columns), flat ? std::to_string(*flat) : "-1",
-                   emitted_name(p.epilogue.body->view()), core.type + (core.asks_layout ? "," + bool_text(a.chunk_along_k()) + "," + bool_text(right ? right->along_k : b.chunk_along_k()) : "") + ">",
-                   loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
-                   right ? right->type : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)};
+    const std::optional<std::uint32_t> flat =
+        result.back() % 4 == 0 ? vector_mask(p.epilogue, result) : std::nullopt;
+    l.arguments = {
+        index_type(wide),
+        std::to_string(batch),
+        std::to_string(columns),
+        flat ? std::to_string(*flat) : "-1",
+        emitted_name(p.epilogue.body->view()),
+        core.type +
+            (core.asks_layout ? "," + bool_text(a.chunk_along_k()) + "," +
+                                    bool_text(right ? right->along_k : b.chunk_along_k())
+                              : "") +
+            ">",
+        loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
+        right ? right->type : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)};
     l.programs = {p.epilogue.body};
     if (!a.bare) l.programs.push_back(p.left.body);
     if (!b.bare) l.programs.push_back(p.right.body);
@@ -236,7 +276,9 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
 
     const std::int64_t down = (p.m + core.m - 1) / core.m, across = (p.n + core.n - 1) / core.n;
     const std::int64_t tiles = down * across * element_count(p.batch);
-    if (tiles > 0xffffffffLL) throw error(errc::size_overflow, "kernels", "the product has " + std::to_string(tiles) + " tiles");
+    if (tiles > 0xffffffffLL)
+        throw error(errc::size_overflow, "kernels",
+                    "the product has " + std::to_string(tiles) + " tiles");
     const std::uint32_t width = spread(l, tiles, device);
     block_writer w(l, wide);
     write_loader(w, l, p.left, a, p.batch + p.m + p.depth, depth);
@@ -247,7 +289,9 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     w.index(p.m);
     w.index(p.n);
     w.index(p.k);
-    for (const std::uint32_t v : {static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(across), band, static_cast<std::uint32_t>(tiles), width})
+    for (const std::uint32_t v :
+         {static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(across), band,
+          static_cast<std::uint32_t>(tiles), width})
         w.integer(static_cast<std::int32_t>(v));
     w.align(8);
     return l;
@@ -261,7 +305,8 @@ inline int size_of(arithmetic a) {
 
 inline const register_tile* register_tile_for(const product& p, const device_info& device) {
     return cheapest(register_tiles, p, [&](const register_tile& t) {
-        return t.shared(size_of(p.sum)) <= device.shared_memory && t.threads() <= device.max_workgroup_invocations &&
+        return t.shared(size_of(p.sum)) <= device.shared_memory &&
+               t.threads() <= device.max_workgroup_invocations &&
                t.tm * t.tn * size_of(p.sum) <= 512;
     });
 }
@@ -280,8 +325,10 @@ inline core_choice register_core(const product& p, const register_tile& t) {
 /// Yes with the cost of plain arithmetic.
 inline support supports_registers(const product& p, const device_info& device) {
     const register_tile* t = register_tile_for(p, device);
-    if (!t) return support::no("no tile fits in " + std::to_string(device.shared_memory) + " bytes of shared memory and " +
-                               std::to_string(device.max_workgroup_invocations) + " invocations");
+    if (!t)
+        return support::no("no tile fits in " + std::to_string(device.shared_memory) +
+                           " bytes of shared memory and " +
+                           std::to_string(device.max_workgroup_invocations) + " invocations");
     support s;
     s.cost = tile_cost(p, t->m, t->n, t->speed) * size_of(p.sum) / 4;
     return s;
@@ -296,23 +343,27 @@ inline constexpr double matrix_speed = 7;
 inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
     const matrix_shape* best = nullptr;
     for (const matrix_shape& s : device.matrix_shapes)
-        if (s.a == type && s.b == type && s.c == dtype::f32 && s.result == dtype::f32 && s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0 &&
+        if (s.a == type && s.b == type && s.c == dtype::f32 && s.result == dtype::f32 &&
+            s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0 &&
             (!best || s.m * s.n * s.k > best->m * best->n * best->k))
             best = &s;
     return best;
 }
 
-inline const matrix_tile* matrix_tile_for(const product& p, const matrix_shape& f, const device_info& device) {
+inline const matrix_tile* matrix_tile_for(const product& p, const matrix_shape& f,
+                                          const device_info& device) {
     // A driver on the CPU gains nothing from many fragments and takes a minute to compile them.
     const bool few = device.type == device_type::cpu;
     const int sums = few ? 4 * f.m * f.n : 128 * device.subgroup_size, depth = few ? f.k : 64;
     return cheapest(matrix_tiles, p, [&](const matrix_tile& t) {
-        return t.wm % f.m == 0 && t.wn % f.n == 0 && t.k % f.k == 0 && t.wm * t.wn <= sums && t.k <= depth &&
-               t.shared(f.m) <= device.shared_memory && t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
+        return t.wm % f.m == 0 && t.wn % f.n == 0 && t.k % f.k == 0 && t.wm * t.wn <= sums &&
+               t.k <= depth && t.shared(f.m) <= device.shared_memory &&
+               t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
     });
 }
 
-inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f, const device_info& device) {
+inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
+                               const device_info& device) {
     core_choice c;
     c.half = f.a == dtype::f16 ? "Half" : "Bfloat";
     c.chunk = "Packed<" + c.half + ">";
@@ -321,7 +372,8 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f, cons
     c.lanes = 8;
     c.subgroup_size = device.subgroup_size;
     c.type = "Matrices<" + c.half;
-    for (int v : {t.m, t.n, t.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size}) c.type += "," + std::to_string(v);
+    for (int v : {t.m, t.n, t.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size})
+        c.type += "," + std::to_string(v);
     c.asks_layout = true;
     return c;
 }
@@ -329,18 +381,28 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f, cons
 /// Yes with the cost of cooperative matrices over values of types a and b.
 inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
     if (a != b || (a != dtype::f16 && a != dtype::bf16))
-        return support::no("cooperative matrices multiply f16 or bf16, not " + std::string(to_string(a)) + (a == b ? "" : " with " + std::string(to_string(b))));
+        return support::no("cooperative matrices multiply f16 or bf16, not " +
+                           std::string(to_string(a)) +
+                           (a == b ? "" : " with " + std::string(to_string(b))));
     const std::string type(to_string(a));
-    if (!device.cooperative_matrix) return support::no("needs cooperative matrices; the device has none");
-    if (!device.memory_model) return support::no("needs the Vulkan memory model; the device lacks it");
-    if (!device.subgroup_size_control) return support::no("needs subgroups of a fixed size; the device cannot promise it");
-    if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16) return support::no("needs " + type + " in shaders; the device lacks it");
+    if (!device.cooperative_matrix)
+        return support::no("needs cooperative matrices; the device has none");
+    if (!device.memory_model)
+        return support::no("needs the Vulkan memory model; the device lacks it");
+    if (!device.subgroup_size_control)
+        return support::no("needs subgroups of a fixed size; the device cannot promise it");
+    if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
+        return support::no("needs " + type + " in shaders; the device lacks it");
     const matrix_shape* f = fragment_for(a, device);
-    if (!f) return support::no("needs cooperative " + type + " matrices with sums in f32; the device lists none");
+    if (!f)
+        return support::no("needs cooperative " + type +
+                           " matrices with sums in f32; the device lists none");
     const matrix_tile* t = matrix_tile_for(p, *f, device);
-    if (!t) return support::no("no tile of " + std::to_string(f->m) + "x" + std::to_string(f->n) + "x" + std::to_string(f->k) + " fragments fits in " +
-                               std::to_string(device.shared_memory) + " bytes of shared memory and " +
-                               std::to_string(device.max_workgroup_invocations) + " invocations");
+    if (!t)
+        return support::no("no tile of " + std::to_string(f->m) + "x" + std::to_string(f->n) + "x" +
+                           std::to_string(f->k) + " fragments fits in " +
+                           std::to_string(device.shared_memory) + " bytes of shared memory and " +
+                           std::to_string(device.max_workgroup_invocations) + " invocations");
     support s;
     s.cost = tile_cost(p, t->m, t->n, t->speed) / matrix_speed;
     return s;
@@ -354,7 +416,8 @@ inline core_choice matrix_core_for(const product& p, dtype type, const device_in
 // What both take ----------------------------------------------------------------------------------
 
 /// No, naming what the device lacks for one of the programs.
-inline support supports_programs(std::initializer_list<const fused*> programs, const device_info& device) {
+inline support supports_programs(std::initializer_list<const fused*> programs,
+                                 const device_info& device) {
     for (const fused* f : programs)
         if (support s = supports_types(*f, device); !s.yes) return s;
     return {};
