@@ -4,6 +4,7 @@
 
 #include <pumice/vk/cache_file.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <thread>

@@ -14,6 +14,7 @@ TEST_CASE("a kernel runs on data that was uploaded, and its result comes back") 
     auto gpu = test::open();
     if (!gpu) return;
     constexpr std::uint32_t n = 1000;
+    const std::uint64_t warnings = gpu.instance->validation_warnings();  // some are about the layer
     {
         vulkan::memory memory(gpu.queue);
         vulkan::pipeline_factory factory(gpu.device);
@@ -65,5 +66,67 @@ TEST_CASE("a kernel runs on data that was uploaded, and its result comes back") 
         CHECK(counted.pipelines == 1);
     }
     CHECK(gpu.instance->validation_errors() == 0);
-    CHECK(gpu.instance->validation_warnings() == 0);
+    CHECK(gpu.instance->validation_warnings() == warnings);
+}
+
+TEST_CASE("a missing barrier is heard by the validation layer (a canary that must fire)") {
+    const char* layers = std::getenv("VK_INSTANCE_LAYERS");
+    if (!layers || std::string_view(layers).find("validation") == std::string_view::npos) {
+        MESSAGE("skipped: no validation layer");
+        return;
+    }
+    std::string heard;
+    vulkan::instance_options how;
+    how.on_message = [&heard](severity level, std::string_view text) {
+        if (level == severity::error) heard += text;
+    };
+    auto gpu = test::open({}, std::move(how));
+    REQUIRE(gpu);
+    vulkan::memory memory(gpu.queue);
+    vulkan::command_cache cache(gpu.queue);
+    const auto data = memory.allocate(4096, vulkan::memory_kind::device);
+    const auto two_fills = [&](bool with_barrier) {
+        vulkan::commands c = cache.take();
+        c.begin();
+        c.fill(data, 0, 4096, 1);
+        const vulkan::buffer_range range{data.buffer, data.offset, 4096};
+        if (with_barrier) c.barrier(vulkan::scope::transfer, vulkan::scope::transfer, {&range, 1});
+        c.fill(data, 0, 4096, 2);
+        c.end();
+        const std::uint64_t value = gpu.queue->submit(c.handle());
+        cache.give(std::move(c), value);
+        gpu.queue->wait(value);
+    };
+    two_fills(true);
+    INFO(heard);
+    CHECK(heard.empty());
+    two_fills(false);
+    CHECK(heard.find("SYNC-HAZARD-WRITE-AFTER-WRITE") != std::string::npos);
+}
+
+TEST_CASE("empty dispatches, copies and barriers record nothing") {
+    auto gpu = test::open();
+    if (!gpu) return;
+    {
+        vulkan::memory memory(gpu.queue);
+        const auto a = memory.allocate(16, vulkan::memory_kind::device);
+        vulkan::commands c(gpu.device);
+        c.begin();
+        c.dispatch(0);
+        c.dispatch(1, 0);
+        c.copy(a, a, {0, 8, 0});
+        c.copy(a, a, std::span<const vulkan::copy_region>{});
+        c.fill(a, 0, 0, 1);
+        c.barrier(vulkan::scope::compute, vulkan::scope::compute,
+                  std::span<const vulkan::buffer_range>{});
+        c.end();
+        vulkan::commands other = std::move(c);  // what was moved from may only be destroyed
+        CHECK(other.handle());
+    }
+    const auto& counted = gpu.device->stats();
+    CHECK(counted.dispatches == 0);
+    CHECK(counted.copies == 0);
+    CHECK(counted.fills == 0);
+    CHECK(counted.barriers == 0);
+    CHECK(gpu.instance->validation_errors() == 0);
 }

@@ -4,7 +4,9 @@
 
 #include <pumice/vk/device.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 
 using namespace pumice;
 

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -33,6 +34,10 @@ struct gpu {
 /// The first usable device; empty, with a message, on a machine that has none.
 inline gpu open(const vulkan::device_options& options = {}, vulkan::instance_options how = {}) {
     gpu g;
+    if (!how.on_message)
+        how.on_message = [](pumice::severity, std::string_view text) {
+            std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+        };
     try {
         g.instance = vulkan::instance::create(std::move(how));
     } catch (const pumice::error& e) {

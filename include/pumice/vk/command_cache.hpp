@@ -5,6 +5,8 @@
 
 #include <pumice/vk/commands.hpp>
 
+#include <mutex>
+
 namespace pumice::inline PUMICE_ABI::vulkan {
 
 /// Command buffers of one queue, used again when the timeline has passed their last submit.

@@ -43,8 +43,10 @@ on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessa
     const bool is_error = level >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
     (is_error ? sink.errors : sink.warnings).fetch_add(1, std::memory_order_relaxed);
     const severity how = is_error ? severity::error : severity::warning;
-    const std::string_view text = data && data->pMessage ? data->pMessage : "";
     try {
+        std::string text;
+        if (data && data->pMessageIdName) text = std::string(data->pMessageIdName) + ": ";
+        if (data && data->pMessage) text += data->pMessage;
         sink.hook ? sink.hook(how, text) : write_log(how, text);
     } catch (...) {  // a driver's frames lie above: nothing may pass through them
     }

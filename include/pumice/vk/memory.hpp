@@ -7,6 +7,9 @@
 #include <pumice/vk/allocation.hpp>
 #include <pumice/vk/queue.hpp>
 
+#include <algorithm>
+#include <mutex>
+
 namespace pumice::inline PUMICE_ABI::vulkan {
 
 /// Thread-safe. Destroying it waits for the queue and destroys all blocks.

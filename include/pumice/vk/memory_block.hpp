@@ -6,6 +6,8 @@
 #include <pumice/vk/device.hpp>
 #include <pumice/vk/ranges.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI::vulkan {
 
 /// What memory is for; which memory type that means is the device's matter.

@@ -5,6 +5,7 @@
 
 #include <pumice/vk/device.hpp>
 
+#include <algorithm>
 #include <span>
 
 namespace pumice::inline PUMICE_ABI::vulkan {

@@ -5,6 +5,7 @@
 
 #include <pumice/vk/timeline.hpp>
 
+#include <mutex>
 #include <span>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
