@@ -5,6 +5,8 @@
 
 #include <tests/model/support.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <thread>
 

@@ -4,6 +4,7 @@
 
 #include <tests/model/support.hpp>
 
+#include <algorithm>
 #include <random>
 
 using namespace pumice_test;

@@ -9,6 +9,7 @@
 #include <pumice/graph/affine.hpp>
 #include <pumice/model/detail/constant.hpp>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -69,7 +70,7 @@ private:
         if (n.owner || n.count() > limit_) return std::nullopt;
         if (n.data) return source(n);
         if (n.count() == 0) return folded{std::make_shared<std::vector<std::byte>>(), n.type, n.extent};
-        return std::visit([&](const auto& op) { return apply(n, op); }, n.op);
+        return n.op.visit([&](const auto& op) { return apply(n, op); });
     }
 
     static folded source(const node& n) {
@@ -203,7 +204,7 @@ private:
 inline std::optional<any_tensor> fold(const any_tensor& t, std::int64_t limit) {
     if (constant_of(t)) return t;
     // A view of the same bytes under another shape takes no memory, however large.
-    if (std::holds_alternative<reshape_op>(t.get()->op) && !t.get()->owner) {
+    if (t.get()->op.is<reshape_op>() && !t.get()->owner) {
         if (const auto base = fold(any_tensor(t.get()->inputs[0]), limit)) {
             const host_constant* c = constant_of(*base);
             return make_constant(t.dtype(), t.shape(), std::make_shared<host_constant>(c->bytes(), c->keep()));

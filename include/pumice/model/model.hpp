@@ -4,7 +4,11 @@
 // at the graph, so fusion, kernels and devices are those of typed code.
 #pragma once
 
+#include <pumice/base/expected.hpp>
 #include <pumice/model/onnx_dump.hpp>
+
+#include <algorithm>
+#include <functional>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -19,18 +23,18 @@ struct load_options {
 };
 
 namespace detail {
-inline void take_option(load_options& all, const load_options& o) {
-    const load_options before = std::exchange(all, o);
-    if (!all.where) all.where = before.where;
-    if (all.extra.list.empty()) all.extra = before.extra;
+inline void take_option(load_options& chosen, const load_options& o) {
+    const load_options before = std::exchange(chosen, o);
+    if (!chosen.where) chosen.where = before.where;
+    if (chosen.extra.list.empty()) chosen.extra = before.extra;
 }
-inline void take_option(load_options& all, const context& c) { all.where = c; }
-inline void take_option(load_options& all, const op_set& s) { all.extra = s; }
+inline void take_option(load_options& chosen, const context& c) { chosen.where = c; }
+inline void take_option(load_options& chosen, const op_set& s) { chosen.extra = s; }
 }  // namespace detail
 
 /// What `model::load` takes after the path, in any order: load_options, a context, pm::ops<...>.
 template <class O>
-concept load_option = requires(load_options& all, const O& o) { detail::take_option(all, o); };
+concept load_option = requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };
 
 /// One axis of an input or output: its size, or -1 and the symbol that the file gives it.
 struct model_dim {
@@ -59,8 +63,8 @@ public:
     /// Throws errc::io_failed, errc::bad_file, errc::unsupported_op, errc::unsupported, and what uploading throws.
     template <load_option... Options>
     static model load(const std::filesystem::path& path, const Options&... options) {
-        const load_options all = collect(options...);
-        return model(onnx::read(path, all.limits), all);
+        const load_options chosen = collect(options...);
+        return model(onnx::read(path, chosen.limits), chosen);
     }
     template <load_option... Options>
     static expected<model> try_load(const std::filesystem::path& path, const Options&... options) {
@@ -69,9 +73,9 @@ public:
     /// From the bytes of a file, which are copied. Data in other files is refused.
     template <load_option... Options>
     static model from_bytes(std::span<const std::byte> bytes, const Options&... options) {
-        const load_options all = collect(options...);
+        const load_options chosen = collect(options...);
         auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-        return model(onnx::read(onnx::source{"model", *copy, copy, {}, false}, all.limits), all);
+        return model(onnx::read(onnx::source{"model", *copy, copy, {}, false}, chosen.limits), chosen);
     }
     template <load_option... Options>
     static expected<model> try_from_bytes(std::span<const std::byte> bytes, const Options&... options) {
@@ -152,9 +156,9 @@ private:
 
     template <class... Options>
     static load_options collect(const Options&... options) {
-        load_options all;
-        (detail::take_option(all, options), ...);
-        return all;
+        load_options chosen;
+        (detail::take_option(chosen, options), ...);
+        return chosen;
     }
 
     model(onnx::model file, const load_options& o) {

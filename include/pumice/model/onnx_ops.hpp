@@ -9,6 +9,7 @@
 #include <pumice/model/detail/onnx_reduce.hpp>
 #include <pumice/model/detail/onnx_window.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace pumice::inline PUMICE_ABI {

@@ -7,6 +7,8 @@
 #include <pumice/base/log.hpp>
 #include <pumice/model/onnx_ops.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 #include <unordered_map>

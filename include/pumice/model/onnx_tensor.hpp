@@ -7,7 +7,9 @@
 #include <pumice/model/detail/constant.hpp>
 #include <pumice/model/onnx_reader.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 namespace pumice::inline PUMICE_ABI {

@@ -5,6 +5,8 @@
 
 #include <pumice/model/detail/onnx_node.hpp>
 
+#include <cmath>
+
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
 

@@ -10,6 +10,8 @@
 #include <pumice/model/onnx_tensor.hpp>
 #include <pumice/model/detail/weights.hpp>
 
+#include <cmath>
+
 namespace pumice::inline PUMICE_ABI {
 namespace onnx {
 

@@ -5,6 +5,8 @@
 
 #include <pumice/model/detail/onnx_node.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
 
@@ -16,7 +18,7 @@ inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const c
 
 /// A view under another shape that only adds or drops axes of length 1.
 inline any_tensor respace(const any_tensor& x, const shape& to) {
-    if (x.get()->realised() || !std::holds_alternative<view_op>(x.get()->op)) return reshape(x, to);
+    if (x.get()->realised() || !x.get()->op.is<view_op>()) return reshape(x, to);
     any_tensor y = x;  // a view keeps its strides, where reshape would copy
     for (int i = y.rank() - 1; i >= 0; --i)
         if (y.shape()[i] == 1) y = squeeze(y, i);

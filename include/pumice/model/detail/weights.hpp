@@ -7,6 +7,7 @@
 #include <pumice/tensor/context.hpp>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -62,7 +63,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             for (const auto& [k, t] : there_)
-                if (const auto& op = t.get()->op; !t.get()->realised() && !std::holds_alternative<view_op>(op) && !std::holds_alternative<reshape_op>(op)) roots.push_back(t);
+                if (const auto& op = t.get()->op; !t.get()->realised() && !op.is<view_op>() && !op.is<reshape_op>()) roots.push_back(t);
         }
         eval(roots);
     }
