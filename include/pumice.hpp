@@ -3,6 +3,7 @@
 // Pumice. The engine comes along unless it is compiled apart (target pumice::compiled).
 #pragma once
 
+#include <pumice/base/expected.hpp>
 #include <pumice/front.hpp>
 
 #ifndef PUMICE_COMPILED

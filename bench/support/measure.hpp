@@ -5,6 +5,7 @@
 
 #include <pumice/front.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>

@@ -5,7 +5,6 @@
 
 #include <pumice/core/dtype.hpp>
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 

@@ -7,7 +7,6 @@
 #include <pumice/core/checked.hpp>
 #include <pumice/core/dtype.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -48,10 +47,10 @@ public:
     }
     constexpr void insert(int at, std::int64_t v) {
         push_back(v);
-        std::rotate(items_ + at, items_ + rank_ - 1, items_ + rank_);
+        for (int i = rank_ - 1; i > at; --i) std::swap(items_[i], items_[i - 1]);
     }
     constexpr void erase(int at) noexcept {
-        std::copy(items_ + at + 1, items_ + rank_, items_ + at);
+        for (int i = at + 1; i < rank_; ++i) items_[i - 1] = items_[i];
         items_[--rank_] = 0;
     }
     constexpr const std::int64_t* begin() const noexcept { return items_; }
@@ -59,7 +58,10 @@ public:
     constexpr std::int64_t* begin() noexcept { return items_; }
     constexpr std::int64_t* end() noexcept { return items_ + rank_; }
     friend constexpr bool operator==(const index_list& a, const index_list& b) noexcept {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+        if (a.rank_ != b.rank_) return false;
+        for (int i = 0; i < a.rank_; ++i)
+            if (a.items_[i] != b.items_[i]) return false;
+        return true;
     }
 
 private:
@@ -110,7 +112,8 @@ constexpr strides row_major_strides(const shape& s) {
 
 /// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not count.
 constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
-    if (std::find(s.begin(), s.end(), 0) != s.end()) return true;
+    for (std::int64_t d : s)
+        if (d == 0) return true;
     std::int64_t expected = 1;
     for (int i = s.rank() - 1; i >= 0; --i) {
         if (s[i] != 1 && st[i] != expected) return false;

@@ -7,7 +7,9 @@
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
+#include <algorithm>
 #include <mutex>
+#include <variant>
 
 namespace pumice::inline PUMICE_ABI {
 

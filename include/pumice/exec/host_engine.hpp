@@ -5,6 +5,7 @@
 
 #include <pumice/exec/graph_engine.hpp>
 
+#include <mutex>
 #include <new>
 
 namespace pumice::inline PUMICE_ABI {

@@ -7,6 +7,8 @@
 #include <pumice/graph/passes/fuse.hpp>
 #include <pumice/kernels/problem.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 
 /// One problem and the nodes behind its buffer numbers.

@@ -6,6 +6,8 @@
 
 #include <pumice/exec/graph_engine.hpp>
 
+#include <mutex>
+
 namespace pumice::inline PUMICE_ABI {
 
 class null_engine final : public graph_engine {

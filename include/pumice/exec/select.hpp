@@ -13,6 +13,8 @@
 #include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
+#include <variant>
+
 namespace pumice::inline PUMICE_ABI {
 
 /// A chosen kernel, ready to launch.

@@ -6,6 +6,8 @@
 #include <pumice/exec/hazards.hpp>
 #include <pumice/exec/vulkan_storage.hpp>
 
+#include <mutex>
+
 namespace pumice::inline PUMICE_ABI {
 
 class vulkan_engine final : public graph_engine {

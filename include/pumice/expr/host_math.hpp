@@ -7,11 +7,13 @@
 #include <pumice/core/dtype.hpp>
 
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#ifndef __GNUC__
+#include <cmath>
+#endif
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -41,7 +43,49 @@ struct wrapping {
     friend constexpr auto operator<=>(wrapping, wrapping) noexcept = default;
 };
 
+namespace detail::libm {
+
+#ifdef __GNUC__
+// The compiler's own spelling of <math.h>: with <cmath> come the special functions of C++17, a tenth
+// of the front's compile time.
+#define PUMICE_LIBM_1(NAME)                                      \
+    inline float NAME(float x) { return __builtin_##NAME##f(x); } \
+    inline double NAME(double x) { return __builtin_##NAME(x); }
+#define PUMICE_LIBM_2(NAME)                                                  \
+    inline float NAME(float x, float y) { return __builtin_##NAME##f(x, y); } \
+    inline double NAME(double x, double y) { return __builtin_##NAME(x, y); }
+// clang-format off
+PUMICE_LIBM_1(fabs) PUMICE_LIBM_1(sqrt) PUMICE_LIBM_1(cbrt) PUMICE_LIBM_1(exp)
+PUMICE_LIBM_1(exp2) PUMICE_LIBM_1(expm1) PUMICE_LIBM_1(log) PUMICE_LIBM_1(log2)
+PUMICE_LIBM_1(log10) PUMICE_LIBM_1(log1p) PUMICE_LIBM_1(sin) PUMICE_LIBM_1(cos)
+PUMICE_LIBM_1(tan) PUMICE_LIBM_1(asin) PUMICE_LIBM_1(acos) PUMICE_LIBM_1(atan)
+PUMICE_LIBM_1(sinh) PUMICE_LIBM_1(cosh) PUMICE_LIBM_1(tanh) PUMICE_LIBM_1(asinh)
+PUMICE_LIBM_1(acosh) PUMICE_LIBM_1(atanh) PUMICE_LIBM_1(floor) PUMICE_LIBM_1(ceil)
+PUMICE_LIBM_1(trunc) PUMICE_LIBM_1(nearbyint) PUMICE_LIBM_1(erf)
+PUMICE_LIBM_2(copysign) PUMICE_LIBM_2(fmod) PUMICE_LIBM_2(pow) PUMICE_LIBM_2(hypot)
+PUMICE_LIBM_2(atan2)
+// clang-format on
+#undef PUMICE_LIBM_1
+#undef PUMICE_LIBM_2
+template <std::floating_point T> bool isinf(T x) { return __builtin_isinf(x) != 0; }
+template <std::floating_point T> bool signbit(T x) { return __builtin_signbit(x) != 0; }
+#else
+// clang-format off
+using std::fabs; using std::sqrt; using std::cbrt; using std::exp; using std::exp2;
+using std::expm1; using std::log; using std::log2; using std::log10; using std::log1p;
+using std::sin; using std::cos; using std::tan; using std::asin; using std::acos;
+using std::atan; using std::sinh; using std::cosh; using std::tanh; using std::asinh;
+using std::acosh; using std::atanh; using std::floor; using std::ceil; using std::trunc;
+using std::nearbyint; using std::erf; using std::copysign; using std::fmod; using std::pow;
+using std::hypot; using std::atan2; using std::isinf; using std::signbit;
+// clang-format on
+#endif
+
+}  // namespace detail::libm
+
 namespace host_math {
+
+namespace libm = pumice::detail::libm;
 
 template <class T>
 concept floating = std::floating_point<T>;
@@ -50,10 +94,10 @@ concept integer = !floating<T>;
 
 template <floating T> bool pm_isnan(T x) { return x != x; }
 template <integer T> constexpr bool pm_isnan(T) { return false; }
-template <floating T> bool pm_isinf(T x) { return std::isinf(x); }
-template <floating T> bool pm_signbit(T x) { return std::signbit(x); }
+template <floating T> bool pm_isinf(T x) { return libm::isinf(x); }
+template <floating T> bool pm_signbit(T x) { return libm::signbit(x); }
 
-template <floating T> T pm_abs(T x) { return std::fabs(x); }
+template <floating T> T pm_abs(T x) { return libm::fabs(x); }
 template <std::unsigned_integral T> T pm_abs(T x) { return x; }
 template <class I> wrapping<I> pm_abs(wrapping<I> x) { return x.value < 0 ? -x : x; }
 
@@ -67,7 +111,7 @@ template <class I> wrapping<I> pm_divide(wrapping<I> x, wrapping<I> y) {
     if (y.value == 0) return I(0);
     return y.value == -1 ? -x : wrapping<I>(static_cast<I>(x.value / y.value));
 }
-template <floating T> T pm_fmod(T x, T y) { return std::fmod(x, y); }
+template <floating T> T pm_fmod(T x, T y) { return libm::fmod(x, y); }
 template <std::unsigned_integral T> T pm_fmod(T x, T y) { return y == 0 ? T(0) : T(x % y); }
 template <class I> wrapping<I> pm_fmod(wrapping<I> x, wrapping<I> y) {
     if (y.value == 0 || y.value == -1) return I(0);
@@ -75,8 +119,8 @@ template <class I> wrapping<I> pm_fmod(wrapping<I> x, wrapping<I> y) {
 }
 /// The remainder with the sign of the divisor (Python, ONNX Mod with fmod=0).
 template <floating T> T pm_remainder(T x, T y) {
-    const T m = std::fmod(x, y);
-    if (m == 0) return std::copysign(T(0), y);
+    const T m = libm::fmod(x, y);
+    if (m == 0) return libm::copysign(T(0), y);
     return (m < 0) != (y < 0) ? m + y : m;
 }
 template <std::unsigned_integral T> T pm_remainder(T x, T y) { return pm_fmod(x, y); }
@@ -87,11 +131,11 @@ template <class I> wrapping<I> pm_remainder(wrapping<I> x, wrapping<I> y) {
 /// NumPy's floor division of floats: derived from the exact remainder, x / 0 is +-Inf or NaN.
 template <floating T> T pm_floor_divide(T x, T y) {
     if (y == 0) return x / y;
-    const T m = std::fmod(x, y);
+    const T m = libm::fmod(x, y);
     T q = (x - m) / y;
     if (m != 0 && (m < 0) != (y < 0)) q -= T(1);
-    if (q == 0) return std::copysign(T(0), x / y);
-    const T f = std::floor(q);
+    if (q == 0) return libm::copysign(T(0), x / y);
+    const T f = libm::floor(q);
     return q - f > T(0.5) ? f + T(1) : f;
 }
 template <std::unsigned_integral T> T pm_floor_divide(T x, T y) { return pm_divide(x, y); }
@@ -100,7 +144,7 @@ template <class I> wrapping<I> pm_floor_divide(wrapping<I> x, wrapping<I> y) {
     return m.value != 0 && (m.value < 0) != (y.value < 0) ? q - wrapping<I>(I(1)) : q;
 }
 
-template <floating T> T pm_pow(T x, T y) { return std::pow(x, y); }
+template <floating T> T pm_pow(T x, T y) { return libm::pow(x, y); }
 template <std::unsigned_integral T> T pm_pow(T x, T y) {
     T result = 1;
     for (; y != 0; y = T(y >> 1), x = T(x * x))
@@ -126,53 +170,53 @@ template <class I> wrapping<I> pm_shift_right(wrapping<I> x, wrapping<I> n) {
     return static_cast<I>(x.value >> (n.value < 0 || n.value > last ? last : n.value));
 }
 
-template <floating T> T pm_copysign(T x, T y) { return std::copysign(x, y); }
-template <floating T> T pm_sqrt(T x) { return std::sqrt(x); }
-template <floating T> T pm_cbrt(T x) { return std::cbrt(x); }
-template <floating T> T pm_hypot(T x, T y) { return std::hypot(x, y); }
-template <floating T> T pm_exp(T x) { return std::exp(x); }
-template <floating T> T pm_exp2(T x) { return std::exp2(x); }
-template <floating T> T pm_expm1(T x) { return std::expm1(x); }
-template <floating T> T pm_log(T x) { return std::log(x); }
-template <floating T> T pm_log2(T x) { return std::log2(x); }
-template <floating T> T pm_log10(T x) { return std::log10(x); }
-template <floating T> T pm_log1p(T x) { return std::log1p(x); }
+template <floating T> T pm_copysign(T x, T y) { return libm::copysign(x, y); }
+template <floating T> T pm_sqrt(T x) { return libm::sqrt(x); }
+template <floating T> T pm_cbrt(T x) { return libm::cbrt(x); }
+template <floating T> T pm_hypot(T x, T y) { return libm::hypot(x, y); }
+template <floating T> T pm_exp(T x) { return libm::exp(x); }
+template <floating T> T pm_exp2(T x) { return libm::exp2(x); }
+template <floating T> T pm_expm1(T x) { return libm::expm1(x); }
+template <floating T> T pm_log(T x) { return libm::log(x); }
+template <floating T> T pm_log2(T x) { return libm::log2(x); }
+template <floating T> T pm_log10(T x) { return libm::log10(x); }
+template <floating T> T pm_log1p(T x) { return libm::log1p(x); }
 template <floating T> T pm_logaddexp(T x, T y) {
     if (x == y) return x + T(0.6931471805599453);
     const T hi = x > y ? x : y, lo = x > y ? y : x;
-    return pm_isnan(x) || pm_isnan(y) ? x + y : hi + std::log1p(std::exp(lo - hi));
+    return pm_isnan(x) || pm_isnan(y) ? x + y : hi + libm::log1p(libm::exp(lo - hi));
 }
-template <floating T> T pm_sin(T x) { return std::sin(x); }
-template <floating T> T pm_cos(T x) { return std::cos(x); }
-template <floating T> T pm_tan(T x) { return std::tan(x); }
-template <floating T> T pm_asin(T x) { return std::asin(x); }
-template <floating T> T pm_acos(T x) { return std::acos(x); }
-template <floating T> T pm_atan(T x) { return std::atan(x); }
-template <floating T> T pm_atan2(T y, T x) { return std::atan2(y, x); }
-template <floating T> T pm_sinh(T x) { return std::sinh(x); }
-template <floating T> T pm_cosh(T x) { return std::cosh(x); }
-template <floating T> T pm_tanh(T x) { return std::tanh(x); }
-template <floating T> T pm_asinh(T x) { return std::asinh(x); }
-template <floating T> T pm_acosh(T x) { return std::acosh(x); }
-template <floating T> T pm_atanh(T x) { return std::atanh(x); }
-template <floating T> T pm_floor(T x) { return std::floor(x); }
-template <floating T> T pm_ceil(T x) { return std::ceil(x); }
-template <floating T> T pm_trunc(T x) { return std::trunc(x); }
+template <floating T> T pm_sin(T x) { return libm::sin(x); }
+template <floating T> T pm_cos(T x) { return libm::cos(x); }
+template <floating T> T pm_tan(T x) { return libm::tan(x); }
+template <floating T> T pm_asin(T x) { return libm::asin(x); }
+template <floating T> T pm_acos(T x) { return libm::acos(x); }
+template <floating T> T pm_atan(T x) { return libm::atan(x); }
+template <floating T> T pm_atan2(T y, T x) { return libm::atan2(y, x); }
+template <floating T> T pm_sinh(T x) { return libm::sinh(x); }
+template <floating T> T pm_cosh(T x) { return libm::cosh(x); }
+template <floating T> T pm_tanh(T x) { return libm::tanh(x); }
+template <floating T> T pm_asinh(T x) { return libm::asinh(x); }
+template <floating T> T pm_acosh(T x) { return libm::acosh(x); }
+template <floating T> T pm_atanh(T x) { return libm::atanh(x); }
+template <floating T> T pm_floor(T x) { return libm::floor(x); }
+template <floating T> T pm_ceil(T x) { return libm::ceil(x); }
+template <floating T> T pm_trunc(T x) { return libm::trunc(x); }
 /// Half to even, as NumPy and ONNX round.
-template <floating T> T pm_round(T x) { return std::nearbyint(x); }
+template <floating T> T pm_round(T x) { return libm::nearbyint(x); }
 template <integer T> T pm_floor(T x) { return x; }
 template <integer T> T pm_ceil(T x) { return x; }
 template <integer T> T pm_trunc(T x) { return x; }
 template <integer T> T pm_round(T x) { return x; }
-template <floating T> T pm_erf(T x) { return std::erf(x); }
+template <floating T> T pm_erf(T x) { return libm::erf(x); }
 /// 1 / (1 + e^-x) without overflow at either end.
 template <floating T> T pm_sigmoid(T x) {
-    const T e = std::exp(-std::fabs(x));
+    const T e = libm::exp(-libm::fabs(x));
     return x < 0 ? e / (T(1) + e) : T(1) / (T(1) + e);
 }
 /// log(1 + e^x) without overflow.
 template <floating T> T pm_softplus(T x) {
-    return pm_isnan(x) ? x : (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x)));
+    return pm_isnan(x) ? x : (x > 0 ? x : T(0)) + libm::log1p(libm::exp(-libm::fabs(x)));
 }
 /// The first 32 bits of Philox4x32-10 at counter {x, 0, 0, 0} under the key {key, 0} (Salmon et al., SC11).
 template <std::unsigned_integral T> T pm_philox(T x, T key) {

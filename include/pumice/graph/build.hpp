@@ -101,11 +101,15 @@ inline any_tensor astype(const any_tensor& x, dtype type) {
 namespace detail {
 
 inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank, const char* place) {
+    bool named[max_rank] = {};
+    for (std::int64_t a : axes) {
+        bool& here = named[normalize_axis(a, rank, place)];
+        if (here) throw error(errc::invalid_argument, place, "axis " + std::to_string(a) + " is named twice");
+        here = true;
+    }
     std::vector<int> result;
-    for (std::int64_t a : axes) result.push_back(normalize_axis(a, rank, place));
-    std::sort(result.begin(), result.end());
-    if (std::adjacent_find(result.begin(), result.end()) != result.end())
-        throw error(errc::invalid_argument, place, "an axis is named twice");
+    for (int i = 0; i < rank; ++i)
+        if (named[i]) result.push_back(i);
     return result;
 }
 
@@ -131,7 +135,8 @@ inline any_tensor reduce(reduction what, const any_tensor& x, std::span<const st
     shape out;
     std::int64_t reduced = 1;
     for (int i = 0; i < x.rank(); ++i) {
-        const bool gone = std::binary_search(list.begin(), list.end(), i);
+        bool gone = false;
+        for (int a : list) gone |= a == i;
         if (gone) reduced *= x.shape()[i] == 0 ? 0 : 1;
         if (!gone) out.push_back(x.shape()[i]);
         else if (keepdims) out.push_back(1);
@@ -272,7 +277,7 @@ inline any_tensor take(const any_tensor& values, const any_tensor& indices, std:
 template <layout Layout = row_major>
 any_tensor copy(const any_tensor& x) {
     const strides wanted = Layout::strides_of(x.shape());
-    const auto* view = std::get_if<view_op>(&x.get()->op);
+    const auto* view = x.get()->op.get_if<view_op>();
     if (!view && x.get()->layout == wanted) return x;
     node_ptr n = make_node(x.dtype(), x.shape(), copy_op{wanted}, {x.get()});
     n->layout = wanted;

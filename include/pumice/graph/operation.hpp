@@ -9,7 +9,6 @@
 
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
@@ -101,7 +100,67 @@ struct take_op {
     int axis = 0;
 };
 
-using operation = std::variant<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
-                               matmul_op, conv_op, pool_op, concat_op, take_op>;
+namespace detail {
+
+template <class... Ops>
+struct operation_kinds {
+    template <class Op>
+    static constexpr int number = [] {
+        int n = 0;
+        const bool found = ((std::is_same_v<Op, Ops> || (++n, false)) || ...);
+        return found ? n : -1;
+    }();
+
+    /// f of the one that `o` is.
+    template <class Operation, class F>
+    static decltype(auto) visit(const Operation& o, F&& f) { return step<Operation, F, Ops...>(o, f); }
+
+private:
+    template <class Operation, class F, class First, class... Rest>
+    static decltype(auto) step(const Operation& o, F& f) {
+        if constexpr (sizeof...(Rest) > 0)
+            if (!o.template is<First>()) return step<Operation, F, Rest...>(o, f);
+        return f(*o.template get_if<First>());
+    }
+};
+
+using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
+                                   matmul_op, conv_op, pool_op, concat_op, take_op>;
+
+}  // namespace detail
+
+/// One of the structs above, fixed when made. (A std::variant of them would take a quarter of the
+/// time in which the front compiles.)
+class operation {
+public:
+    operation() = default;  // a source
+    template <class Op>
+        requires(detail::operations::number<Op> >= 0)
+    operation(Op op) : held_(std::make_unique<box<Op>>(std::move(op))) {}
+
+    template <class Op>
+    bool is() const noexcept { return (held_ ? held_->kind : 0) == detail::operations::number<Op>; }
+    template <class Op>
+    const Op* get_if() const noexcept {
+        static const source_op none;
+        if constexpr (std::is_same_v<Op, source_op>) return is<Op>() ? &none : nullptr;
+        else return is<Op>() ? &static_cast<const box<Op>*>(held_.get())->op : nullptr;
+    }
+    template <class F>
+    decltype(auto) visit(F&& f) const { return detail::operations::visit(*this, f); }
+
+private:
+    struct any_box {
+        int kind;
+        explicit any_box(int k) : kind(k) {}
+        virtual ~any_box() = default;
+    };
+    template <class Op>
+    struct box final : any_box {
+        Op op;
+        explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
+    };
+    std::unique_ptr<const any_box> held_;
+};
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -29,7 +29,7 @@ inline std::string describe(const node& n) {
         std::string operator()(const concat_op&) const { return "concat"; }
         std::string operator()(const take_op&) const { return "take"; }
     };
-    return n.realised() ? "data" : std::visit(names{}, n.op);
+    return n.realised() ? "data" : n.op.visit(names{});
 }
 
 /// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type and

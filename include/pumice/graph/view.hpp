@@ -25,7 +25,7 @@ inline any_tensor make_view(const any_tensor& x, const shape& extent, view_op v)
 
 /// True where a node's memory is, or will be, row-major in its own extent.
 inline bool will_be_row_major(const node& n) {
-    return (n.realised() || !std::holds_alternative<view_op>(n.op)) && n.row_major();
+    return (n.realised() || !n.op.is<view_op>()) && n.row_major();
 }
 
 }  // namespace detail
@@ -88,7 +88,10 @@ inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices)
         const slice& s = slices[static_cast<std::size_t>(i)];
         if (s.step == 0) throw error(errc::invalid_argument, "slice", "the step of axis " + std::to_string(i) + " is 0");
         const std::int64_t n = x.shape()[i];
-        const auto bound = [&](std::int64_t b, std::int64_t low, std::int64_t high) { return std::clamp(b < 0 ? b + n : b, low, high); };
+        const auto bound = [n](std::int64_t b, std::int64_t low, std::int64_t high) {
+            if (b < 0) b += n;
+            return b < low ? low : b > high ? high : b;
+        };
         std::int64_t begin, count;
         if (s.step > 0) {
             begin = s.start ? bound(*s.start, 0, n) : 0;

@@ -74,15 +74,15 @@ public:
     /// The Args struct that `emit` writes: leaf and output addresses, then scalars.
     void args(const fused& f, const shape& domain) {
         align(8);
-        bool any = false;
+        bool used = false;
         for (const instruction& i : f.body->code)
             if (i.what == instruction::code::leaf) {
                 const operand& o = f.leaves[i.index];
                 address(o.buffer, 0);
                 out_.accesses.push_back(range_of(o, domain, false));
-                any = true;
+                used = true;
             }
-        for (std::size_t k = 0; k < f.body->outputs.size(); ++k, any = true) {
+        for (std::size_t k = 0; k < f.body->outputs.size(); ++k, used = true) {
             if (k < f.outputs.size()) {
                 address(f.outputs[k].buffer, 0);
                 out_.accesses.push_back(range_of(f.outputs[k], domain, true));
@@ -94,8 +94,8 @@ public:
         std::vector<const scalar*> order;
         for (const instruction& i : f.body->code)
             if (i.what == instruction::code::scalar) order.push_back(&f.scalars[i.index]);
-        for (const scalar* s : order) bytes(&s->bits, 8, 8), any = true;
-        if (!any) {
+        for (const scalar* s : order) bytes(&s->bits, 8, 8), used = true;
+        if (!used) {
             const std::uint64_t none = 0;
             bytes(&none, 8, 8);
         }

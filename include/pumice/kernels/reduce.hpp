@@ -6,6 +6,8 @@
 
 #include <pumice/kernels/detail/reduce_reference.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 
 namespace detail {

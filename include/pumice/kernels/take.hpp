@@ -6,6 +6,8 @@
 
 #include <pumice/kernels/detail/rows.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 
 namespace detail {

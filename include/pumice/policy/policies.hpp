@@ -4,10 +4,10 @@
 // slot of `policy_set`; the engine only calls what is in the slots.
 #pragma once
 
+#include <pumice/base/callback.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/graph/operation.hpp>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,11 +30,11 @@ struct device_candidate {
 
 struct policy_set {
     /// A rank by preference, higher first, negative refuses; empty: the default order.
-    std::function<int(const device_candidate&)> device;
+    callback<int(const device_candidate&)> device;
     bool device_named = false;  // a device policy that cannot be met throws instead of falling to the host
     std::string device_wish = "any Vulkan 1.3 device";
     /// Index of the chosen candidate, all of which are supported; empty: the cheapest.
-    std::function<std::size_t(std::span<const kernel_candidate>)> kernel;
+    callback<std::size_t(std::span<const kernel_candidate>)> kernel;
     bool fusion = true;
     bool eager = false;
     /// Pending nodes at which the context evaluates by itself.

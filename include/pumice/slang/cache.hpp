@@ -121,10 +121,10 @@ private:
         put(rest, std::uint32_t{0});
         put(rest, static_cast<std::uint64_t>(payload.size()));
         rest.append(identity).append(key).append(payload);
-        const digest sum = digest_of(rest);
+        const digest checksum = digest_of(rest);
         std::string bytes(magic, sizeof magic);
-        put(bytes, sum.low);
-        put(bytes, sum.high);
+        put(bytes, checksum.low);
+        put(bytes, checksum.high);
         return bytes + rest;
     }
 
@@ -133,8 +133,8 @@ private:
                                              std::string_view identity) {
         if (bytes.size() < header_size || !bytes.starts_with(std::string_view(magic, sizeof magic)))
             return std::nullopt;
-        const digest sum{take<std::uint64_t>(bytes, 16), take<std::uint64_t>(bytes, 8)};
-        if (digest_of(bytes.substr(checked_from)) != sum) return std::nullopt;
+        const digest checksum{take<std::uint64_t>(bytes, 16), take<std::uint64_t>(bytes, 8)};
+        if (digest_of(bytes.substr(checked_from)) != checksum) return std::nullopt;
         if (take<std::uint32_t>(bytes, checked_from) != version) return std::nullopt;
         const std::uint64_t identity_size = take<std::uint32_t>(bytes, checked_from + 4);
         const std::uint64_t key_size = take<std::uint32_t>(bytes, checked_from + 8);

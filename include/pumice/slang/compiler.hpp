@@ -8,6 +8,8 @@
 #include <pumice/slang/request.hpp>
 
 #include <array>
+#include <functional>
+#include <mutex>
 #include <unordered_map>
 
 namespace pumice::inline PUMICE_ABI {

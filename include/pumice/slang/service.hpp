@@ -6,7 +6,9 @@
 #include <pumice/slang/cache.hpp>
 #include <pumice/slang/compiler.hpp>
 
+#include <functional>
 #include <memory>
+#include <mutex>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -37,10 +39,10 @@ public:
     explicit kernel_service(service_options options)
         : options_(std::move(options)), cache_(options_.cache_folder, options_.cache_limit),
           dump_(detail::environment("PUMICE_DUMP")) {
-        std::string all;
+        std::string text;
         for (const library_module& m : options_.modules)
-            part(part(all, "name", m.name), "source", m.source);
-        library_digest_ = to_string(digest_of(all));
+            part(part(text, "name", m.name), "source", m.source);
+        library_digest_ = to_string(digest_of(text));
     }
 
     /// The kernel's code. Throws errc::compile_failed, or errc::no_slang when only Slang could

@@ -3,11 +3,10 @@
 // Where tensors live and run: a handle to an engine, made from policies.
 #pragma once
 
-#include <pumice/base/expected.hpp>
+#include <pumice/base/lock.hpp>
 #include <pumice/graph/build.hpp>
 #include <pumice/tensor/engine.hpp>
 
-#include <mutex>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
@@ -20,8 +19,9 @@ public:
     explicit context(const Policies&... policies) : engine_(make_engine_for(collect(policies...))) {}
     explicit context(std::shared_ptr<engine> e) : engine_(std::move(e)) {}
 
+    /// The same, as an `expected` (from <pumice/base/expected.hpp>, which <pumice.hpp> includes).
     template <policy... Policies>
-    static expected<context> try_make(const Policies&... policies) {
+    static auto try_make(const Policies&... policies) {
         return attempt([&] { return context(policies...); });
     }
 
@@ -43,7 +43,7 @@ private:
 
 namespace detail {
 struct default_slot {
-    std::mutex mutex;
+    small_mutex mutex;
     std::shared_ptr<engine> current;
 };
 inline default_slot& the_default() {
@@ -55,7 +55,7 @@ inline default_slot& the_default() {
 /// The process-wide context, made at first use.
 inline context default_context() {
     detail::default_slot& slot = detail::the_default();
-    const std::lock_guard lock(slot.mutex);
+    const small_lock lock(slot.mutex);
     if (!slot.current) slot.current = make_engine_for({});
     return context(slot.current);
 }
@@ -63,7 +63,7 @@ inline context default_context() {
 /// Replaces the process-wide context; tensors made before keep theirs.
 inline void set_default_context(const context& c) {
     detail::default_slot& slot = detail::the_default();
-    const std::lock_guard lock(slot.mutex);
+    const small_lock lock(slot.mutex);
     slot.current = c.get();
 }
 

@@ -41,8 +41,8 @@ public:
     any_tensor finish(std::uint16_t result, const shape& extent) {
         element_count(extent);
         body_->outputs.push_back(result);
+        op_.body = body_;
         node_ptr n = make_node(body_->code[result].type, extent, std::move(op_), {});
-        std::get<elementwise_op>(n->op).body = body_;
         n->owner = owner_;
         owner_->note(n);
         return any_tensor(std::move(n));
@@ -90,7 +90,7 @@ template <element T> created<T> ones(const shape& extent, const context& home = 
 template <element T>
 vector<T> arange(double start, double stop, double step = 1, const context& home = default_context()) {
     if (step == 0 || step != step) throw error(errc::invalid_argument, "arange", "the step is 0");
-    const double count = std::ceil((stop - start) / step);
+    const double count = host_math::pm_ceil((stop - start) / step);
     if (!(count < 0x1p62)) throw error(errc::size_overflow, "arange", "the range has too many elements");
     detail::generator g(home);
     const dtype type = dtype_of<T>;
@@ -159,8 +159,8 @@ inline key& process_key() {
     return k;
 }
 inline key fresh() {
-    static std::mutex guard;
-    const std::lock_guard lock(guard);
+    static small_mutex guard;
+    const small_lock lock(guard);
     return process_key().next();
 }
 /// Uniform in (0, 1], 24 bits: never 0, so that a logarithm is finite.

@@ -3,9 +3,8 @@
 // The node that copies of one expression share: made once, by whoever asks first.
 #pragma once
 
+#include <pumice/base/lock.hpp>
 #include <pumice/graph/node.hpp>
-
-#include <mutex>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -24,7 +23,7 @@ public:
     template <class Make>
     node_ptr get(Make&& make) const {
         state& s = *shared();
-        const std::lock_guard lock(s.mutex);
+        const small_lock lock(s.mutex);
         if (!s.value) s.value = make();
         return s.value;
     }
@@ -32,7 +31,7 @@ public:
 private:
     struct state {
         std::atomic<int> references{1};
-        std::mutex mutex;
+        small_mutex mutex;
         node_ptr value;
     };
     static void drop(state* s) noexcept {

@@ -74,13 +74,13 @@ private:
             return push_given(n->type);
         }
         if (n->realised()) return memory(n, n->layout, n->offset, at);
-        if (const auto* v = std::get_if<view_op>(&n->op)) return value(n->inputs[0].get(), at.through(*v));
-        if (std::holds_alternative<reshape_op>(n->op)) {
+        if (const auto* v = n->op.get_if<view_op>()) return value(n->inputs[0].get(), at.through(*v));
+        if (n->op.is<reshape_op>()) {
             node* base = n->inputs[0].get();
-            while (!base->realised() && std::holds_alternative<reshape_op>(base->op)) base = base->inputs[0].get();
+            while (!base->realised() && base->op.is<reshape_op>()) base = base->inputs[0].get();
             return memory(base, row_major_strides(n->extent), base->offset, at);
         }
-        if (const auto* e = std::get_if<elementwise_op>(&n->op); e && inlined_(n)) return inlined(n, *e, at);
+        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_(n)) return inlined(n, *e, at);
         return memory(n, n->layout, 0, at);
     }
 

@@ -6,6 +6,7 @@
 #include <pumice/graph/node.hpp>
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -17,10 +18,10 @@ struct kernel_group {
     std::vector<node*> outputs;      // stored; all of one extent
     std::vector<node*> inlined;      // elementwise nodes that the kernel recomputes in registers
     std::vector<node*> members() const {
-        std::vector<node*> all = inlined;
-        all.insert(all.end(), outputs.begin(), outputs.end());
-        if (anchor) all.push_back(anchor);
-        return all;
+        std::vector<node*> list = inlined;
+        list.insert(list.end(), outputs.begin(), outputs.end());
+        if (anchor) list.push_back(anchor);
+        return list;
     }
 };
 
@@ -80,9 +81,9 @@ private:
     };
 
     static bool is_view(const node& n) {
-        return std::holds_alternative<view_op>(n.op) || std::holds_alternative<reshape_op>(n.op);
+        return n.op.is<view_op>() || n.op.is<reshape_op>();
     }
-    static const elementwise_op* elementwise(const node& n) { return std::get_if<elementwise_op>(&n.op); }
+    static const elementwise_op* elementwise(const node& n) { return n.op.get_if<elementwise_op>(); }
     static int weight(const node& n) {
         const auto* e = elementwise(n);
         return e ? static_cast<int>(e->body->code.size()) : 1;
@@ -105,7 +106,7 @@ private:
     /// A view belongs to the groups that read through it; its input is what they read.
     void place_view(node* n) {
         // A reshape reads memory, so what it reshapes is stored; so is what a stored view looks at.
-        if (std::holds_alternative<reshape_op>(n->op) || must_store(n)) stored_base_.insert(base(n));
+        if (n->op.is<reshape_op>() || must_store(n)) stored_base_.insert(base(n));
     }
     static node* base(node* n) {
         while (!n->realised() && is_view(*n)) n = n->inputs[0].get();
@@ -145,10 +146,10 @@ private:
     }
 
     static bool has_epilogue(const node& n) {
-        return !std::holds_alternative<copy_op>(n.op) && !std::holds_alternative<concat_op>(n.op) &&
-               !std::holds_alternative<take_op>(n.op);
+        return !n.op.is<copy_op>() && !n.op.is<concat_op>() &&
+               !n.op.is<take_op>();
     }
-    static bool has_prologue(const node& n) { return has_epilogue(n) || std::holds_alternative<copy_op>(n.op) || std::holds_alternative<concat_op>(n.op); }
+    static bool has_prologue(const node& n) { return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>(); }
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
     bool readers(node* n, std::vector<int>& groups, bool& direct, node* via = nullptr) {
@@ -156,7 +157,7 @@ private:
         if (users == users_.end()) return !groups.empty();
         for (node* u : users->second) {
             if (is_view(*u)) {
-                if (std::holds_alternative<reshape_op>(u->op) || must_store(u)) return false;
+                if (u->op.is<reshape_op>() || must_store(u)) return false;
                 direct = false;
                 if (users_.contains(u) && !readers(n, groups, direct, u)) return false;
                 continue;

@@ -5,6 +5,8 @@
 
 #include <pumice/kernels/detail/rows.hpp>
 
+#include <cmath>
+
 namespace pumice::inline PUMICE_ABI {
 
 namespace detail {

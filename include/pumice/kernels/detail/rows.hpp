@@ -34,24 +34,24 @@ inline void write_places(block_writer& w, const fused& f, int rank) {
 
 /// The operands of a program: what it reads, then what it writes.
 inline std::vector<operand> all_operands(const fused& f) {
-    std::vector<operand> all = f.leaves;
-    all.insert(all.end(), f.outputs.begin(), f.outputs.end());
-    return all;
+    std::vector<operand> list = f.leaves;
+    list.insert(list.end(), f.outputs.begin(), f.outputs.end());
+    return list;
 }
 inline std::vector<operand*> operands_of(fused& a, fused& b) {
-    std::vector<operand*> all = operands_of(a);
+    std::vector<operand*> list = operands_of(a);
     const std::vector<operand*> more = operands_of(b);
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
 }
 
 /// How far apart neighbours along an axis lie, summed over the operands in memory: of two axes the
 /// one with less is the one along which neighbouring invocations should go.
 inline std::int64_t spacing_along(const fused& f, int axis) {
-    std::int64_t sum = 0;
+    std::int64_t total = 0;
     for (const operand& o : f.leaves)
-        if (o.buffer >= 0) sum += std::min<std::int64_t>(std::abs(o.steps[axis]), 32);
-    return sum;
+        if (o.buffer >= 0) total += std::min<std::int64_t>(std::abs(o.steps[axis]), 32);
+    return total;
 }
 
 /// The prologue's value brought to `type` by one more instruction, unless it has that type.
