@@ -4,6 +4,7 @@
 
 #include <pumice/kernels/elementwise.hpp>
 
+#include <cmath>
 #include <set>
 
 namespace {

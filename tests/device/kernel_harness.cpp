@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_harness.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace test {

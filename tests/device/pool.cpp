@@ -4,6 +4,8 @@
 
 #include <pumice/kernels/pool.hpp>
 
+#include <cmath>
+
 namespace {
 
 using namespace test;

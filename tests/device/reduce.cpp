@@ -4,6 +4,8 @@
 
 #include <pumice/kernels/reduce.hpp>
 
+#include <cmath>
+
 namespace {
 
 using namespace test;

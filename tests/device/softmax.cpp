@@ -4,6 +4,8 @@
 
 #include <pumice/kernels/softmax.hpp>
 
+#include <cmath>
+
 namespace {
 
 using namespace test;

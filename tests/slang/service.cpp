@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <thread>
