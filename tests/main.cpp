@@ -48,13 +48,21 @@ const std::set<std::string, std::less<>>& skippable() {
 
 struct counter : doctest::IReporter {
     explicit counter(const doctest::ContextOptions&) {}
-    void test_case_start(const doctest::TestCaseData&) override { count.skipping = false; }
+    void test_case_start(const doctest::TestCaseData& test) override {
+        running = &test;
+        count.skipping = false;
+    }
     void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
-        ++(!stats.testCaseSuccess ? count.failed : count.skipping ? count.skipped : count.passed);
+        const bool idle =
+            stats.testCaseSuccess && !count.skipping && stats.numAssertsCurrentTest == 0;
+        if (idle) std::cout << "FAILED: " << running->m_name << " asserted nothing\n";
+        ++(!stats.testCaseSuccess || idle ? count.failed
+           : count.skipping               ? count.skipped
+                                          : count.passed);
     }
     void test_case_skipped(const doctest::TestCaseData& test) override {
         if (!test.m_skip) return;  // left out by a filter
-        std::cerr << "FAILED: " << test.m_name
+        std::cout << "FAILED: " << test.m_name
                   << " carries doctest::skip(); say PUMICE_SKIP instead\n";
         ++count.failed;
     }
@@ -67,6 +75,8 @@ struct counter : doctest::IReporter {
     void subcase_end() override {}
     void log_assert(const doctest::AssertData&) override {}
     void log_message(const doctest::MessageData&) override {}
+
+    const doctest::TestCaseData* running = nullptr;
 };
 REGISTER_LISTENER("counter", 1, counter);
 
