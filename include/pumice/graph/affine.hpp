@@ -38,7 +38,7 @@ struct affine {
         m.coordinates = coordinates;
         for (int i = 0; i < m.axes; ++i) {
             const int a = i + from.rank() - to.rank();
-            if (to[i] == 1) continue;  // the only index is 0
+            if (to[i] == 1 && from[a] != 1) continue;  // repeated: the only index is 0
             m.start[i] = start[a];
             for (int d = 0; d < coordinates; ++d) m.step[i][d] = step[a][d];
         }
