@@ -73,14 +73,14 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
         x.push_back(make.leaf(in.back()));
     }
     x.resize(3, 0);
-    std::vector<result> where;
+    std::vector<result> stored;
     std::vector<tolerance> allowed;
     std::string about(to_string(type));
     for (const op_info* op : ops) {
         const std::uint16_t r = make.apply(*op, x[0], x[1], x[2]);
         results.push_back(r);
         out.push_back(w.output(make.body.code[r].type, domain, placing::dense));
-        where.push_back({out.back(), domain});
+        stored.push_back({out.back(), domain});
         about += " " + std::string(op->name);
     }
     std::vector<bytes> memory = w.buffers;
@@ -104,7 +104,7 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
         return false;
     }
     // Which inputs gave a wrong result is said below, so the whole comparison runs once more on failure.
-    return agree(got, want, w, where, allowed, about);
+    return agree(got, want, w, stored, allowed, about);
 }
 
 }  // namespace
@@ -146,15 +146,15 @@ TEST_CASE("every element type converts to every other as on the host") {
                     make.leaf(w.input(from, domain, placing::dense, values::special));
                 std::vector<std::uint16_t> casts;
                 std::vector<operand> out;
-                std::vector<result> where;
+                std::vector<result> stored;
                 for (std::size_t k = first;
                      k < std::min(first + max_outputs, std::size(all_dtypes)); ++k) {
                     casts.push_back(make.cast(all_dtypes[k], x));
                     out.push_back(w.output(all_dtypes[k], domain, placing::dense));
-                    where.push_back({out.back(), domain});
+                    stored.push_back({out.back(), domain});
                 }
                 const elementwise_problem p{domain, make.build(casts, out)};
-                check<elementwise_vector4>(*m, p, w, where, {tolerance{}},
+                check<elementwise_vector4>(*m, p, w, stored, {tolerance{}},
                                            "cast " + std::string(to_string(from)), count);
             }
     }
@@ -169,11 +169,11 @@ TEST_CASE("operands in any layout, any rank, any type, several outputs") {
             const dtype type = all_dtypes[d.in(0, 12)];
             const int rank = static_cast<int>(d.in(0, 8));
             const shape domain = random_shape(d, rank, 3000);
-            const placing where = d.chance(0.3) ? placing::dense : placing::any;
+            const placing layout = d.chance(0.3) ? placing::dense : placing::any;
             workspace w(d, wide);
             maker make;
-            const std::uint16_t x = make.leaf(w.input(type, domain, where)),
-                                y = make.leaf(w.input(dtype::boolean, domain, where));
+            const std::uint16_t x = make.leaf(w.input(type, domain, layout)),
+                                y = make.leaf(w.input(dtype::boolean, domain, layout));
             std::vector<std::uint16_t> values{
                 make.apply<op::where>(y, x, make.value(scalar(type, 3)))};
             if (d.chance(0.5)) values.push_back(x);
@@ -181,7 +181,7 @@ TEST_CASE("operands in any layout, any rank, any type, several outputs") {
             std::vector<operand> out;
             std::vector<result> results;
             for (const std::uint16_t v : values) {
-                out.push_back(w.output(make.body.code[v].type, domain, where));
+                out.push_back(w.output(make.body.code[v].type, domain, layout));
                 results.push_back({out.back(), domain});
             }
             const elementwise_problem p{domain, make.build(values, out)};

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine.hpp"
 
+#include <pumice/exec/float_controls.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/shaders.hpp>
 #include <pumice/slang/service.hpp>
-#include <pumice/exec/float_controls.hpp>
 #include <pumice/vk/command_cache.hpp>
 
 #include <doctest/doctest.h>
@@ -151,9 +151,10 @@ private:
         if (pipelines_.size() > 200) pipelines_.clear();
         auto& found = pipelines_[name + "/" + std::to_string(l.subgroup_size)];
         if (!found)
-            found = factory_.create(preserve_nan(service().get(request)->words, device_->info()), name,
-                                    {.subgroup_size = l.subgroup_size,
-                                     .full_subgroups = l.subgroup_size != 0});
+            found =
+                factory_.create(preserve_nan(service().get(request)->words, device_->info()), name,
+                                {.subgroup_size = l.subgroup_size,
+                                 .full_subgroups = l.subgroup_size != 0});
         return found;
     }
 

@@ -74,12 +74,12 @@ TEST_CASE("pools of any window, padding and type") {
             pool_problem p = random_pool(d, is_floating(type) && d.chance(0.6) ? pooling::average
                                                                                : pooling::max);
             workspace w(d, d.chance(0.15));
-            const placing where = d.chance(0.5) ? placing::dense : placing::any;
+            const placing layout = d.chance(0.5) ? placing::dense : placing::any;
             p.input =
-                reads(w.input(type, detail::pool_input(p), where,
+                reads(w.input(type, detail::pool_input(p), layout,
                               p.shape_of.what == pooling::max && d.chance(0.5) ? values::special
                                                                                : values::plain));
-            const operand out = w.output(type, detail::pool_output(p), where);
+            const operand out = w.output(type, detail::pool_output(p), layout);
             p.epilogue = stores(type, out);
             check_kernels(*m, p, w, {{out, detail::pool_output(p)}}, {allowed_for(p, 64)},
                           w.high ? "wide" : "", count);
@@ -104,18 +104,18 @@ TEST_CASE("global pools, prologues and epilogues") {
                     p.out_size[k] = 1;
             }
             workspace w(d);
-            const placing where = i < 2 ? placing::dense : placing::any;
+            const placing layout = i < 2 ? placing::dense : placing::any;
             maker in;
             const std::uint16_t x =
-                in.leaf(w.input(type, detail::pool_input(p), where, values::tiny));
+                in.leaf(w.input(type, detail::pool_input(p), layout, values::tiny));
             p.input =
                 in.build({in.apply<op::relu>(in.apply<op::add>(x, in.value(scalar(type, 1))))});
             maker out;
             const shape domain = detail::pool_output(p);
             const std::uint16_t g = out.given(type),
-                                z = out.leaf(w.input(dtype::f32, domain, where, values::tiny));
-            const operand first = w.output(dtype::f32, domain, where),
-                          second = w.output(type, domain, where);
+                                z = out.leaf(w.input(dtype::f32, domain, layout, values::tiny));
+            const operand first = w.output(dtype::f32, domain, layout),
+                          second = w.output(type, domain, layout);
             p.epilogue = out.build({out.apply<op::subtract>(out.cast(dtype::f32, g), z), g},
                                    {first, second});
             tolerance t = allowed_for(p, 5);

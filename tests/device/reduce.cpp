@@ -97,10 +97,10 @@ shape joined(shape a, const shape& b) {
 
 /// A reduction of one operand, stored as it is.
 reduce_problem plain(workspace& w, reduction what, dtype type, const shape& outer,
-                     const shape& inner, placing where, values how, std::vector<result>& out) {
+                     const shape& inner, placing layout, values how, std::vector<result>& out) {
     reduce_problem p{what, outer, inner, {}, {}, result_of(what, type)};
-    p.prologue = reads(w.input(type, joined(outer, inner), where, how));
-    const operand o = w.output(p.result, outer, where);
+    p.prologue = reads(w.input(type, joined(outer, inner), layout, how));
+    const operand o = w.output(p.result, outer, layout);
     p.epilogue = stores(p.result, o);
     out = {{o, outer}};
     return p;
@@ -188,10 +188,10 @@ TEST_CASE("prologues and epilogues are part of the reduction") {
             reduce_problem p{what, random_shape(d, 2, 200), random_shape(d, 2, 600), {},
                              {},   result_of(what, type)};
             const shape all = joined(p.outer, p.inner);
-            const placing where = d.chance(0.5) ? placing::dense : placing::any;
+            const placing layout = d.chance(0.5) ? placing::dense : placing::any;
             maker in;  // (x + y) * s - index along the last axis
-            const std::uint16_t x = in.leaf(w.input(type, all, where, values::tiny)),
-                                y = in.leaf(w.input(dtype::i8, all, where, values::tiny));
+            const std::uint16_t x = in.leaf(w.input(type, all, layout, values::tiny)),
+                                y = in.leaf(w.input(dtype::i8, all, layout, values::tiny));
             strides along = strides::filled(all.rank(), 0);
             along[all.rank() - 1] = 1;
             const std::uint16_t sum = in.apply<op::add>(x, in.cast(type, y));
@@ -202,9 +202,9 @@ TEST_CASE("prologues and epilogues are part of the reduction") {
             maker
                 out;  // the result as f32, plus a value of the outer coordinate; and the result itself
             const std::uint16_t g = out.given(p.result),
-                                z = out.leaf(w.input(dtype::f32, p.outer, where, values::tiny));
-            const operand first = w.output(dtype::f32, p.outer, where),
-                          second = w.output(p.result, p.outer, where);
+                                z = out.leaf(w.input(dtype::f32, p.outer, layout, values::tiny));
+            const operand first = w.output(dtype::f32, p.outer, layout),
+                          second = w.output(p.result, p.outer, layout);
             p.epilogue =
                 out.build({out.apply<op::add>(out.cast(dtype::f32, g), z), g}, {first, second});
             check_kernels(-1, *m, p, w, {{first, p.outer}, {second, p.outer}},

@@ -73,9 +73,9 @@ TEST_CASE("softmax over rows and columns, any layout, any length") {
             p.length = d.chance(0.2) ? d.in(1, 3) : d.chance(0.3) ? 4 * d.in(1, 64) : d.in(1, 257);
             shape domain = p.outer;
             domain.push_back(p.length);
-            const placing where = d.chance(0.5) ? placing::dense : placing::any;
-            p.prologue = reads(w.input(type, domain, where));
-            const operand out = w.output(type, domain, where);
+            const placing layout = d.chance(0.5) ? placing::dense : placing::any;
+            p.prologue = reads(w.input(type, domain, layout));
+            const operand out = w.output(type, domain, layout);
             p.epilogue = stores(type, out);
             check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))},
                           w.high ? "wide" : "", count);
@@ -148,18 +148,18 @@ TEST_CASE("prologues and epilogues are part of the softmax") {
                 false, {d.in(1, 9), d.in(1, 9)}, i < 3 ? 4 * d.in(1, 64) : d.in(1, 257), {}, {}};
             shape domain = p.outer;
             domain.push_back(p.length);
-            const placing where = i < 3 ? placing::dense : placing::any;
+            const placing layout = i < 3 ? placing::dense : placing::any;
             maker in;  // scaled and masked scores
             const std::uint16_t score =
-                in.apply<op::multiply>(in.leaf(w.input(type, domain, where)),
+                in.apply<op::multiply>(in.leaf(w.input(type, domain, layout)),
                                        in.value(scalar(type, 0.25)));
-            const std::uint16_t mask = in.leaf(w.input(dtype::boolean, domain, where));
+            const std::uint16_t mask = in.leaf(w.input(dtype::boolean, domain, layout));
             p.prologue = in.build({in.apply<op::where>(mask, score, in.value(scalar(type, -30)))});
             maker out;  // the result in float, and its product with another operand
             const std::uint16_t g = out.given(type), wide = out.cast(dtype::f32, g);
-            const operand first = w.output(dtype::f32, domain, where),
-                          second = w.output(dtype::f32, domain, where);
-            const std::uint16_t z = out.leaf(w.input(dtype::f32, domain, where, values::tiny));
+            const operand first = w.output(dtype::f32, domain, layout),
+                          second = w.output(dtype::f32, domain, layout);
+            const std::uint16_t z = out.leaf(w.input(dtype::f32, domain, layout, values::tiny));
             p.epilogue = out.build({wide, out.apply<op::multiply>(wide, z)}, {first, second});
             const tolerance t = allowed_for(p, exact_of(p, w));
             tolerance scaled = t;

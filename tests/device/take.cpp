@@ -47,11 +47,11 @@ TEST_CASE("take along any axis with any indices, any type") {
             p.domain = outer;
             for (std::int64_t n : index) p.domain.push_back(n);
             for (std::int64_t n : rest) input.push_back(n), p.domain.push_back(n);
-            const placing where = d.chance(0.5) ? placing::dense : placing::any;
-            p.values = w.input(type, input, where, values::special);
+            const placing layout = d.chance(0.5) ? placing::dense : placing::any;
+            p.values = w.input(type, input, layout, values::special);
             p.indices = w.input(d.chance(0.5) ? dtype::i32 : dtype::i64, index,
                                 d.chance(0.5) ? placing::dense : placing::any);
-            p.output = w.output(type, p.domain, where);
+            p.output = w.output(type, p.domain, layout);
             if (p.indices.type == dtype::i32)
                 put_indices<std::int32_t>(d, p.indices, index, w, w.buffers, length);
             else put_indices<std::int64_t>(d, p.indices, index, w, w.buffers, length);
