@@ -5,8 +5,8 @@
 
 #include <pumice/base/config.hpp>
 
+#include <atomic>
 #include <cstddef>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -23,13 +23,25 @@ public:
     callback(std::nullptr_t) noexcept {}
     template <class F>
         requires(!std::is_same_v<F, callback> && std::is_invocable_r_v<Result, const F&, Arguments...>)
-    callback(F f) : held_(std::make_shared<const holder<F>>(std::move(f))) {}
+    callback(F f) : held_(new holder<F>(std::move(f))) {}
+    callback(const callback& other) noexcept : held_(other.held_) {
+        if (held_) held_->owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    callback(callback&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+    callback& operator=(callback other) noexcept {
+        std::swap(held_, other.held_);
+        return *this;
+    }
+    ~callback() {
+        if (held_ && held_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete held_;
+    }
 
     explicit operator bool() const noexcept { return held_ != nullptr; }
     Result operator()(Arguments... arguments) const { return held_->call(std::forward<Arguments>(arguments)...); }
 
 private:
     struct base {
+        mutable std::atomic<int> owners{1};
         virtual ~base() = default;
         virtual Result call(Arguments...) const = 0;
     };
@@ -41,7 +53,7 @@ private:
         }
         F function;
     };
-    std::shared_ptr<const base> held_;
+    const base* held_ = nullptr;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -319,10 +319,11 @@ private:
 
 }  // namespace detail
 
-/// The Slang text of a canonical program.
-inline std::string emit(program_view p) {
-    std::string text;
-    detail::emitter<std::string>(text, p).run();
+/// The Slang text of a canonical program. (A template, so that only who calls it compiles the emitter.)
+template <class Text = std::string>
+constexpr Text emit(program_view p) {
+    Text text;
+    detail::emitter<Text>(text, p).run();
     return text;
 }
 

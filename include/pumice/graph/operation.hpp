@@ -9,6 +9,8 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
@@ -22,7 +24,7 @@ struct program {
         code.push_back(i);
         return static_cast<std::uint16_t>(code.size() - 1);
     }
-    program_view view() const noexcept { return {code, outputs}; }
+    program_view view() const noexcept { return {{code.data(), code.size()}, {outputs.data(), outputs.size()}}; }
 };
 
 /// Data that the user gave, or the result of an evaluated node.
@@ -136,7 +138,13 @@ public:
     operation() = default;  // a source
     template <class Op>
         requires(detail::operations::number<Op> >= 0)
-    operation(Op op) : held_(std::make_unique<box<Op>>(std::move(op))) {}
+    operation(Op op) : held_(new box<Op>(std::move(op))) {}
+    operation(operation&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+    operation& operator=(operation&& other) noexcept {
+        std::swap(held_, other.held_);
+        return *this;
+    }
+    ~operation() { delete held_; }
 
     template <class Op>
     bool is() const noexcept { return (held_ ? held_->kind : 0) == detail::operations::number<Op>; }
@@ -144,7 +152,7 @@ public:
     const Op* get_if() const noexcept {
         static const source_op none;
         if constexpr (std::is_same_v<Op, source_op>) return is<Op>() ? &none : nullptr;
-        else return is<Op>() ? &static_cast<const box<Op>*>(held_.get())->op : nullptr;
+        else return is<Op>() ? &static_cast<const box<Op>*>(held_)->op : nullptr;
     }
     template <class F>
     decltype(auto) visit(F&& f) const { return detail::operations::visit(*this, f); }
@@ -160,7 +168,7 @@ private:
         Op op;
         explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
     };
-    std::unique_ptr<const any_box> held_;
+    const any_box* held_ = nullptr;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

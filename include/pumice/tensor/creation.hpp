@@ -164,12 +164,13 @@ inline key fresh() {
     return process_key().next();
 }
 /// Uniform in (0, 1], 24 bits: never 0, so that a logarithm is finite.
-inline std::uint16_t unit(pumice::detail::generator& g, std::uint32_t seed) {
+template <class Generator>
+std::uint16_t unit(Generator& g, std::uint32_t seed) {
     const auto index = g.iota(dtype::u32, -1);
-    const auto bits = g.call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
-    const auto kept = g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 8u)));
-    const auto count = g.call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
-    return g.call<op::multiply>(count, g.number(scalar(dtype::f32, 0x1p-24f)));
+    const auto bits = g.template call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
+    const auto kept = g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 8u)));
+    const auto count = g.template call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
+    return g.template call<op::multiply>(count, g.number(scalar(dtype::f32, 0x1p-24f)));
 }
 }  // namespace detail
 

@@ -41,8 +41,10 @@ private:
     state* shared() const {
         state* s = state_.load(std::memory_order_acquire);
         if (s) return s;
-        auto fresh = std::make_unique<state>();
-        return state_.compare_exchange_strong(s, fresh.get()) ? fresh.release() : s;
+        auto* fresh = new state;
+        if (state_.compare_exchange_strong(s, fresh)) return fresh;
+        delete fresh;
+        return s;
     }
     mutable std::atomic<state*> state_{nullptr};
 };

@@ -12,22 +12,11 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
-inline std::string text_of(const scalar& s) {
-    if (s.type == dtype::boolean) return s.as<bool>() ? "True" : "False";
-    if (info(s.type).kind == kind::signed_integer) return std::to_string(s.as<std::int64_t>());
-    if (info(s.type).kind == kind::unsigned_integer) return std::to_string(s.as<std::uint64_t>());
-    const double v = s.as<double>();
-    if (v != v) return "nan";
-    char buffer[40];
-    std::snprintf(buffer, sizeof buffer, s.type == dtype::f64 ? "%.8g" : "%.6g", v);
-    std::string text = buffer;
-    if (text.find_first_of(".en") == std::string::npos) text += '.';
-    return text;
-}
-
+// A template, and so not compiled in files that print no tensor.
+template <class Tensor>
 class printer {
 public:
-    explicit printer(const any_tensor& t) : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())), shorten_(t.size() > 1000) { read(t, data_); }
+    explicit printer(const Tensor& t) : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())), shorten_(t.size() > 1000) { read(t, data_); }
 
     std::string run() {
         measure(0, 0);
@@ -38,6 +27,19 @@ public:
 
 private:
     static constexpr std::int64_t edge = 3;
+
+    static std::string text_of(const scalar& s) {
+        if (s.type == dtype::boolean) return s.as<bool>() ? "True" : "False";
+        if (info(s.type).kind == kind::signed_integer) return std::to_string(s.as<std::int64_t>());
+        if (info(s.type).kind == kind::unsigned_integer) return std::to_string(s.as<std::uint64_t>());
+        const double v = s.as<double>();
+        if (v != v) return "nan";
+        char buffer[40];
+        std::snprintf(buffer, sizeof buffer, s.type == dtype::f64 ? "%.8g" : "%.6g", v);
+        std::string text = buffer;
+        if (text.find_first_of(".en") == std::string::npos) text += '.';
+        return text;
+    }
 
     std::string cell(std::int64_t i) const {
         const std::size_t size = static_cast<std::size_t>(info(type_).bits / 8);
@@ -90,9 +92,15 @@ private:
 }  // namespace detail
 
 /// The values as NumPy prints them; evaluates.
-inline std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
+template <std::derived_from<any_tensor> Tensor>
+std::string to_string(const Tensor& t) {
+    return detail::printer<any_tensor>(t).run();
+}
 
-inline std::ostream& operator<<(std::ostream& out, const any_tensor& t) { return out << to_string(t); }
+template <std::derived_from<any_tensor> Tensor>
+std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+    return out << to_string(t);
+}
 template <class Tree, class E>
 std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) { return out << to_string(any_tensor(x)); }
 

@@ -180,11 +180,7 @@ auto astype(X&& x) {
 /// The Slang text of the kernel that X becomes, as a constant.
 template <class X>
     requires fuses<X>
-inline constexpr auto kernel_text = [] {
-    fixed_string<32768> text;
-    detail::emitter<fixed_string<32768>>(text, program_of<typename X::tree>.view()).run();
-    return text;
-}();
+inline constexpr auto kernel_text = emit<fixed_string<32768>>(program_of<typename X::tree>.view());
 
 /// The Slang text of the kernel that `x` becomes.
 template <class Tree, class E>
