@@ -89,7 +89,7 @@ TEST_CASE("model: outputs stay on the device until they are read (V15), weights 
     const auto first = pumice::stats();
     pumice::to_vector<float>(m(x));
     CHECK(pumice::stats().uploads == first.uploads);
-    CHECK(first.uploads - before.uploads <= 1);  // the picture, where it had not gone up
+    CHECK(first.uploads - before.uploads <= 7);  // six weights and the picture, each once
 }
 
 TEST_CASE("model: zeros give finite outputs (V14)") {

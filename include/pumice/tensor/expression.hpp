@@ -23,6 +23,7 @@ class expression;
 template <class Op, class... Elements> struct op_does_not_take;
 template <class... Elements> struct element_types_do_not_mix_use_astype;
 template <class Number, class Element> struct number_does_not_fit_the_element_type;
+template <class Element> struct condition_must_be_bool;
 
 namespace detail {
 
@@ -118,6 +119,8 @@ constexpr auto tree_for() {
             return scalar_tree<dtype_of<Common>>{};
     } else if constexpr (a::tree::type == dtype_of<Common>) {
         return typename a::tree{};
+    } else if constexpr (dtype_of<Common> == dtype::boolean) {
+        return condition_must_be_bool<typename element_for<a::tree::type>::type>{};
     } else {
         return cast_tree<dtype_of<Common>, typename a::tree>{};
     }

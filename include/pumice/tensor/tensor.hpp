@@ -36,6 +36,8 @@ constexpr bool explain_conversion() {
 /// A value: a handle to a graph node of known element type, rank and layout. Copies share the node.
 template <element Element, extents_type Extents, layout Layout>
 class tensor : public any_tensor {
+    static_assert(Extents::rank <= max_rank);
+
 public:
     using element_type = Element;
     using extents_type = Extents;

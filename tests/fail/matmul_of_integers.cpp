@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: op_needs_floating_point_use_astype.*int
+#include <pumice/front.hpp>
+
+namespace pm = pumice;
+
+void program(pm::matrix<int>& a) {
+#ifdef RIGHT
+    auto y = pm::matmul(pm::astype<float>(a), pm::astype<float>(a)); static_cast<void>(y);
+#else
+    pm::matrix<float> y = pm::matmul(a, a);
+#endif
+}
