@@ -14,16 +14,17 @@ int main() try {
     pm::vector<float> c = pm::linspace<float>(-1, 1, 1000);
     pm::eval(a, b, c);
 
-    auto y = pm::relu(a * b + c);              // an expression: a type. Nothing runs.
-    static_assert(pm::fuses<decltype(y)>);     // one kernel, and the compiler knows it
+    auto y = pm::relu(a * b + c);           // an expression: a type. Nothing runs.
+    static_assert(pm::fuses<decltype(y)>);  // one kernel, and the compiler knows it
     std::cout << pm::kernel_source(y) << '\n';
 
     const pm::statistics before = pm::stats();
     pm::matrix<float> z = y;
-    pm::eval(z);                               // here it runs
+    pm::eval(z);  // here it runs
     const pm::statistics after = pm::stats();
 
-    const std::vector<float> va = a.to_vector(), vb = b.to_vector(), vc = c.to_vector(), vz = z.to_vector();
+    const std::vector<float> va = a.to_vector(), vb = b.to_vector(), vc = c.to_vector(),
+                             vz = z.to_vector();
     double worst = 0;
     for (std::size_t i = 0; i < vz.size(); ++i) {
         const float x = va[i] * vb[i] + vc[i % 1000];

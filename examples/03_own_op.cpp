@@ -8,10 +8,12 @@
 namespace pm = pumice;
 
 namespace mine {
-PUMICE_OP(swish2, 1, pumice::rules::floating, "", x * pm_sigmoid(x + x));
+PUMICE_OP(swish2, 1, pumice::rules::floating, "", x* pm_sigmoid(x + x));
 
 /// A composite is a function; its argument has a name, so it is computed once.
-auto normalised(const pm::matrix<float>& x) { return (x - pm::mean(x, pm::axis<1>, pm::keepdims)) * 0.5f; }
+auto normalised(const pm::matrix<float>& x) {
+    return (x - pm::mean(x, pm::axis<1>, pm::keepdims)) * 0.5f;
+}
 }  // namespace mine
 
 int main() try {

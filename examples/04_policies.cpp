@@ -24,7 +24,8 @@ float run(const pm::context& home) {
     pm::matrix<float> a = pm::from_span<float>({64, 64}, values, home);
     pm::matrix<float> y = pm::relu(pm::matmul(a, a) - 1.0f) * 2.0f;
     const float first = y.to_vector()[0];
-    std::cout << home.device().name << ": " << home.stats().dispatches - before.dispatches << " kernels, y[0] = " << first << '\n';
+    std::cout << home.device().name << ": " << home.stats().dispatches - before.dispatches
+              << " kernels, y[0] = " << first << '\n';
     return first;
 }
 

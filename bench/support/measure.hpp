@@ -14,7 +14,11 @@ namespace bench {
 
 namespace pm = pumice;
 
-inline double now() { return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double now() {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now()
+                                                         .time_since_epoch())
+        .count();
+}
 
 inline double median(std::vector<double> v) {
     std::nth_element(v.begin(), v.begin() + std::ptrdiff_t(v.size() / 2), v.end());
@@ -24,7 +28,8 @@ inline double median(std::vector<double> v) {
 /// Waits until the device has done everything so far.
 inline void drain(const pm::any_tensor& last) {
     const pm::slice one[] = {{0, 1, 1}};
-    pm::any_tensor part = last.rank() > 0 ? pm::slice_view(pm::reshape(last, pm::shape{-1}), one) : last;
+    pm::any_tensor part =
+        last.rank() > 0 ? pm::slice_view(pm::reshape(last, pm::shape{-1}), one) : last;
     std::vector<std::byte> bytes(static_cast<std::size_t>(part.size_bytes()));
     pm::read(part, bytes);
 }
@@ -58,8 +63,10 @@ inline timing measure(const std::function<pm::any_tensor()>& call, int iteration
     return {median(batches), median(sync)};
 }
 
-inline void report(const char* name, const timing& t, double flop, double bytes, const std::string& kernel) {
-    std::printf("{\"peer\":\"pumice\",\"case\":\"%s\",\"med_us\":%.3f,\"sync_us\":%.3f", name, t.med_us, t.sync_us);
+inline void report(const char* name, const timing& t, double flop, double bytes,
+                   const std::string& kernel) {
+    std::printf("{\"peer\":\"pumice\",\"case\":\"%s\",\"med_us\":%.3f,\"sync_us\":%.3f", name,
+                t.med_us, t.sync_us);
     if (flop > 0) std::printf(",\"tflops\":%.2f", flop / t.med_us * 1e-6);
     if (bytes > 0) std::printf(",\"gbps\":%.1f", bytes / t.med_us * 1e-3);
     std::printf(",\"kernel\":\"%s\"}\n", kernel.substr(0, kernel.find('\n')).c_str());

@@ -21,7 +21,8 @@ pm::matrix<T> random(std::int64_t rows, std::int64_t columns) {
     return m;
 }
 
-void run(const char* name, double flop, double bytes, int iterations, const std::function<pm::any_tensor()>& call) {
+void run(const char* name, double flop, double bytes, int iterations,
+         const std::function<pm::any_tensor()>& call) {
     if (!std::strstr(name, only)) return;
     const bench::timing t = bench::measure(call, iterations);
     pm::any_tensor one = call();
@@ -34,7 +35,8 @@ void product(const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
     if (!std::strstr(name, only)) return;
     m /= shrink, n /= shrink, k /= shrink;
     const auto a = random<T>(m, k), b = random<T>(k, n);
-    run(name, 2.0 * double(m) * double(n) * double(k), 0, 20, [&] { return pm::any_tensor(pm::matmul(a, b)); });
+    run(name, 2.0 * double(m) * double(n) * double(k), 0, 20,
+        [&] { return pm::any_tensor(pm::matmul(a, b)); });
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ void product(const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
 int main(int argc, char** argv) try {
     if (argc > 1) only = argv[1];
     if (argc > 2) shrink = std::max(1, std::atoi(argv[2]));
-    std::printf("{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\"}\n", pm::default_context().device().name.c_str());
+    std::printf("{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\"}\n",
+                pm::default_context().device().name.c_str());
 
     product<pm::f16>("gemm_f16_4096", 4096, 4096, 4096);
     product<pm::f16>("gemm_f16_1024", 1024, 1024, 1024);
@@ -58,13 +61,18 @@ int main(int argc, char** argv) try {
             v.push_back(pm::random::normal<float>({chain}));
             pm::eval(v.back());
         }
-        run("eltchain_f32_1GiB", 0, 6 * 4.0 * double(chain), 20, [&] { return pm::any_tensor(pm::vector<float>(pm::relu(v[0] * v[1] + v[2]) * v[3] + v[4])); });
+        run("eltchain_f32_1GiB", 0, 6 * 4.0 * double(chain), 20, [&] {
+            return pm::any_tensor(pm::vector<float>(pm::relu(v[0] * v[1] + v[2]) * v[3] + v[4]));
+        });
     }
     const auto x = random<float>(side, side);
-    run("softmax_f32_8192x8192", 0, 2 * square_bytes, 30, [&] { return pm::any_tensor(pm::softmax(x, pm::axis<1>)); });
-    run("sum_rows_f32_8192x8192", 0, square_bytes, 30, [&] { return pm::any_tensor(pm::sum(x, pm::axis<1>)); });
+    run("softmax_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::any_tensor(pm::softmax(x, pm::axis<1>)); });
+    run("sum_rows_f32_8192x8192", 0, square_bytes, 30,
+        [&] { return pm::any_tensor(pm::sum(x, pm::axis<1>)); });
     run("sum_full_f32_8192x8192", 0, square_bytes, 30, [&] { return pm::any_tensor(pm::sum(x)); });
-    run("transpose_f32_8192x8192", 0, 2 * square_bytes, 30, [&] { return pm::copy(pm::transpose(x)); });
+    run("transpose_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::copy(pm::transpose(x)); });
 } catch (const pm::error& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;

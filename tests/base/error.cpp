@@ -16,9 +16,11 @@ TEST_CASE("what() reads [place] message and one reason a line") {
     CHECK(plain.reasons().empty());
     CHECK(std::string(plain.what()) == "[matmul] shapes (2, 3) and (4, 5) do not match");
 
-    const error reasons(errc::no_device, "context", "no device", {"llvmpipe: no timelines", "install a driver"});
+    const error reasons(errc::no_device, "context", "no device",
+                        {"llvmpipe: no timelines", "install a driver"});
     CHECK(reasons.reasons().size() == 2);
-    CHECK(std::string(reasons.what()) == "[context] no device\n  - llvmpipe: no timelines\n  - install a driver");
+    CHECK(std::string(reasons.what()) ==
+          "[context] no device\n  - llvmpipe: no timelines\n  - install a driver");
 }
 
 TEST_CASE("a copy, as throwing makes, says the same") {
@@ -38,7 +40,8 @@ TEST_CASE("a copy, as throwing makes, says the same") {
 
 TEST_CASE("every code has a name of its own") {
     std::set<std::string_view> names;
-    for (int i = 0; i <= static_cast<int>(errc::cancelled); ++i) names.insert(to_string(static_cast<errc>(i)));
+    for (int i = 0; i <= static_cast<int>(errc::cancelled); ++i)
+        names.insert(to_string(static_cast<errc>(i)));
     CHECK(names.size() == static_cast<std::size_t>(errc::cancelled) + 1);
     CHECK(to_string(errc::invalid_argument) == "invalid_argument");
     CHECK(to_string(errc::no_slang) == "no_slang");

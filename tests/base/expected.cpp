@@ -14,17 +14,22 @@ TEST_CASE("attempt gives the value, or the error that was thrown") {
     REQUIRE(good.has_value());
     CHECK(*good == 3);
 
-    const expected<int> bad = attempt([]() -> int { throw error(errc::io_failed, "read", "no such file", {"x.onnx"}); });
+    const expected<int> bad =
+        attempt([]() -> int { throw error(errc::io_failed, "read", "no such file", {"x.onnx"}); });
     REQUIRE(!bad.has_value());
     CHECK(bad.error().code() == errc::io_failed);
     CHECK(bad.error().reasons().size() == 1);
 
     CHECK(attempt([] {}).has_value());
-    CHECK(attempt([] { throw error(errc::cancelled, "eval", "stopped"); }).error().where() == "eval");
+    CHECK(attempt([] { throw error(errc::cancelled, "eval", "stopped"); }).error().where() ==
+          "eval");
 }
 
 TEST_CASE("what is not an error of Pumice's passes through") {
-    CHECK_THROWS_AS(static_cast<void>(attempt([]() -> int { throw std::runtime_error("of the user's"); })), std::runtime_error);
+    CHECK_THROWS_AS(static_cast<void>(attempt([]() -> int {
+                        throw std::runtime_error("of the user's");
+                    })),
+                    std::runtime_error);
 }
 
 TEST_CASE("values that only move come out") {

@@ -18,20 +18,23 @@ TEST_CASE("the value is that of FNV-1a with MurmurHash3's finaliser") {
         std::uint64_t h = 14695981039346656037ULL;
         const auto eat = [&](unsigned char c) { h = (h ^ c) * 1099511628211ULL; };
         for (char c : text) eat(static_cast<unsigned char>(c));
-        for (std::size_t n = text.size(), i = 0; i < 8; ++i, n >>= 8) eat(static_cast<unsigned char>(n & 255));
+        for (std::size_t n = text.size(), i = 0; i < 8; ++i, n >>= 8)
+            eat(static_cast<unsigned char>(n & 255));
         h ^= h >> 33;
         h *= 18397679294719823053ULL;
         h ^= h >> 33;
         h *= 14181476777654086739ULL;
         return h ^ (h >> 33);
     };
-    for (const char* text : {"", "a", "relu", "x < T(0) ? T(0) : x", "\xff\x80"}) CHECK(hash_of(text) == reference(text));
+    for (const char* text : {"", "a", "relu", "x < T(0) ? T(0) : x", "\xff\x80"})
+        CHECK(hash_of(text) == reference(text));
 }
 
 TEST_CASE("pieces do not run into each other") {
     CHECK(hasher{}.add("ab").add("c").value() != hasher{}.add("a").add("bc").value());
     CHECK(hasher{}.add("a").add("").value() != hasher{}.add("a").value());
-    CHECK(hasher{}.add(std::uint64_t{1}).add(std::uint64_t{2}).value() != hasher{}.add(std::uint64_t{2}).add(std::uint64_t{1}).value());
+    CHECK(hasher{}.add(std::uint64_t{1}).add(std::uint64_t{2}).value() !=
+          hasher{}.add(std::uint64_t{2}).add(std::uint64_t{1}).value());
 }
 
 TEST_CASE("ten thousand neighbours do not collide, nor do their upper and lower halves often") {

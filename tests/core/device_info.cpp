@@ -20,7 +20,9 @@ TEST_CASE("the host is one line, a device says what it can do") {
     d.shared_memory = 32768;
     d.memory = std::int64_t{4} << 30;
     d.storage8 = true;
-    CHECK(to_string(d) == "llvmpipe (CPU driver, Mesa 26): subgroup 8, shared memory 32 KiB, memory 4096 MiB, 8-bit, no cooperative matrix");
+    CHECK(to_string(d) ==
+          "llvmpipe (CPU driver, Mesa 26): subgroup 8, shared memory 32 KiB, memory 4096 MiB, "
+          "8-bit, no cooperative matrix");
     d.matrix_shapes = {{dtype::f16, dtype::f16, dtype::f32, dtype::f32, 8, 8, 16}};
     CHECK(to_string(d).ends_with(", cooperative matrix f16->f32:8x8x16"));
 }
@@ -28,7 +30,9 @@ TEST_CASE("the host is one line, a device says what it can do") {
 TEST_CASE("supports asks for storage, and for arithmetic where the type is 64 bits wide") {
     device_info d;
     for (dtype t : {dtype::f32, dtype::i32, dtype::u32}) CHECK(d.supports(t));
-    for (dtype t : {dtype::f64, dtype::f16, dtype::bf16, dtype::i8, dtype::u16, dtype::i64, dtype::u64, dtype::boolean}) CHECK(!d.supports(t));
+    for (dtype t : {dtype::f64, dtype::f16, dtype::bf16, dtype::i8, dtype::u16, dtype::i64,
+                    dtype::u64, dtype::boolean})
+        CHECK(!d.supports(t));
     d.storage8 = true;
     CHECK(d.supports(dtype::u8));
     CHECK(d.supports(dtype::boolean));

@@ -11,7 +11,8 @@ using namespace pumice;
 
 namespace {
 
-constexpr dtype f64 = dtype::f64, f32 = dtype::f32, half = dtype::f16, brain = dtype::bf16, boolean = dtype::boolean;
+constexpr dtype f64 = dtype::f64, f32 = dtype::f32, half = dtype::f16, brain = dtype::bf16,
+                boolean = dtype::boolean;
 constexpr dtype i8 = dtype::i8, i16 = dtype::i16, i32 = dtype::i32, i64 = dtype::i64;
 constexpr dtype u8 = dtype::u8, u16 = dtype::u16, u32 = dtype::u32, u64 = dtype::u64;
 constexpr dtype every[] = {f64, f32, half, brain, i8, i16, i32, i64, u8, u16, u32, u64, boolean};
@@ -35,7 +36,8 @@ TEST_CASE("the integer table of the array API standard") {
             CHECK(promote(signed_types[a], signed_types[b]) == signed_types[std::max(a, b)]);
             CHECK(promote(unsigned_types[a], unsigned_types[b]) == unsigned_types[std::max(a, b)]);
             const std::optional<dtype> wanted = b == 3 ? std::nullopt : std::optional(mixed[a][b]);
-            CHECK_MESSAGE(name(promote(signed_types[a], unsigned_types[b])) == name(wanted), name(signed_types[a]), " with ", name(unsigned_types[b]));
+            CHECK_MESSAGE(name(promote(signed_types[a], unsigned_types[b])) == name(wanted),
+                          name(signed_types[a]), " with ", name(unsigned_types[b]));
         }
 }
 
@@ -51,7 +53,8 @@ TEST_CASE("kinds do not mix, but signed with unsigned") {
     for (dtype a : every)
         for (dtype b : every) {
             const kind x = info(a).kind, y = info(b).kind;
-            const bool integers = x != kind::boolean && y != kind::boolean && x != kind::floating && y != kind::floating;
+            const bool integers = x != kind::boolean && y != kind::boolean && x != kind::floating &&
+                                  y != kind::floating;
             if (x == y) CHECK(promote(a, b).has_value());
             else if (!integers) CHECK_MESSAGE(!promote(a, b), name(a), " with ", name(b));
         }
@@ -66,7 +69,8 @@ TEST_CASE("promotion is symmetric, idempotent and associative where it is define
                 const auto ab = promote(a, b), bc = promote(b, c);
                 if (!ab || !bc) continue;
                 const auto left = promote(*ab, c), right = promote(a, *bc);
-                if (left && right) CHECK_MESSAGE(*left == *right, name(a), " ", name(b), " ", name(c));
+                if (left && right)
+                    CHECK_MESSAGE(*left == *right, name(a), " ", name(b), " ", name(c));
             }
         }
     }
@@ -81,10 +85,12 @@ TEST_CASE("the table agrees with the C++ types") {
             using T = decltype(v);
             CHECK(dtype_of<T> == t);
             CHECK(static_cast<int>(sizeof(T) * 8) == info(t).bits);
-            const bool real = std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+            const bool real =
+                std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
             CHECK(is_floating(t) == real);
             if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-                CHECK(info(t).kind == (std::is_signed_v<T> ? kind::signed_integer : kind::unsigned_integer));
+                CHECK(info(t).kind ==
+                      (std::is_signed_v<T> ? kind::signed_integer : kind::unsigned_integer));
         });
     }
     CHECK(names.size() == 13);

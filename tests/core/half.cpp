@@ -19,18 +19,24 @@ struct format {
     std::uint16_t (*narrow)(float);
 
     int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-    std::uint16_t infinity() const { return static_cast<std::uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits); }
+    std::uint16_t infinity() const {
+        return static_cast<std::uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
+    }
     /// The value as IEEE 754 defines it, by doubles alone. Pre: finite, not negative.
     double value(int pattern) const {
-        const int exponent = pattern >> mantissa_bits, mantissa = pattern & ((1 << mantissa_bits) - 1);
+        const int exponent = pattern >> mantissa_bits,
+                  mantissa = pattern & ((1 << mantissa_bits) - 1);
         const double fraction = std::ldexp(mantissa, -mantissa_bits);
-        return exponent == 0 ? std::ldexp(fraction, 1 - bias()) : std::ldexp(1 + fraction, exponent - bias());
+        return exponent == 0 ? std::ldexp(fraction, 1 - bias())
+                             : std::ldexp(1 + fraction, exponent - bias());
     }
 };
 
 const format formats[] = {
-    {"f16", 5, 10, [](std::uint16_t b) { return detail::half_to_float(b); }, [](float v) { return detail::float_to_half(v); }},
-    {"bf16", 8, 7, [](std::uint16_t b) { return detail::bfloat_to_float(b); }, [](float v) { return detail::float_to_bfloat(v); }},
+    {"f16", 5, 10, [](std::uint16_t b) { return detail::half_to_float(b); },
+     [](float v) { return detail::float_to_half(v); }},
+    {"bf16", 8, 7, [](std::uint16_t b) { return detail::bfloat_to_float(b); },
+     [](float v) { return detail::float_to_bfloat(v); }},
 };
 
 std::uint32_t bits(float v) { return std::bit_cast<std::uint32_t>(v); }
@@ -44,7 +50,8 @@ TEST_CASE("every finite pattern has the value of its format, and comes back") {
             for (int p = 0; p < f.infinity(); ++p) {
                 const auto pattern = static_cast<std::uint16_t>(p | sign << 15);
                 const float widened = f.widen(pattern);
-                wrong += std::fabs(static_cast<double>(widened)) != f.value(p) || std::signbit(widened) != (sign == 1);
+                wrong += std::fabs(static_cast<double>(widened)) != f.value(p) ||
+                         std::signbit(widened) != (sign == 1);
                 wrong += f.narrow(widened) != pattern;
             }
         CHECK_MESSAGE(wrong == 0, std::string(f.name));
@@ -62,7 +69,8 @@ TEST_CASE("infinities come back, and every NaN stays a quiet NaN of its sign") {
             for (int p = inf + 1; (p & 0x7fff) != 0; ++p) {
                 wrong += !std::isnan(f.widen(static_cast<std::uint16_t>(p)));
                 const std::uint16_t back = f.narrow(f.widen(static_cast<std::uint16_t>(p)));
-                wrong += (back & 0x7fff) <= f.infinity() || back >> 15 != sign || !(back & (1 << (f.mantissa_bits - 1)));
+                wrong += (back & 0x7fff) <= f.infinity() || back >> 15 != sign ||
+                         !(back & (1 << (f.mantissa_bits - 1)));
                 if ((p & 0x7fff) == 0x7fff) break;
             }
             CHECK_MESSAGE(wrong == 0, std::string(f.name));
@@ -104,10 +112,12 @@ TEST_CASE("known vectors") {
         float value;
         std::uint16_t half, bfloat;
     } known[] = {
-        {0.0f, 0x0000, 0x0000},     {-0.0f, 0x8000, 0x8000},    {1.0f, 0x3c00, 0x3f80},      {-2.0f, 0xc000, 0xc000},
-        {0.1f, 0x2e66, 0x3dcd},     {1.0f / 3, 0x3555, 0x3eab}, {3.14159265f, 0x4248, 0x4049}, {65504.0f, 0x7bff, 0x4780},
-        {0x1p-14f, 0x0400, 0x3880}, {0x1p-24f, 0x0001, 0x3380}, {0x1p-25f, 0x0000, 0x3300},  {0x1.8p-25f, 0x0001, 0x3340},
-        {2049.0f, 0x6800, 0x4500},  {2051.0f, 0x6802, 0x4500},  {1e-8f, 0x0000, 0x322c},     {1e30f, 0x7c00, 0x714a},
+        {0.0f, 0x0000, 0x0000},        {-0.0f, 0x8000, 0x8000},    {1.0f, 0x3c00, 0x3f80},
+        {-2.0f, 0xc000, 0xc000},       {0.1f, 0x2e66, 0x3dcd},     {1.0f / 3, 0x3555, 0x3eab},
+        {3.14159265f, 0x4248, 0x4049}, {65504.0f, 0x7bff, 0x4780}, {0x1p-14f, 0x0400, 0x3880},
+        {0x1p-24f, 0x0001, 0x3380},    {0x1p-25f, 0x0000, 0x3300}, {0x1.8p-25f, 0x0001, 0x3340},
+        {2049.0f, 0x6800, 0x4500},     {2051.0f, 0x6802, 0x4500},  {1e-8f, 0x0000, 0x322c},
+        {1e30f, 0x7c00, 0x714a},
     };
     for (const auto& k : known) {
         CHECK_MESSAGE(f16(k.value).bits == k.half, k.value);

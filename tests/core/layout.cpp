@@ -32,7 +32,8 @@ bool dense(const shape& s) {
     for (std::int64_t n = element_count(s); n > 0; --n) {
         std::int64_t offset = 0;
         for (int i = 0; i < s.rank(); ++i) offset += at[i] * st[i];
-        if (offset < 0 || offset >= element_count(s) || seen[static_cast<std::size_t>(offset)]) return false;
+        if (offset < 0 || offset >= element_count(s) || seen[static_cast<std::size_t>(offset)])
+            return false;
         seen[static_cast<std::size_t>(offset)] = true;
         for (int i = s.rank() - 1; i >= 0 && ++at[i] == s[i]; --i) at[i] = 0;
     }
@@ -48,7 +49,8 @@ TEST_CASE("concept") {
 }
 
 TEST_CASE("each layout places every element once") {
-    for (const shape& s : {shape{}, shape{5}, shape{3, 4}, shape{2, 1, 3}, shape{2, 3, 2, 2}, shape{3, 0, 2}}) {
+    for (const shape& s :
+         {shape{}, shape{5}, shape{3, 4}, shape{2, 1, 3}, shape{2, 3, 2, 2}, shape{3, 0, 2}}) {
         CHECK(dense<row_major>(s));
         CHECK(dense<column_major>(s));
         CHECK(dense<strided>(s));

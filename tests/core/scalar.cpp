@@ -10,9 +10,11 @@
 using namespace pumice;
 
 namespace {
-constexpr float inf = std::numeric_limits<float>::infinity(), quiet = std::numeric_limits<float>::quiet_NaN();
-constexpr dtype every[] = {dtype::f64, dtype::f32, dtype::f16, dtype::bf16, dtype::i8,  dtype::i16,    dtype::i32,
-                           dtype::i64, dtype::u8,  dtype::u16, dtype::u32,  dtype::u64, dtype::boolean};
+constexpr float inf = std::numeric_limits<float>::infinity(),
+                quiet = std::numeric_limits<float>::quiet_NaN();
+constexpr dtype every[] = {dtype::f64, dtype::f32, dtype::f16,    dtype::bf16, dtype::i8,
+                           dtype::i16, dtype::i32, dtype::i64,    dtype::u8,   dtype::u16,
+                           dtype::u32, dtype::u64, dtype::boolean};
 }  // namespace
 
 TEST_CASE("float to integer truncates, saturates, and NaN is 0") {
@@ -69,7 +71,8 @@ TEST_CASE("a scalar keeps what its type can hold") {
     CHECK(scalar(dtype::i8, -1).as<std::int64_t>() == -1);
     CHECK(scalar(dtype::boolean, 7).as<int>() == 1);
     CHECK(scalar(dtype::i64, std::int64_t{1} << 62).as<std::int64_t>() == std::int64_t{1} << 62);
-    CHECK(scalar(dtype::f16, 0.1).as<double>() == static_cast<double>(static_cast<float>(f16(0.1f))));
+    CHECK(scalar(dtype::f16, 0.1).as<double>() ==
+          static_cast<double>(static_cast<float>(f16(0.1f))));
     CHECK(scalar().type == dtype::f32);
     CHECK(scalar().as<float>() == 0);
 }

@@ -23,22 +23,26 @@ struct cost {
 
 bool on_vulkan(const pm::context& c) { return c.device().type != pm::device_type::host; }
 
-pm::matrix<float> filled(const pm::context& home, std::int64_t rows, std::int64_t columns, float start) {
+pm::matrix<float> filled(const pm::context& home, std::int64_t rows, std::int64_t columns,
+                         float start) {
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + float(i % 13) * 0.25f;
     return pm::from_span<float>({rows, columns}, values, home);
 }
 
 /// Twenty elementwise ops over four operands.
-auto twenty(const pm::matrix<float>& a, const pm::matrix<float>& b, const pm::matrix<float>& c, const pm::matrix<float>& d) {
-    return pm::relu(pm::tanh(pm::abs(a * b + c) * d - a) + pm::exp(-pm::abs(b)) * c + pm::square(d) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b);
+auto twenty(const pm::matrix<float>& a, const pm::matrix<float>& b, const pm::matrix<float>& c,
+            const pm::matrix<float>& d) {
+    return pm::relu(pm::tanh(pm::abs(a * b + c) * d - a) + pm::exp(-pm::abs(b)) * c +
+                    pm::square(d) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b);
 }
 
 }  // namespace
 
 TEST_CASE("a chain of twenty ops is one dispatch, one upload an operand, one download") {
     const pm::context home;
-    const auto a = filled(home, 7, 33, 0), b = filled(home, 7, 33, 1), c = filled(home, 7, 33, -2), d = filled(home, 7, 33, 3);
+    const auto a = filled(home, 7, 33, 0), b = filled(home, 7, 33, 1), c = filled(home, 7, 33, -2),
+               d = filled(home, 7, 33, 3);
     auto y = twenty(a, b, c, d);
     CHECK(decltype(y)::tree::nodes == 20);
     const cost k(home);
@@ -57,16 +61,19 @@ TEST_CASE("with fusion off each op is a dispatch, and the values agree") {
     const pm::context fused, apart(pm::fusion::none{});
     std::vector<float> values[2];
     for (const pm::context* home : {&fused, &apart}) {
-        const auto a = filled(*home, 7, 33, 0), b = filled(*home, 7, 33, 1), c = filled(*home, 7, 33, -2), d = filled(*home, 7, 33, 3);
+        const auto a = filled(*home, 7, 33, 0), b = filled(*home, 7, 33, 1),
+                   c = filled(*home, 7, 33, -2), d = filled(*home, 7, 33, 3);
         const cost k(*home);
         pm::matrix<float> z = twenty(a, b, c, d);
         values[home == &apart] = z.to_vector();
         CHECK(k.dispatches() == (home == &apart ? 20 : 1));
     }
-    for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]));
+    for (std::size_t i = 0; i < values[0].size(); ++i)
+        CHECK(values[0][i] == doctest::Approx(values[1][i]));
 }
 
-TEST_CASE("z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluated apart, in the first") {
+TEST_CASE(
+    "z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluated apart, in the first") {
     const pm::context home;
     const auto a = filled(home, 5, 40, 0), b = filled(home, 5, 40, 1);
     auto y = pm::relu(a * b);
@@ -85,9 +92,11 @@ TEST_CASE("z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluat
     CHECK(w2.to_vector()[1] == doctest::Approx(std::max(0.0f, -1.0f) + 1));
 }
 
-TEST_CASE("a product takes its bias, residual and activation as epilogue, and operands as prologues") {
+TEST_CASE(
+    "a product takes its bias, residual and activation as epilogue, and operands as prologues") {
     const pm::context home;
-    const auto a = filled(home, 33, 20, 0), b = filled(home, 20, 45, -1), r = filled(home, 33, 45, 2);
+    const auto a = filled(home, 33, 20, 0), b = filled(home, 20, 45, -1),
+               r = filled(home, 33, 45, 2);
     const pm::vector<float> bias = pm::from_span<float>({45}, std::vector<float>(45, 0.5f), home);
     cost k(home);
     pm::matrix<float> y = pm::relu(pm::matmul(a, b) + bias);
@@ -100,14 +109,16 @@ TEST_CASE("a product takes its bias, residual and activation as epilogue, and op
     // A second reader of the product keeps it unfused: it is stored and read.
     k = cost(home);
     pm::matrix<float> p = pm::matmul(a, b);
-    pm::matrix<float> w = p + pm::transpose(pm::matrix<float>(pm::matmul(pm::transpose(b), pm::transpose(a))));
+    pm::matrix<float> w =
+        p + pm::transpose(pm::matrix<float>(pm::matmul(pm::transpose(b), pm::transpose(a))));
     w.to_vector();
     CHECK(k.dispatches() == 2);
 }
 
 TEST_CASE("softmax(a * s + m) is one dispatch, and the example of the design two") {
     const pm::context home;
-    const auto a = filled(home, 16, 50, 0), m = filled(home, 16, 50, 1), b = filled(home, 50, 50, 0);
+    const auto a = filled(home, 16, 50, 0), m = filled(home, 16, 50, 1),
+               b = filled(home, 50, 50, 0);
     cost k(home);
     pm::matrix<float> y = pm::softmax(a * 0.125f + m, pm::axis<1>);
     y.to_vector();

@@ -9,8 +9,8 @@ namespace pm = pumice;
 
 TEST_CASE("out of device memory is an error that names the limit, and a retry works") {
     const pm::context home(pm::memory_limit{96 << 20});
-    if (home.device().type == pm::device_type::host) return;  // the limit is of device memory
-    pm::matrix<float> a = pm::ones<float>({2048, 2048}, home);   // 16 MiB each
+    if (home.device().type == pm::device_type::host) return;    // the limit is of device memory
+    pm::matrix<float> a = pm::ones<float>({2048, 2048}, home);  // 16 MiB each
     pm::eval(a);
     std::vector<pm::matrix<float>> held;
     pm::errc code{};
@@ -38,7 +38,8 @@ TEST_CASE("an unsupported problem is refused with every kernel's reason, and not
     pm::matrix<float> fine = a + 1.0f;
     CHECK(fine.to_vector()[0] == 2);
     CHECK_THROWS_AS(pm::reduce(pm::reduction::any, a), pm::error);
-    CHECK_THROWS_AS(pm::matmul(pm::any_tensor(a), pm::any_tensor(pm::ones<float>({5, 4}, home))), pm::error);
+    CHECK_THROWS_AS(pm::matmul(pm::any_tensor(a), pm::any_tensor(pm::ones<float>({5, 4}, home))),
+                    pm::error);
     CHECK((a + fine).shape() == pm::shape{4, 4});
 }
 

@@ -15,7 +15,8 @@ pm::byte_range read(int memory) { return {std::uint64_t(memory), 0, 16, false}; 
 pm::byte_range write(int memory) { return {std::uint64_t(memory), 0, 16, true}; }
 
 /// Barriers when items run in the given order, after work that wrote `before`.
-int barriers(const std::vector<pm::ordered_item>& items, const std::vector<std::size_t>& order, const std::vector<pm::byte_range>& before = {}) {
+int barriers(const std::vector<pm::ordered_item>& items, const std::vector<std::size_t>& order,
+             const std::vector<pm::byte_range>& before = {}) {
     pm::hazard_tracker tracker;
     tracker.add(before);
     int count = 0;
@@ -59,7 +60,10 @@ TEST_CASE("ranges decide, not buffers: one common byte is a hazard, neighbours a
 
 TEST_CASE("a diamond has two barriers, a chain of n has n - 1, n independent items none") {
     // x -> a; a -> b, a -> c; b, c -> d
-    const std::vector<pm::ordered_item> diamond{{{read(0), write(1)}}, {{read(1), write(2)}}, {{read(1), write(3)}}, {{read(2), read(3), write(4)}}};
+    const std::vector<pm::ordered_item> diamond{{{read(0), write(1)}},
+                                                {{read(1), write(2)}},
+                                                {{read(1), write(3)}},
+                                                {{read(2), read(3), write(4)}}};
     CHECK(barriers(diamond, in_order(4)) == 2);
     CHECK(barriers(diamond, pm::bunch(diamond)) == 2);
     std::vector<pm::ordered_item> chain, apart;
@@ -73,17 +77,21 @@ TEST_CASE("a diamond has two barriers, a chain of n has n - 1, n independent ite
 
 TEST_CASE("the attention block of eight nodes: five barriers in order, three reordered") {
     enum { attn_norm, wq, wk, wv, q, rq, k, rk, v, cache_k, cache_v, out };
-    const pm::ordered_item mul_q{{read(attn_norm), read(wq), write(q)}}, rope_q{{read(q), write(rq)}};
-    const pm::ordered_item mul_k{{read(attn_norm), read(wk), write(k)}}, rope_k{{read(k), write(rk)}};
+    const pm::ordered_item mul_q{{read(attn_norm), read(wq), write(q)}},
+        rope_q{{read(q), write(rq)}};
+    const pm::ordered_item mul_k{{read(attn_norm), read(wk), write(k)}},
+        rope_k{{read(k), write(rk)}};
     const pm::ordered_item mul_v{{read(attn_norm), read(wv), write(v)}};
     const pm::ordered_item set_k{{read(rk), write(cache_k)}}, set_v{{read(v), write(cache_v)}};
     const pm::ordered_item flash{{read(rq), read(cache_k), read(cache_v), write(out)}};
     const std::vector<pm::byte_range> before{write(attn_norm)};
-    const std::vector<pm::ordered_item> eight{mul_q, rope_q, mul_k, rope_k, mul_v, set_k, set_v, flash};
+    const std::vector<pm::ordered_item> eight{mul_q, rope_q, mul_k, rope_k,
+                                              mul_v, set_k,  set_v, flash};
     CHECK(barriers(eight, in_order(8), before) == 5);
     // Rotating and storing K is one kernel there.
     const pm::ordered_item rope_set_k{{read(k), write(cache_k)}};
-    const std::vector<pm::ordered_item> fused{mul_q, rope_q, mul_k, rope_set_k, mul_v, set_v, flash};
+    const std::vector<pm::ordered_item> fused{mul_q, rope_q, mul_k, rope_set_k,
+                                              mul_v, set_v,  flash};
     CHECK(barriers(fused, pm::bunch(fused), before) == 3);
 }
 
@@ -94,7 +102,8 @@ TEST_CASE("a new order keeps the order of every conflicting pair, on random prog
         const int n = 1 + int(random() % 60);
         for (int i = 0; i < n; ++i) {
             pm::ordered_item item;
-            for (unsigned r = unsigned(random() % 3); r > 0; --r) item.accesses.push_back(read(int(random() % 12)));
+            for (unsigned r = unsigned(random() % 3); r > 0; --r)
+                item.accesses.push_back(read(int(random() % 12)));
             item.accesses.push_back(write(int(random() % 12)));
             items.push_back(item);
         }

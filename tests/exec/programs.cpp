@@ -36,7 +36,8 @@ pm::any_tensor statement(std::mt19937& random, const list& have, std::int64_t n,
         }
         case 10: return pm::reshape(pm::reshape(a, {n * n}), {n, n});
         case 11: return pm::apply<pm::op::abs>(pm::apply<pm::op::negative>(a));
-        case 12: return pm::apply<pm::op::subtract>(a, pm::reduce(pm::reduction::mean, b, last, true));
+        case 12:
+            return pm::apply<pm::op::subtract>(a, pm::reduce(pm::reduction::mean, b, last, true));
         case 13: return pm::softmax(a, 1);
         case 14: return pm::apply<pm::op::multiply>(pm::matmul(a, b), 1.0 / double(n));
         default: {
@@ -55,14 +56,17 @@ list run(const pm::context& home, unsigned seed, bool heavy) {
     for (int v = 0; v < 3; ++v) {
         std::vector<float> values(static_cast<std::size_t>(n * n));
         for (float& x : values) x = float(int(random() % 41) - 20) / 16;
-        variables.push_back(pm::from_bytes(pm::dtype::f32, {n, n}, std::as_bytes(std::span(values)), home));
+        variables.push_back(pm::from_bytes(pm::dtype::f32, {n, n}, std::as_bytes(std::span(values)),
+                                           home));
     }
     const int length = 2 + int(random() % 14);
     for (int s = 0; s < length; ++s) {
         const std::size_t target = random() % variables.size();
         variables[target] = statement(random, variables, n, heavy);
-        if (home.get()->policies().eager && !variables[target].get()->realised()) pm::eval(std::span<const pm::any_tensor>(&variables[target], 1));
-        if (random() % 8 == 0) pm::eval(std::span<const pm::any_tensor>(&variables[random() % variables.size()], 1));
+        if (home.get()->policies().eager && !variables[target].get()->realised())
+            pm::eval(std::span<const pm::any_tensor>(&variables[target], 1));
+        if (random() % 8 == 0)
+            pm::eval(std::span<const pm::any_tensor>(&variables[random() % variables.size()], 1));
     }
     return variables;
 }
@@ -72,7 +76,8 @@ int differences(const list& a, const list& b) {
     for (std::size_t v = 0; v < a.size(); ++v) {
         const std::vector<float> x = pm::to_vector<float>(a[v]), y = pm::to_vector<float>(b[v]);
         for (std::size_t i = 0; i < x.size(); ++i)
-            wrong += !(std::fabs(x[i] - y[i]) <= 2e-5f * (1 + std::fabs(y[i])) || (std::isnan(x[i]) && std::isnan(y[i])));
+            wrong += !(std::fabs(x[i] - y[i]) <= 2e-5f * (1 + std::fabs(y[i])) ||
+                       (std::isnan(x[i]) && std::isnan(y[i])));
     }
     return wrong;
 }
@@ -80,7 +85,8 @@ int differences(const list& a, const list& b) {
 }  // namespace
 
 TEST_CASE("1000 random programs on the host: fused, unfused and eager agree") {
-    const pm::context fused(pm::host_only{}), apart(pm::host_only{}, pm::fusion::none{}), eager(pm::host_only{}, pm::eager{});
+    const pm::context fused(pm::host_only{}), apart(pm::host_only{}, pm::fusion::none{}),
+        eager(pm::host_only{}, pm::eager{});
     for (unsigned seed = 0; seed < 1000; ++seed) {
         const list expected = run(eager, seed, true);
         CHECK_MESSAGE(differences(run(fused, seed, true), expected) == 0, "seed " << seed);
@@ -92,7 +98,8 @@ TEST_CASE("random programs on the device agree with the host") {
     const pm::context device, host(pm::host_only{}, pm::eager{});
     if (device.device().type == pm::device_type::host) return;  // the case above is this one
     for (unsigned seed = 0; seed < 60; ++seed)
-        CHECK_MESSAGE(differences(run(device, seed, true), run(host, seed, true)) == 0, "seed " << seed);
+        CHECK_MESSAGE(differences(run(device, seed, true), run(host, seed, true)) == 0,
+                      "seed " << seed);
 }
 
 TEST_CASE("a value that is overwritten stays what it was for whoever reads it") {

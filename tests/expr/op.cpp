@@ -9,7 +9,8 @@
 
 namespace elsewhere {
 PUMICE_OP(swish2, 1, pumice::rules::floating, "Swish2", x / (T(1) + pm_exp(-T(2) * x)));
-PUMICE_OP(middle, 3, pumice::rules::numeric, "", x > y ? (y > z ? y : (x > z ? z : x)) : (x > z ? x : (y > z ? z : y)));
+PUMICE_OP(middle, 3, pumice::rules::numeric, "",
+          x > y ? (y > z ? y : (x > z ? z : x)) : (x > z ? x : (y > z ? z : y)));
 PUMICE_OP(unlike, 2, pumice::rules::compare, "", x != y);
 }  // namespace elsewhere
 
@@ -55,8 +56,10 @@ TEST_CASE("rules are sets of kinds") {
         CHECK(rules::numeric.takes(t) == (t != dtype::boolean));
         CHECK(rules::floating.takes(t) == is_floating(t));
         CHECK(rules::logical.takes(t) == (t == dtype::boolean));
-        CHECK(rules::integral.takes(t) == (info(t).kind == kind::signed_integer || info(t).kind == kind::unsigned_integer));
+        CHECK(rules::integral.takes(t) ==
+              (info(t).kind == kind::signed_integer || info(t).kind == kind::unsigned_integer));
         CHECK(rules::bits.takes(t) == (t == dtype::boolean || rules::integral.takes(t)));
-        CHECK(rules::signed_numeric.takes(t) == (info(t).kind == kind::signed_integer || is_floating(t)));
+        CHECK(rules::signed_numeric.takes(t) ==
+              (info(t).kind == kind::signed_integer || is_floating(t)));
     }
 }

@@ -119,9 +119,10 @@ const std::map<std::string_view, formula> formulas{
 // clang-format on
 
 /// Ops of the table that take no floats: compared in other cases.
-const std::set<std::string_view> not_of_floats{"logical_and", "logical_or",  "logical_xor",    "logical_not",        "where",
-                                               "bitwise_and", "bitwise_or",  "bitwise_xor",    "bitwise_invert",
-                                               "bitwise_left_shift",         "bitwise_right_shift"};
+const std::set<std::string_view> not_of_floats{
+    "logical_and",    "logical_or",         "logical_xor",        "logical_not",
+    "where",          "bitwise_and",        "bitwise_or",         "bitwise_xor",
+    "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift"};
 
 template <class F, class... Ops>
 void for_each_op(op_list<Ops...>, F&& f) {
@@ -140,10 +141,12 @@ R call(const op_info& op, arithmetic type, T x, T y = {}, T z = {}) {
 /// Distance in units of the double's last place; both NaN or both the same infinity is 0.
 double ulps(double got, real wanted) {
     const auto rounded = static_cast<double>(wanted);
-    if (std::isnan(got) || std::isnan(rounded)) return std::isnan(got) == std::isnan(rounded) ? 0 : inf;
+    if (std::isnan(got) || std::isnan(rounded))
+        return std::isnan(got) == std::isnan(rounded) ? 0 : inf;
     if (got == rounded) return 0;
     if (std::isinf(got) || std::isinf(rounded)) return inf;
-    const double unit = std::max(std::nextafter(std::fabs(rounded), inf) - std::fabs(rounded), 0x1p-1074);
+    const double unit =
+        std::max(std::nextafter(std::fabs(rounded), inf) - std::fabs(rounded), 0x1p-1074);
     return static_cast<double>(std::fabs(static_cast<real>(got) - wanted)) / unit;
 }
 
@@ -160,7 +163,8 @@ TEST_CASE("the table is well formed") {
         CHECK(op.arity <= 3);
         CHECK(op.rule.kinds != 0);
         CHECK(!op.body.empty());
-        CHECK(std::count(op.body.begin(), op.body.end(), '(') == std::count(op.body.begin(), op.body.end(), ')'));
+        CHECK(std::count(op.body.begin(), op.body.end(), '(') ==
+              std::count(op.body.begin(), op.body.end(), ')'));
         if (const auto word = op.onnx.substr(0, op.onnx.find(' ')); !word.empty()) {
             const bool shared = op.name == "prelu" || op.name == "leaky_relu";
             CHECK((onnx.insert(word).second || shared));
@@ -170,7 +174,11 @@ TEST_CASE("the table is well formed") {
         // The body names its operands, and none beyond the arity.
         const auto names_operand = [&](char c) {
             for (std::size_t i = 0; i < op.body.size(); ++i) {
-                const auto word = [&](std::size_t k) { return k < op.body.size() && (std::isalnum(static_cast<unsigned char>(op.body[k])) || op.body[k] == '_'); };
+                const auto word = [&](std::size_t k) {
+                    return k < op.body.size() &&
+                           (std::isalnum(static_cast<unsigned char>(op.body[k])) ||
+                            op.body[k] == '_');
+                };
                 if (op.body[i] == c && !word(i + 1) && (i == 0 || !word(i - 1))) return true;
             }
             return false;
@@ -181,8 +189,9 @@ TEST_CASE("the table is well formed") {
 }
 
 TEST_CASE("host code of every op on floats, special values included") {
-    const double values[] = {0.0,  -0.0, 1.0,   -1.0,  0.5,   -0.5,  2.5,  -2.5,  3.0,   -3.0, 0.1,    -7.3,
-                             1e-3, 20.0, -20.0, 88.0,  -88.0, 700.0, -700, 1e10,  -1e10, inf,  -inf,   std::nan("")};
+    const double values[] = {0.0,   -0.0,  1.0,  -1.0, 0.5,   -0.5, 2.5,   -2.5,
+                             3.0,   -3.0,  0.1,  -7.3, 1e-3,  20.0, -20.0, 88.0,
+                             -88.0, 700.0, -700, 1e10, -1e10, inf,  -inf,  std::nan("")};
     std::set<std::string_view> left;
     for (const auto& [name, unused] : formulas) left.insert(name);
     for_each_op(all_ops{}, [&](const op_info& op) {
@@ -195,24 +204,32 @@ TEST_CASE("host code of every op on floats, special values included") {
         std::string where;
         const auto check = [&](double x, double y, double z) {
             // log1p and expm1 make the chain of roundings of a composite op a few units long.
-            const double got = boolean ? call<bool>(op, arithmetic::f64, x, y, z) : call<double>(op, arithmetic::f64, x, y, z);
+            const double got = boolean ? call<bool>(op, arithmetic::f64, x, y, z)
+                                       : call<double>(op, arithmetic::f64, x, y, z);
             const real wanted = f->second(x, y, z);
             // Sums may cancel: what counts then is the size of what was added.
-            const real scale = std::fabs(static_cast<real>(x)) + std::fabs(static_cast<real>(y)) + std::fabs(static_cast<real>(z)) + 1;
-            const bool cancelled = std::isfinite(got) && std::isfinite(wanted) && std::fabs(static_cast<real>(got) - wanted) <= scale * 0x1p-50L;
+            const real scale = std::fabs(static_cast<real>(x)) + std::fabs(static_cast<real>(y)) +
+                               std::fabs(static_cast<real>(z)) + 1;
+            const bool cancelled = std::isfinite(got) && std::isfinite(wanted) &&
+                                   std::fabs(static_cast<real>(got) - wanted) <= scale * 0x1p-50L;
             const bool overflows = std::isinf(got) && std::fabs(wanted) > 1.7e308L;
-            const double allowed = op.name == "celu" ? 512 : 16;  // the quotient's rounding grows in the exponential
+            const double allowed =
+                op.name == "celu" ? 512 : 16;  // the quotient's rounding grows in the exponential
             if (ulps(got, wanted) > allowed && !cancelled && !overflows && wrong++ == 0)
-                where = "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ") gives " + std::to_string(got) + ", not " + std::to_string(wanted);
+                where = "(" + std::to_string(x) + ", " + std::to_string(y) + ", " +
+                        std::to_string(z) + ") gives " + std::to_string(got) + ", not " +
+                        std::to_string(wanted);
         };
         for (double x : values)
             for (double y : values) {
                 if (op.arity < 3) check(x, y, 0);
-                else for (double z : values) {
-                    if (std::isinf(x) || std::isinf(y) || std::isinf(z)) continue;  // inf - inf inside a body depends on its form
-                    if (op.name == "clip" && !(y <= z)) continue;
-                    check(x, y, z);
-                }
+                else
+                    for (double z : values) {
+                        if (std::isinf(x) || std::isinf(y) || std::isinf(z))
+                            continue;  // inf - inf inside a body depends on its form
+                        if (op.name == "clip" && !(y <= z)) continue;
+                        check(x, y, z);
+                    }
                 if (op.arity == 1) break;
             }
         CHECK_MESSAGE(wrong == 0, std::string(op.name), where);
@@ -228,11 +245,19 @@ TEST_CASE("float gives what double gives, rounded") {
         for (float x : values)
             for (float y : values)
                 for (float z : values) {
-                    const auto narrow = static_cast<double>(call<float>(op, arithmetic::f32, x, y, z));
-                    const double wide = call<double>(op, arithmetic::f64, static_cast<double>(x), static_cast<double>(y), static_cast<double>(z));
-                    const double scale = std::max({std::fabs(wide), std::fabs(static_cast<double>(x)), std::fabs(static_cast<double>(y)), 1.0});
-                    wrong += !(std::isnan(narrow) && std::isnan(wide)) && !(std::fabs(narrow - wide) <= scale * 0x1p-20) && !(std::isinf(narrow) && std::fabs(wide) > 1e30);
-                    if (op.name == "floor_divide" || op.name == "remainder" || op.name == "fmod") wrong = 0;  // jump at multiples
+                    const auto narrow =
+                        static_cast<double>(call<float>(op, arithmetic::f32, x, y, z));
+                    const double wide =
+                        call<double>(op, arithmetic::f64, static_cast<double>(x),
+                                     static_cast<double>(y), static_cast<double>(z));
+                    const double scale =
+                        std::max({std::fabs(wide), std::fabs(static_cast<double>(x)),
+                                  std::fabs(static_cast<double>(y)), 1.0});
+                    wrong += !(std::isnan(narrow) && std::isnan(wide)) &&
+                             !(std::fabs(narrow - wide) <= scale * 0x1p-20) &&
+                             !(std::isinf(narrow) && std::fabs(wide) > 1e30);
+                    if (op.name == "floor_divide" || op.name == "remainder" || op.name == "fmod")
+                        wrong = 0;  // jump at multiples
                 }
         CHECK_MESSAGE(wrong == 0, std::string(op.name));
     });
@@ -243,7 +268,9 @@ namespace {
 /// Floor division as Python has it, x / 0 as 0; all in 128 bits, so that nothing overflows.
 __extension__ typedef __int128 wide;
 wide floor_div(wide x, wide y) { return y == 0 ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0)); }
-wide shift_right(wide x, wide n, int bits) { return n < 0 || n >= bits ? (x < 0 ? -1 : 0) : x >> n; }
+wide shift_right(wide x, wide n, int bits) {
+    return n < 0 || n >= bits ? (x < 0 ? -1 : 0) : x >> n;
+}
 template <class I>
 wide power(wide x, wide y) {
     if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
@@ -257,7 +284,24 @@ void check_integers() {
     using T = host_arithmetic<A>;
     constexpr int bits = sizeof(I) * 8;
     const I low = std::numeric_limits<I>::min(), high = std::numeric_limits<I>::max();
-    const I values[] = {0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 100, static_cast<I>(-1), static_cast<I>(-2), static_cast<I>(-7), low, static_cast<I>(low + 1), high, static_cast<I>(high - 1)};
+    const I values[] = {0,
+                        1,
+                        2,
+                        3,
+                        7,
+                        31,
+                        32,
+                        33,
+                        63,
+                        64,
+                        100,
+                        static_cast<I>(-1),
+                        static_cast<I>(-2),
+                        static_cast<I>(-7),
+                        low,
+                        static_cast<I>(low + 1),
+                        high,
+                        static_cast<I>(high - 1)};
     using rule = wide (*)(wide, wide);
     // clang-format off
     const std::map<std::string_view, rule> wanted{
@@ -302,14 +346,17 @@ void check_integers() {
             }
         CHECK_MESSAGE(wrong == 0, std::string(op.name), " of ", bits, " bits");
     });
-    for (const char* name : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+    for (const char* name :
+         {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
         for_each_op(all_ops{}, [&](const op_info& op) {
             if (op.name != name) return;
             for (I x : values)
                 for (I y : values) {
-                    const bool is[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
-                    const std::string_view names[] = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"};
-                    CHECK(call<bool>(op, A, T(x), T(y)) == is[std::find(names, names + 6, op.name) - names]);
+                    const bool is[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
+                    const std::string_view names[] = {"equal",      "not_equal", "less",
+                                                      "less_equal", "greater",   "greater_equal"};
+                    CHECK(call<bool>(op, A, T(x), T(y)) ==
+                          is[std::find(names, names + 6, op.name) - names]);
                 }
         });
 }

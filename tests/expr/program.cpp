@@ -36,7 +36,9 @@ TEST_CASE("operands are numbered by first use, whatever their old numbers") {
     const auto z = b.leaf(7), s = b.number(3), x = b.leaf(2);
     b.out({b.apply<op::add>(b.apply<op::multiply>(x, s), z)});
     const form f(b.view());
-    CHECK(f.text() == "v0=leaf0:f32; v1=scalar0:f32; v2=multiply:f32(v0,v1); v3=leaf1:f32; v4=add:f32(v2,v3); >v4");
+    CHECK(f.text() ==
+          "v0=leaf0:f32; v1=scalar0:f32; v2=multiply:f32(v0,v1); v3=leaf1:f32; v4=add:f32(v2,v3); "
+          ">v4");
     CHECK(list(f.order.leaves) == "2 7 ");
     CHECK(list(f.order.scalars) == "3 ");
     CHECK(f.p.view().leaves() == 2);
@@ -48,9 +50,12 @@ TEST_CASE("operands are numbered by first use, whatever their old numbers") {
 TEST_CASE("equal instructions are merged, down to one of each") {
     builder b;
     const auto x = b.leaf(0), again = b.leaf(0), y = b.leaf(1);
-    const auto left = b.apply<op::exp>(b.apply<op::multiply>(x, y)), right = b.apply<op::exp>(b.apply<op::multiply>(again, y));
+    const auto left = b.apply<op::exp>(b.apply<op::multiply>(x, y)),
+               right = b.apply<op::exp>(b.apply<op::multiply>(again, y));
     b.out({b.apply<op::add>(left, right)});
-    CHECK(form(b.view()).text() == "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=exp:f32(v2); v4=add:f32(v3,v3); >v4");
+    CHECK(form(b.view()).text() ==
+          "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=exp:f32(v2); v4=add:f32(v3,v3); "
+          ">v4");
 }
 
 TEST_CASE("what no output needs is gone, and outputs may be operands or equal") {
@@ -67,7 +72,8 @@ TEST_CASE("leaves and iotas share one numbering, givens have their own") {
     const auto i = b.iota(5), g = b.given(1, dtype::i64), x = b.leaf(9, dtype::i64);
     b.out({b.apply<op::add>(b.apply<op::add>(g, x), i)});
     const form f(b.view());
-    CHECK(f.text() == "v0=given0:i64; v1=leaf0:i64; v2=add:i64(v0,v1); v3=iota1:i64; v4=add:i64(v2,v3); >v4");
+    CHECK(f.text() ==
+          "v0=given0:i64; v1=leaf0:i64; v2=add:i64(v0,v1); v3=iota1:i64; v4=add:i64(v2,v3); >v4");
     CHECK(f.p.view().leaves() == 2);
     CHECK(f.p.view().givens() == 1);
 }
@@ -107,18 +113,34 @@ TEST_CASE("keys differ where programs do") {
     add([](builder& b) { b.out({b.apply<op::log>(b.leaf(0))}); });
     add([](builder& b) { b.out({b.cast(dtype::f16, b.leaf(0))}); });
     add([](builder& b) { b.out({b.cast(dtype::bf16, b.leaf(0))}); });
-    add([](builder& b) { const auto x = b.leaf(0); b.out({b.apply<op::subtract>(x, b.leaf(1))}); });
-    add([](builder& b) { const auto x = b.leaf(0); b.out({b.apply<op::subtract>(x, x)}); });
-    add([](builder& b) { const auto x = b.leaf(0), e = b.apply<op::exp>(x); b.out({e, x}); });
-    add([](builder& b) { const auto x = b.leaf(0), e = b.apply<op::exp>(x); b.out({x, e}); });
-    add([](builder& b) { const auto x = b.leaf(0), e = b.apply<op::exp>(x); b.out({e, e}); });
+    add([](builder& b) {
+        const auto x = b.leaf(0);
+        b.out({b.apply<op::subtract>(x, b.leaf(1))});
+    });
+    add([](builder& b) {
+        const auto x = b.leaf(0);
+        b.out({b.apply<op::subtract>(x, x)});
+    });
+    add([](builder& b) {
+        const auto x = b.leaf(0), e = b.apply<op::exp>(x);
+        b.out({e, x});
+    });
+    add([](builder& b) {
+        const auto x = b.leaf(0), e = b.apply<op::exp>(x);
+        b.out({x, e});
+    });
+    add([](builder& b) {
+        const auto x = b.leaf(0), e = b.apply<op::exp>(x);
+        b.out({e, e});
+    });
     CHECK(keys.size() == 14);
 }
 
 TEST_CASE("the longest program passes") {
     builder b;
     auto t = b.leaf(0);
-    for (int i = 0; i < max_program - 1; ++i) t = i % 2 == 0 ? b.apply<op::sin>(t) : b.apply<op::cos>(t);
+    for (int i = 0; i < max_program - 1; ++i)
+        t = i % 2 == 0 ? b.apply<op::sin>(t) : b.apply<op::cos>(t);
     b.out({t});
     CHECK(form(b.view()).p.code.size() == max_program);
 }

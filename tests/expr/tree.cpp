@@ -21,26 +21,38 @@ using product = apply_tree<op::multiply, f32, f32>;
 using chain = apply_tree<op::relu, apply_tree<op::add, product, number>>;
 
 template <class Tree>
-std::string text() { return pumice_test::to_string(program_of<Tree>.view()); }
+std::string text() {
+    return pumice_test::to_string(program_of<Tree>.view());
+}
 
-template <int N> struct tower { using type = apply_tree<op::sin, typename tower<N - 1>::type>; };
-template <> struct tower<0> { using type = f32; };
+template <int N> struct tower {
+    using type = apply_tree<op::sin, typename tower<N - 1>::type>;
+};
+template <> struct tower<0> {
+    using type = f32;
+};
 
 }  // namespace
 
 TEST_CASE("a tree counts its operands and ops, and is empty") {
     static_assert(std::is_empty_v<chain>);
-    static_assert(chain::leaves == 2 && chain::scalars == 1 && chain::nodes == 3 && chain::type == dtype::f32);
+    static_assert(chain::leaves == 2 && chain::scalars == 1 && chain::nodes == 3 &&
+                  chain::type == dtype::f32);
     static_assert(apply_tree<op::less, f32, f32>::type == dtype::boolean);
-    static_assert(cast_tree<dtype::f16, chain>::nodes == 4 && cast_tree<dtype::f16, chain>::type == dtype::f16);
+    static_assert(cast_tree<dtype::f16, chain>::nodes == 4 &&
+                  cast_tree<dtype::f16, chain>::type == dtype::f16);
     static_assert(!apply_tree<op::add, f32, leaf_tree<dtype::f64>>::valid);
     static_assert(!apply_tree<op::exp, leaf_tree<dtype::i32>>::valid);
-    CHECK(text<chain>() == "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=scalar0:f32; v4=add:f32(v2,v3); v5=relu:f32(v4); >v5");
+    CHECK(text<chain>() ==
+          "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=scalar0:f32; v4=add:f32(v2,v3); "
+          "v5=relu:f32(v4); >v5");
 }
 
 TEST_CASE("operands are positional: equal leaves are told apart by the graph, not by the type") {
     using twice = apply_tree<op::add, product, product>;
-    CHECK(text<twice>() == "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=leaf2:f32; v4=leaf3:f32; v5=multiply:f32(v3,v4); v6=add:f32(v2,v5); >v6");
+    CHECK(text<twice>() ==
+          "v0=leaf0:f32; v1=leaf1:f32; v2=multiply:f32(v0,v1); v3=leaf2:f32; v4=leaf3:f32; "
+          "v5=multiply:f32(v3,v4); v6=add:f32(v2,v5); >v6");
 }
 
 TEST_CASE("program and key are constants that equal those made at run time") {
@@ -59,7 +71,8 @@ TEST_CASE("the bound of a type") {
     static_assert(!fits_in_type<tower<65>::type>);
     static_assert(program_of<tower<64>::type>.code.size() == 65);
     using four = apply_tree<op::add, apply_tree<op::add, f32, f32>, apply_tree<op::add, f32, f32>>;
-    using sixteen = apply_tree<op::add, apply_tree<op::add, four, four>, apply_tree<op::add, four, four>>;
+    using sixteen =
+        apply_tree<op::add, apply_tree<op::add, four, four>, apply_tree<op::add, four, four>>;
     static_assert(sixteen::leaves == 16 && fits_in_type<sixteen>);
     static_assert(!fits_in_type<apply_tree<op::add, sixteen, number>>);
     CHECK(true);

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    auto y = pm::sum(a, pm::axis<1>); static_cast<void>(y);
+    auto y = pm::sum(a, pm::axis<1>);
+    static_cast<void>(y);
 #else
-    auto y = pm::sum(a, pm::axis<2>); static_cast<void>(y);
+    auto y = pm::sum(a, pm::axis<2>);
+    static_cast<void>(y);
 #endif
 }

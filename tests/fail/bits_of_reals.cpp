@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a, pm::matrix<int>& b) {
 #ifdef RIGHT
-    auto y = b ^ b; static_cast<void>(a), static_cast<void>(y);
+    auto y = b ^ b;
+    static_cast<void>(a), static_cast<void>(y);
 #else
-    auto y = a ^ a; static_cast<void>(b), static_cast<void>(y);
+    auto y = a ^ a;
+    static_cast<void>(b), static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a, pm::matrix<bool>& b) {
 #ifdef RIGHT
-    auto y = a * pm::astype<float>(b); static_cast<void>(y);
+    auto y = a * pm::astype<float>(b);
+    static_cast<void>(y);
 #else
-    auto y = a * b; static_cast<void>(y);
+    auto y = a * b;
+    static_cast<void>(y);
 #endif
 }

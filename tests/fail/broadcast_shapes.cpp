@@ -5,10 +5,13 @@
 
 namespace pm = pumice;
 
-void program(pm::tensor<float, pm::extents<2, 3>>& a, pm::tensor<float, pm::extents<4>>& b, pm::tensor<float, pm::extents<3>>& c) {
+void program(pm::tensor<float, pm::extents<2, 3>>& a, pm::tensor<float, pm::extents<4>>& b,
+             pm::tensor<float, pm::extents<3>>& c) {
 #ifdef RIGHT
-    auto y = a + c; static_cast<void>(b), static_cast<void>(y);
+    auto y = a + c;
+    static_cast<void>(b), static_cast<void>(y);
 #else
-    auto y = a + b; static_cast<void>(c);
+    auto y = a + b;
+    static_cast<void>(c);
 #endif
 }

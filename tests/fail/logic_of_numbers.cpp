@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    auto y = pm::logical_and(a > 0, a < 1); static_cast<void>(y);
+    auto y = pm::logical_and(a > 0, a < 1);
+    static_cast<void>(y);
 #else
-    auto y = pm::logical_and(a, a); static_cast<void>(y);
+    auto y = pm::logical_and(a, a);
+    static_cast<void>(y);
 #endif
 }

@@ -7,7 +7,8 @@ namespace pm = pumice;
 
 void program(pm::matrix<int>& a) {
 #ifdef RIGHT
-    auto y = pm::matmul(pm::astype<float>(a), pm::astype<float>(a)); static_cast<void>(y);
+    auto y = pm::matmul(pm::astype<float>(a), pm::astype<float>(a));
+    static_cast<void>(y);
 #else
     pm::matrix<float> y = pm::matmul(a, a);
 #endif

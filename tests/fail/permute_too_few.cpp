@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    auto y = pm::permute_dims(a, pm::axes<1, 0>); static_cast<void>(y);
+    auto y = pm::permute_dims(a, pm::axes<1, 0>);
+    static_cast<void>(y);
 #else
-    auto y = pm::permute_dims(a, pm::axes<1>); static_cast<void>(y);
+    auto y = pm::permute_dims(a, pm::axes<1>);
+    static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    pm::tensor<float, pm::dims<8>> y; static_cast<void>(a);
+    pm::tensor<float, pm::dims<8>> y;
+    static_cast<void>(a);
 #else
-    pm::tensor<float, pm::dims<9>> y; static_cast<void>(a);
+    pm::tensor<float, pm::dims<9>> y;
+    static_cast<void>(a);
 #endif
 }

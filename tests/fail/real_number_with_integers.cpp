@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<int>& a) {
 #ifdef RIGHT
-    auto y = a * 2; static_cast<void>(y);
+    auto y = a * 2;
+    static_cast<void>(y);
 #else
-    auto y = a * 2.5; static_cast<void>(y);
+    auto y = a * 2.5;
+    static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<int>& a) {
 #ifdef RIGHT
-    auto y = pm::sin(pm::astype<float>(a)); static_cast<void>(y);
+    auto y = pm::sin(pm::astype<float>(a));
+    static_cast<void>(y);
 #else
-    auto y = pm::sin(a); static_cast<void>(y);
+    auto y = pm::sin(a);
+    static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<int>& a) {
 #ifdef RIGHT
-    auto y = pm::softmax(pm::astype<float>(a)); static_cast<void>(y);
+    auto y = pm::softmax(pm::astype<float>(a));
+    static_cast<void>(y);
 #else
-    auto y = pm::softmax(a); static_cast<void>(y);
+    auto y = pm::softmax(a);
+    static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<bool>& a) {
 #ifdef RIGHT
-    auto y = pm::sum(pm::astype<int>(a)); static_cast<void>(y);
+    auto y = pm::sum(pm::astype<int>(a));
+    static_cast<void>(y);
 #else
-    auto y = pm::sum(a); static_cast<void>(y);
+    auto y = pm::sum(a);
+    static_cast<void>(y);
 #endif
 }

@@ -7,8 +7,10 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    auto y = pm::where(a > 0, a, 0); static_cast<void>(y);
+    auto y = pm::where(a > 0, a, 0);
+    static_cast<void>(y);
 #else
-    auto y = pm::where(a, a, 0); static_cast<void>(y);
+    auto y = pm::where(a, a, 0);
+    static_cast<void>(y);
 #endif
 }

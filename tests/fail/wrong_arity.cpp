@@ -7,7 +7,8 @@ namespace pm = pumice;
 
 void program(pm::matrix<float>& a) {
 #ifdef RIGHT
-    auto y = pm::clip(a, 0, 1); static_cast<void>(y);
+    auto y = pm::clip(a, 0, 1);
+    static_cast<void>(y);
 #else
     auto y = pm::clip(a, 0);
 #endif

@@ -12,7 +12,9 @@ namespace op = pumice::op;
 
 namespace {
 
-any_tensor constant(const pumice::shape& s, const longs_t& v) { return pumice::make_constant<std::int64_t>(s, v); }
+any_tensor constant(const pumice::shape& s, const longs_t& v) {
+    return pumice::make_constant<std::int64_t>(s, v);
+}
 longs_t value(const any_tensor& t) {
     const auto folded = pumice::fold(t, 1000);
     REQUIRE(folded);
@@ -25,11 +27,15 @@ TEST_CASE("fold: elementwise, broadcast, with scalars and casts") {
     const any_tensor a = constant({2, 3}, {1, 2, 3, 4, 5, 6}), b = constant({3}, {10, 20, 30});
     CHECK(value(pumice::apply<op::add>(a, b)) == longs_t{11, 22, 33, 14, 25, 36});
     CHECK(value(pumice::apply<op::multiply>(a, 2.0)) == longs_t{2, 4, 6, 8, 10, 12});
-    CHECK(value(pumice::astype(pumice::apply<op::sqrt>(pumice::astype(pumice::apply<op::multiply>(a, a), dtype::f32)), dtype::i64)) == longs_t{1, 2, 3, 4, 5, 6});
+    CHECK(value(pumice::astype(pumice::apply<op::sqrt>(
+                                   pumice::astype(pumice::apply<op::multiply>(a, a), dtype::f32)),
+                               dtype::i64)) == longs_t{1, 2, 3, 4, 5, 6});
     CHECK(value(pumice::apply<op::divide>(a, constant({}, {0}))) == longs_t{0, 0, 0, 0, 0, 0});
     const auto least = std::numeric_limits<std::int64_t>::min();
-    CHECK(value(pumice::apply<op::divide>(constant({1}, {least}), constant({1}, {-1}))) == longs_t{least});
-    CHECK(value(pumice::apply<op::remainder>(constant({1}, {least}), constant({1}, {-1}))) == longs_t{0});
+    CHECK(value(pumice::apply<op::divide>(constant({1}, {least}), constant({1}, {-1}))) ==
+          longs_t{least});
+    CHECK(value(pumice::apply<op::remainder>(constant({1}, {least}), constant({1}, {-1}))) ==
+          longs_t{0});
 }
 
 TEST_CASE("fold: views, concat, take, reductions") {
@@ -47,7 +53,8 @@ TEST_CASE("fold: views, concat, take, reductions") {
     CHECK(value(pumice::reduce(pumice::reduction::max, a, last)) == longs_t{3, 6});
     CHECK(value(pumice::reduce(pumice::reduction::min, a, last, true)) == longs_t{1, 4});
     CHECK(value(pumice::reduce(pumice::reduction::sum, constant({0}, {}))) == longs_t{0});
-    CHECK(value(pumice::concat(std::vector<any_tensor>{constant({0}, {}), constant({0}, {})}, 0)).empty());
+    CHECK(value(pumice::concat(std::vector<any_tensor>{constant({0}, {}), constant({0}, {})}, 0))
+              .empty());
 }
 
 TEST_CASE("fold: what is large, unknown or the device's stays") {

@@ -22,7 +22,8 @@ TEST_CASE("mapped_file: what is no regular file is refused with its name, and no
     temporary_folder folder;
     const auto pipe = folder.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    for (const auto& path : {folder.path() / "missing", folder.path(), pipe, std::filesystem::path("/dev/zero")}) {
+    for (const auto& path :
+         {folder.path() / "missing", folder.path(), pipe, std::filesystem::path("/dev/zero")}) {
         const auto [code, text] = thrown_by([&] { mapped_file::open(path); });
         CHECK(code == errc::io_failed);
         CHECK(contains(text, path.string()));
@@ -39,16 +40,23 @@ TEST_CASE("mapped_file: a file that another file names stays beneath the folder"
     CHECK(mapped_file::open_beneath(folder.path(), "./sub//more.bin")->bytes().size() == 2);
 
     const std::string above = "../" + outside.path().filename().string() + "/secret";
-    for (const std::string& name : {above, "sub/../data.bin" + std::string(), "sub/../../" + outside.path().filename().string() + "/secret",
-                                    (outside.path() / "secret").string(), std::string(), std::string("."), std::string("sub/"), std::string("a\0b", 3)})
-        CHECK_MESSAGE(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first == errc::bad_file, name);
+    for (const std::string& name : {above, "sub/../data.bin" + std::string(),
+                                    "sub/../../" + outside.path().filename().string() + "/secret",
+                                    (outside.path() / "secret").string(), std::string(),
+                                    std::string("."), std::string("sub/"), std::string("a\0b", 3)})
+        CHECK_MESSAGE(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first ==
+                          errc::bad_file,
+                      name);
     for (const char* name : {"missing", "sub", "sub/missing"})
-        CHECK(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first == errc::io_failed);
+        CHECK(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first ==
+              errc::io_failed);
 
     std::filesystem::create_symlink(outside.path() / "secret", folder.path() / "link");
     std::filesystem::create_directory_symlink(outside.path(), folder.path() / "dir");
     std::filesystem::create_hard_link(outside.path() / "secret", folder.path() / "hard");
     REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
     for (const char* name : {"link", "dir/secret", "hard", "pipe"})
-        CHECK_MESSAGE(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first == errc::io_failed, name);
+        CHECK_MESSAGE(thrown_by([&] { mapped_file::open_beneath(folder.path(), name); }).first ==
+                          errc::io_failed,
+                      name);
 }

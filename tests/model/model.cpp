@@ -19,12 +19,20 @@ using pumice::shape;
 
 namespace {
 
-any_tensor upload(const pumice::npy_array& a) { return pumice::from_bytes(a.dtype, a.shape, a.bytes); }
-any_tensor picture(const std::string& model, int digit) { return upload(pumice::read_npy(data("expected/" + model + "." + std::to_string(digit) + ".in.npy"))); }
+any_tensor upload(const pumice::npy_array& a) {
+    return pumice::from_bytes(a.dtype, a.shape, a.bytes);
+}
+any_tensor picture(const std::string& model, int digit) {
+    return upload(pumice::read_npy(data("expected/" + model + "." + std::to_string(digit) +
+                                        ".in.npy")));
+}
 
-std::vector<float> floats_of(const any_tensor& t) { return pumice::to_vector<float>(pumice::astype(t, dtype::f32)); }
+std::vector<float> floats_of(const any_tensor& t) {
+    return pumice::to_vector<float>(pumice::astype(t, dtype::f32));
+}
 std::vector<float> expected(const std::string& model, int digit) {
-    const auto a = pumice::read_npy(data("expected/" + model + "." + std::to_string(digit) + ".out.npy"));
+    const auto a =
+        pumice::read_npy(data("expected/" + model + "." + std::to_string(digit) + ".out.npy"));
     return pumice::constant_values<float>(pumice::make_constant(a.dtype, a.shape, a.bytes));
 }
 
@@ -32,7 +40,9 @@ std::vector<float> expected(const std::string& model, int digit) {
 double worst(const std::vector<float>& is, const std::vector<float>& should) {
     REQUIRE(is.size() == should.size());
     double most = 0;
-    for (std::size_t i = 0; i < is.size(); ++i) most = std::max(most, std::fabs(double(is[i]) - double(should[i])) / std::max(1.0, std::fabs(double(should[i]))));
+    for (std::size_t i = 0; i < is.size(); ++i)
+        most = std::max(most, std::fabs(double(is[i]) - double(should[i])) /
+                                  std::max(1.0, std::fabs(double(should[i]))));
     return most;
 }
 
@@ -56,7 +66,8 @@ TEST_CASE("model: load, run, read in five calls (V12)") {
 }
 
 TEST_CASE("model: the digits as ONNX Runtime sees them, 6 decimals in f32 and 3 in f16 (S6)") {
-    for (const char* name : {"mnist-12", "mnist_mlp_png_probs", "mnist_conv_fp16", "mnist_mlp_fp16"}) {
+    for (const char* name :
+         {"mnist-12", "mnist_mlp_png_probs", "mnist_conv_fp16", "mnist_mlp_fp16"}) {
         const auto m = model::load(file(name));
         for (int digit : {0, 1}) {
             CAPTURE(name);
@@ -100,7 +111,8 @@ TEST_CASE("model: zeros give finite outputs (V14)") {
 TEST_CASE("model: a batch is its parts (V51)") {
     const auto open = model::load(file("mnist_mlp_png_probs"));
     for (std::int64_t batch : {1, 3, 32}) {
-        const auto m = model::load(file("mnist_mlp_png_probs"), pumice::load_options{.batch = batch});
+        const auto m =
+            model::load(file("mnist_mlp_png_probs"), pumice::load_options{.batch = batch});
         CHECK(m.inputs()[0].text() == "f32 (" + std::to_string(batch) + ", 1, 28, 28)");
         CHECK(m.outputs()[0].text() == "f32 (" + std::to_string(batch) + ", 10)");
         const auto x = noise({batch, 1, 28, 28}, 5);
@@ -111,17 +123,25 @@ TEST_CASE("model: a batch is its parts (V51)") {
             const auto one = floats_of(open(pumice::slice_view(x, part)));
             CHECK(worst(one, {whole.begin() + i * 10, whole.begin() + (i + 1) * 10}) <= 1e-6);
         }
-        CHECK(thrown_by([&] { m(pumice::zeros(dtype::f32, {batch + 1, 1, 28, 28})); }).first == errc::shape_mismatch);
+        CHECK(thrown_by([&] { m(pumice::zeros(dtype::f32, {batch + 1, 1, 28, 28})); }).first ==
+              errc::shape_mismatch);
     }
-    CHECK(model::load(file("mnist_mlp_png_probs"), pumice::load_options{.dims = {{"batch", 4}}}).inputs()[0].dims[0].size == 4);
+    CHECK(model::load(file("mnist_mlp_png_probs"), pumice::load_options{.dims = {{"batch", 4}}})
+              .inputs()[0]
+              .dims[0]
+              .size == 4);
     CHECK(open.inputs()[0].text() == "f32 (batch, 1, 28, 28)");
-    const auto [code, what] = thrown_by([&] { model::load(file("mnist_mlp_png_probs"), pumice::load_options{.dims = {{"btach", 4}}}); });
+    const auto [code, what] = thrown_by([&] {
+        model::load(file("mnist_mlp_png_probs"), pumice::load_options{.dims = {{"btach", 4}}});
+    });
     CHECK(code == errc::invalid_argument);
     CHECK(contains(what, "batch"));
 }
 
 TEST_CASE("model: f16 in place of f32, in and out as before") {
-    const auto full = model::load(file("mnist_mlp_png_probs")), half = model::load(file("mnist_mlp_png_probs"), pumice::load_options{.compute = dtype::f16});
+    const auto full = model::load(file("mnist_mlp_png_probs")),
+               half = model::load(file("mnist_mlp_png_probs"),
+                                  pumice::load_options{.compute = dtype::f16});
     for (int digit : {0, 1}) {
         const auto y = half(picture("mnist_mlp_png_probs", digit));
         CHECK(y.dtype() == dtype::f32);
@@ -129,7 +149,9 @@ TEST_CASE("model: f16 in place of f32, in and out as before") {
     }
     CHECK(contains(half.dump(), "f16"));
     CHECK(!contains(full.dump(), "f16"));
-    CHECK(thrown_by([] { model::load(file("mnist-12"), pumice::load_options{.compute = dtype::i8}); }).first == errc::invalid_argument);
+    CHECK(thrown_by([] {
+              model::load(file("mnist-12"), pumice::load_options{.compute = dtype::i8});
+          }).first == errc::invalid_argument);
 }
 
 TEST_CASE("model: the ONNX chain Mul, Add, Relu is the kernel of relu(a * b + c)") {
@@ -172,12 +194,20 @@ TEST_CASE("model: wrong calls name the input and the model's signature") {
         CHECK_MESSAGE(contains(what, "input \"Input3\" f32 (1, 1, 28, 28)"), what);
     };
     const auto good = pumice::zeros(dtype::f32, {1, 1, 28, 28});
-    fails(errc::shape_mismatch, [&] { m(pumice::zeros(dtype::f32, {1, 28, 28})); }, "f32 (1, 28, 28)");
+    fails(
+        errc::shape_mismatch, [&] { m(pumice::zeros(dtype::f32, {1, 28, 28})); },
+        "f32 (1, 28, 28)");
     fails(errc::dtype_mismatch, [&] { m(pumice::zeros(dtype::f16, {1, 1, 28, 28})); }, "f16");
     fails(errc::invalid_argument, [&] { m(good, good); }, "takes 1 inputs, got 2");
     fails(errc::invalid_argument, [&] { m(any_tensor()); }, "empty");
-    fails(errc::invalid_argument, [&] { m.run(std::vector<std::pair<std::string, any_tensor>>{{"input3", good}}); }, "\"input3\"");
-    fails(errc::context_mismatch, [&] { m(pumice::zeros(dtype::f32, {1, 1, 28, 28}, storing_context())); }, "another context");
+    fails(
+        errc::invalid_argument,
+        [&] { m.run(std::vector<std::pair<std::string, any_tensor>>{{"input3", good}}); },
+        "\"input3\"");
+    fails(
+        errc::context_mismatch,
+        [&] { m(pumice::zeros(dtype::f32, {1, 1, 28, 28}, storing_context())); },
+        "another context");
 }
 
 TEST_CASE("model: what cannot be loaded is a typed error, and try_load gives it") {
@@ -197,13 +227,19 @@ TEST_CASE("model: external data, and two models through one program (V44)") {
     folder.write("w.bin", std::string_view(reinterpret_cast<const char*>(w), sizeof w));
     message t = tensor_of("w", 1, {3});
     t.put(13, message{}.text(1, "location").text(2, "w.bin")).number(14, 1);
-    const auto m = model_of(message{}.put(1, node_of("Add", {"x", "w"}, {"y"})).put(5, t).put(11, value_of("x", 1, {3})).put(12, message{}.text(1, "y")));
+    const auto m = model_of(message{}
+                                .put(1, node_of("Add", {"x", "w"}, {"y"}))
+                                .put(5, t)
+                                .put(11, value_of("x", 1, {3}))
+                                .put(12, message{}.text(1, "y")));
     const auto path = folder.write("m.onnx", m.bytes);
-    CHECK(floats_of(model::load(path)(pumice::zeros(dtype::f32, {3}))) == std::vector<float>{10, 20, 30});
+    CHECK(floats_of(model::load(path)(pumice::zeros(dtype::f32, {3}))) ==
+          std::vector<float>{10, 20, 30});
     CHECK(thrown_by([&] { model::from_bytes(m.view()); }).first == errc::bad_file);
 }
 
-TEST_CASE("model: weights are uploaded once while loading, constants of the graph are computed once") {
+TEST_CASE(
+    "model: weights are uploaded once while loading, constants of the graph are computed once") {
     const auto where = storing_context();
     const auto m = model::load(file("mnist-12"), where);
     CHECK(where.stats().uploads == 6);  // 4 of the convolutions, the reshaped matrix, its bias

@@ -11,10 +11,14 @@ using pumice::errc;
 TEST_CASE("npy: every element type and shape comes back") {
     temporary_folder folder;
     for (int t = 0; t < 13; ++t)
-        for (const pumice::shape& s : {pumice::shape{}, pumice::shape{3}, pumice::shape{2, 3}, pumice::shape{0, 4}, pumice::shape{1, 1, 2, 1, 1, 3, 1, 2}}) {
+        for (const pumice::shape& s :
+             {pumice::shape{}, pumice::shape{3}, pumice::shape{2, 3}, pumice::shape{0, 4},
+              pumice::shape{1, 1, 2, 1, 1, 3, 1, 2}}) {
             pumice::npy_array a{static_cast<dtype>(t), s, {}};
-            a.bytes.resize(static_cast<std::size_t>(pumice::byte_count(a.dtype, pumice::element_count(s))));
-            for (std::size_t i = 0; i < a.bytes.size(); ++i) a.bytes[i] = static_cast<std::byte>(i * 7 & (t == 12 ? 1 : 255));
+            a.bytes.resize(static_cast<std::size_t>(pumice::byte_count(a.dtype,
+                                                                       pumice::element_count(s))));
+            for (std::size_t i = 0; i < a.bytes.size(); ++i)
+                a.bytes[i] = static_cast<std::byte>(i * 7 & (t == 12 ? 1 : 255));
             const auto path = folder.path() / "a.npy";
             pumice::write_npy(path, a);
             CHECK((std::filesystem::file_size(path) - a.bytes.size()) % 64 == 0);
@@ -37,18 +41,22 @@ TEST_CASE("npy: a file cut anywhere, or with any byte changed, is read or refuse
     pumice::write_npy(folder.path() / "a.npy", {dtype::f32, {2, 2}, std::vector<std::byte>(16)});
     const auto good = slurp(folder.path() / "a.npy");
     for (std::size_t n = 0; n < good.size(); ++n)
-        CHECK(thrown_by([&] { pumice::parse_npy(std::span(good).first(n), "cut"); }).first == errc::bad_file);
+        CHECK(thrown_by([&] { pumice::parse_npy(std::span(good).first(n), "cut"); }).first ==
+              errc::bad_file);
     for (std::size_t i = 0; i < good.size(); ++i)
         for (int v : {0, 1, 48, 57, 127, 128, 255}) {
             auto bad = good;
             bad[i] = static_cast<std::byte>(v);
-            CHECK(fault_of([&] { pumice::parse_npy(bad, "changed"); }).value_or(errc::bad_file) == errc::bad_file);
+            CHECK(fault_of([&] { pumice::parse_npy(bad, "changed"); }).value_or(errc::bad_file) ==
+                  errc::bad_file);
         }
 }
 
 TEST_CASE("npy: shapes that lie are refused before memory is taken") {
-    const auto file = [](const std::string& shape, const std::string& type = "<f4", const std::string& order = "False") {
-        std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+    const auto file = [](const std::string& shape, const std::string& type = "<f4",
+                         const std::string& order = "False") {
+        std::string header =
+            "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
         std::string text("\x93NUMPY\x01\x00", 8);
         text += static_cast<char>(header.size());
         text += '\0';
@@ -56,7 +64,13 @@ TEST_CASE("npy: shapes that lie are refused before memory is taken") {
     };
     const std::string good = file("(1,)");
     CHECK(pumice::parse_npy(std::as_bytes(std::span(good)), "good").shape == pumice::shape{1});
-    for (const std::string& text : {file("(4611686018427387904, 4)"), file("(9223372036854775807, 2)"), file("(-1,)"), file("(1"), file("1"), file("(1;1)"),
-                                    file("(1,1,1,1,1,1,1,1,1)"), file("(99999999999999999999999,)"), file("(2,)"), file("(1,)", "<f3"), file("(1,)", "<f4", "True"), file("(a)")})
-        CHECK_MESSAGE(thrown_by([&] { pumice::parse_npy(std::as_bytes(std::span(text)), "liar"); }).first == errc::bad_file, text);
+    for (const std::string& text :
+         {file("(4611686018427387904, 4)"), file("(9223372036854775807, 2)"), file("(-1,)"),
+          file("(1"), file("1"), file("(1;1)"), file("(1,1,1,1,1,1,1,1,1)"),
+          file("(99999999999999999999999,)"), file("(2,)"), file("(1,)", "<f3"),
+          file("(1,)", "<f4", "True"), file("(a)")})
+        CHECK_MESSAGE(thrown_by([&] {
+                          pumice::parse_npy(std::as_bytes(std::span(text)), "liar");
+                      }).first == errc::bad_file,
+                      text);
 }

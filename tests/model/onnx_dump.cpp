@@ -18,14 +18,17 @@ TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper
         CHECK(v.type == dtype::f16);
         rows += std::string(v.name) + to_string(v.shape) + " ";
     }
-    CHECK(rows == "input(1, 1, 28, 28) conv2d(1, 8, 28, 28) relu(1, 8, 28, 28) max_pool2d(1, 8, 14, 14) conv2d_1(1, 16, 14, 14) relu_1(1, 16, 14, 14) "
-                  "max_pool2d_1(1, 16, 4, 4) view(1, 256) matmul(1, 10) add(1, 10) probabilities(1, 10) ");
+    CHECK(rows ==
+          "input(1, 1, 28, 28) conv2d(1, 8, 28, 28) relu(1, 8, 28, 28) max_pool2d(1, 8, 14, 14) "
+          "conv2d_1(1, 16, 14, 14) relu_1(1, 16, 14, 14) "
+          "max_pool2d_1(1, 16, 4, 4) view(1, 256) matmul(1, 10) add(1, 10) probabilities(1, 10) ");
 }
 
 TEST_CASE("onnx_dump: mnist-12 as text (V49)") {
     const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist-12.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
-    CHECK(onnx::dump(p, in) == R"(mnist-12.onnx: CNTK 2.5.1, IR 7, ai.onnx 12, 12 nodes, 1 folded, 11 steps
+    CHECK(onnx::dump(p, in) ==
+          R"(mnist-12.onnx: CNTK 2.5.1, IR 7, ai.onnx 12, 12 nodes, 1 folded, 11 steps
 input  Input3 f32 (1, 1, 28, 28)
 0 Conv Convolution28 : Input3 f32 (1, 1, 28, 28), Parameter5 f32 (8, 1, 5, 5) -> Convolution28_Output_0 f32 (1, 8, 28, 28)
 1 Add Plus30 : Convolution28_Output_0 f32 (1, 8, 28, 28), Parameter6 f32 (8, 1, 1) -> Plus30_Output_0 f32 (1, 8, 28, 28)

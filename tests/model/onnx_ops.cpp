@@ -18,7 +18,7 @@ using values = std::map<std::string, any_tensor, std::less<>>;
 
 namespace mine {
 PUMICE_OP(double_it, 1, pumice::rules::numeric, "Twice", x + x);
-PUMICE_OP(scale_shift, 3, pumice::rules::floating, "ScaleShift scale=2 shift=0.5", x * y + z);
+PUMICE_OP(scale_shift, 3, pumice::rules::floating, "ScaleShift scale=2 shift=0.5", x* y + z);
 PUMICE_OP(unspelled, 1, pumice::rules::floating, "", -x);
 }  // namespace mine
 
@@ -29,14 +29,16 @@ values carried(const onnx::model& file, std::string_view prefix) {
     values found;
     onnx::tensor_decoder decode(file.from, {});
     for (const onnx::tensor& t : file.initializers)
-        if (t.name.starts_with(prefix)) found.emplace(std::string(t.name.substr(prefix.size())), decode(t));
+        if (t.name.starts_with(prefix))
+            found.emplace(std::string(t.name.substr(prefix.size())), decode(t));
     return found;
 }
 
 std::vector<double> to_doubles(const any_tensor& t) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(t.size_bytes()));
     pumice::read(t, bytes);
-    return pumice::constant_values<double>(pumice::make_constant(t.dtype(), t.shape(), std::move(bytes)));
+    return pumice::constant_values<double>(pumice::make_constant(t.dtype(), t.shape(),
+                                                                 std::move(bytes)));
 }
 
 void run_case(const std::filesystem::path& path) {
@@ -44,7 +46,9 @@ void run_case(const std::filesystem::path& path) {
     const auto feeds = carried(file, "feed:"), expected = carried(file, "expect:");
     const pumice::model m = pumice::model::load(path);
     std::vector<std::pair<std::string, any_tensor>> inputs;
-    for (const auto& [name, t] : feeds) inputs.emplace_back(name, pumice::from_bytes(t.dtype(), t.shape(), pumice::constant_of(t)->bytes()));
+    for (const auto& [name, t] : feeds)
+        inputs.emplace_back(name, pumice::from_bytes(t.dtype(), t.shape(),
+                                                     pumice::constant_of(t)->bytes()));
     const auto outputs = m.run(std::span<const std::pair<std::string, any_tensor>>(inputs));
     REQUIRE(outputs.size() == expected.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -52,22 +56,30 @@ void run_case(const std::filesystem::path& path) {
         CHECK(outputs[i].dtype() == wanted.dtype());
         REQUIRE(outputs[i].shape() == wanted.shape());
         const auto is = to_doubles(outputs[i]), should = pumice::constant_values<double>(wanted);
-        const double bound = wanted.dtype() == dtype::f16 ? 2e-3 : pumice::is_floating(wanted.dtype()) ? 2e-5 : 0;
+        const double bound = wanted.dtype() == dtype::f16          ? 2e-3
+                             : pumice::is_floating(wanted.dtype()) ? 2e-5
+                                                                   : 0;
         for (std::size_t k = 0; k < is.size(); ++k) {
-            const bool same = is[k] == should[k] || (is[k] != is[k] && should[k] != should[k]) || std::fabs(is[k] - should[k]) <= bound * std::max(1.0, std::fabs(should[k]));
-            CHECK_MESSAGE(same, m.outputs()[i].name << "[" << k << "] is " << is[k] << ", should be " << should[k]);
+            const bool same =
+                is[k] == should[k] || (is[k] != is[k] && should[k] != should[k]) ||
+                std::fabs(is[k] - should[k]) <= bound * std::max(1.0, std::fabs(should[k]));
+            CHECK_MESSAGE(same, m.outputs()[i].name << "[" << k << "] is " << is[k]
+                                                    << ", should be " << should[k]);
             if (!same) break;
         }
     }
 }
 
-message graph_of(const message& node, std::int64_t type = 1) { return message{}.put(1, node).put(11, value_of("x", type, {3})).put(12, message{}.text(1, "y")); }
+message graph_of(const message& node, std::int64_t type = 1) {
+    return message{}.put(1, node).put(11, value_of("x", type, {3})).put(12, message{}.text(1, "y"));
+}
 
 }  // namespace
 
 TEST_CASE("onnx_ops: every operator agrees with ONNX Runtime") {
     std::set<std::filesystem::path> files;
-    for (const auto& f : std::filesystem::directory_iterator(data("expected/operators"))) files.insert(f.path());
+    for (const auto& f : std::filesystem::directory_iterator(data("expected/operators")))
+        files.insert(f.path());
     CHECK(files.size() > 200);
     for (const auto& f : files) {
         CAPTURE(f.stem().string());
@@ -82,7 +94,8 @@ TEST_CASE("onnx_ops: every operator agrees with ONNX Runtime") {
 TEST_CASE("onnx_ops: every operator of the tables has a case") {
     std::set<std::string_view> run;
     std::vector<onnx::model> files;
-    for (const auto& f : std::filesystem::directory_iterator(data("expected/operators"))) files.push_back(onnx::read(f.path()));
+    for (const auto& f : std::filesystem::directory_iterator(data("expected/operators")))
+        files.push_back(onnx::read(f.path()));
     for (const auto& m : files)
         for (const auto& n : m.nodes) run.insert(n.op_type);
     for (std::string_view name : onnx::operator_names()) CHECK_MESSAGE(run.contains(name), name);
@@ -90,7 +103,8 @@ TEST_CASE("onnx_ops: every operator of the tables has a case") {
 }
 
 TEST_CASE("onnx_ops: a spelling's attributes are the trailing operands") {
-    const onnx::spelled_op selu(pumice::op_info_of<pumice::op::selu>), relu(pumice::op_info_of<pumice::op::relu>);
+    const onnx::spelled_op selu(pumice::op_info_of<pumice::op::selu>),
+        relu(pumice::op_info_of<pumice::op::relu>);
     CHECK(selu.name == "Selu");
     REQUIRE(selu.attributes.size() == 2);
     CHECK(selu.attributes[0].first == "alpha");
@@ -102,12 +116,19 @@ TEST_CASE("onnx_ops: a spelling's attributes are the trailing operands") {
 TEST_CASE("onnx_ops: a user's own op runs in a model, with its attributes and defaults") {
     const float in[] = {1, 2, 3};
     const auto run = [&](const message& node) {
-        const auto m = pumice::model::from_bytes(model_of(graph_of(node), 20, "com.example").view(), pumice::ops<mine::double_it, mine::scale_shift, mine::unspelled>);
-        return pumice::to_vector<float>(m(pumice::from_bytes(dtype::f32, {3}, std::as_bytes(std::span(in)))));
+        const auto m = pumice::model::from_bytes(model_of(graph_of(node), 20, "com.example").view(),
+                                                 pumice::ops<mine::double_it, mine::scale_shift,
+                                                             mine::unspelled>);
+        return pumice::to_vector<float>(m(pumice::from_bytes(dtype::f32, {3},
+                                                             std::as_bytes(std::span(in)))));
     };
-    CHECK(run(node_of("Twice", {"x"}, {"y"}, {}, "", "com.example")) == std::vector<float>{2, 4, 6});
+    CHECK(run(node_of("Twice", {"x"}, {"y"}, {}, "", "com.example")) ==
+          std::vector<float>{2, 4, 6});
     CHECK(run(node_of("Twice", {"x"}, {"y"})) == std::vector<float>{2, 4, 6});
-    CHECK(run(node_of("ScaleShift", {"x"}, {"y"}, {}, "", "com.example")) == std::vector<float>{2.5f, 4.5f, 6.5f});
-    CHECK(run(node_of("ScaleShift", {"x"}, {"y"}, {attribute("scale", 3.f)}, "", "com.example")) == std::vector<float>{3.5f, 6.5f, 9.5f});
-    CHECK(run(node_of("unspelled", {"x"}, {"y"}, {}, "", "com.example")) == std::vector<float>{-1, -2, -3});
+    CHECK(run(node_of("ScaleShift", {"x"}, {"y"}, {}, "", "com.example")) ==
+          std::vector<float>{2.5f, 4.5f, 6.5f});
+    CHECK(run(node_of("ScaleShift", {"x"}, {"y"}, {attribute("scale", 3.f)}, "", "com.example")) ==
+          std::vector<float>{3.5f, 6.5f, 9.5f});
+    CHECK(run(node_of("unspelled", {"x"}, {"y"}, {}, "", "com.example")) ==
+          std::vector<float>{-1, -2, -3});
 }

@@ -53,7 +53,8 @@ TEST_CASE("onnx_reader: names and raw data are views into the mapping (V45)") {
 
 TEST_CASE("onnx_reader: symbols, open axes and shapes that are not given") {
     message graph;
-    graph.put(11, value_of("a", 1, {-1, 3, -2}, "batch")).put(11, message{}.text(1, "b").put(2, message{}.put(1, message{}.number(1, 1))));
+    graph.put(11, value_of("a", 1, {-1, 3, -2}, "batch"))
+        .put(11, message{}.text(1, "b").put(2, message{}.put(1, message{}.number(1, 1))));
     const onnx::model m = read(model_of(graph));
     REQUIRE(m.inputs.size() == 2);
     CHECK(m.inputs[0].dims[0].symbol == "batch");
@@ -66,9 +67,14 @@ TEST_CASE("onnx_reader: symbols, open axes and shapes that are not given") {
 
 TEST_CASE("onnx_reader: attributes of each kind, packed and not") {
     message ints = message{}.text(1, "loose").number(8, 4).number(8, -5).number(20, 7);
-    const auto n = node_of("X", {}, {"y"}, {attribute("i", std::int64_t(-3)), attribute("f", 0.5f), attribute("s", "text"), attribute("is", std::vector<std::int64_t>{1, -2}),
-                                            attribute("t", floats("", {1}, {2})), ints, message{}.text(1, "empty").number(20, 7), message{}.text(1, "fs").reals(7, {1, 2}).number(20, 6),
-                                            message{}.text(1, "g").put(6, message{}).number(20, 5)});
+    const auto n =
+        node_of("X", {}, {"y"},
+                {attribute("i", std::int64_t(-3)), attribute("f", 0.5f), attribute("s", "text"),
+                 attribute("is", std::vector<std::int64_t>{1, -2}),
+                 attribute("t", floats("", {1}, {2})), ints,
+                 message{}.text(1, "empty").number(20, 7),
+                 message{}.text(1, "fs").reals(7, {1, 2}).number(20, 6),
+                 message{}.text(1, "g").put(6, message{}).number(20, 5)});
     const onnx::model m = read(model_of(message{}.put(1, n)));
     const auto& a = m.nodes[0].attributes;
     REQUIRE(a.size() == 9);
@@ -84,13 +90,19 @@ TEST_CASE("onnx_reader: attributes of each kind, packed and not") {
 }
 
 TEST_CASE("onnx_reader: an attribute with two values or another type than declared is refused") {
-    const auto refused = [](const message& a) { return thrown_by([&] { read(model_of(message{}.put(1, node_of("X", {}, {"y"}, {a})))); }).first; };
+    const auto refused = [](const message& a) {
+        return thrown_by([&] { read(model_of(message{}.put(1, node_of("X", {}, {"y"}, {a})))); })
+            .first;
+    };
     CHECK(refused(message{}.text(1, "a").number(3, 1).real(2, 1)) == errc::bad_file);
     CHECK(refused(message{}.text(1, "a").number(3, 1).number(20, 1)) == errc::bad_file);
 }
 
 TEST_CASE("onnx_reader: what is no model, or has two graphs, is refused with a reason") {
-    for (const std::string& text : {std::string(), std::string("hello, I am no model"), std::string(100, '\0'), std::string(100, '\xff'), message{}.number(1, 7).bytes, model_of({}).put(7, message{}).bytes}) {
+    for (const std::string& text :
+         {std::string(), std::string("hello, I am no model"), std::string(100, '\0'),
+          std::string(100, '\xff'), message{}.number(1, 7).bytes,
+          model_of({}).put(7, message{}).bytes}) {
         const auto [code, what] = thrown_by([&] { read(std::as_bytes(std::span(text))); });
         CHECK(code == errc::bad_file);
         CHECK(contains(what, "[onnx] test: "));
@@ -110,11 +122,16 @@ TEST_CASE("onnx_reader: a fault names its offset and what it is in") {
 
 TEST_CASE("onnx_reader: the depth of a file is no depth of calls") {
     message nested;  // a graph in an attribute of a node in a graph ...
-    for (int i = 0; i < 400; ++i) nested = message{}.put(1, node_of("If", {}, {"y"}, {message{}.text(1, "then").put(6, nested).number(20, 5)}));
+    for (int i = 0; i < 400; ++i)
+        nested =
+            message{}.put(1, node_of("If", {}, {"y"},
+                                     {message{}.text(1, "then").put(6, nested).number(20, 5)}));
     CHECK(read(model_of(nested)).nodes.size() == 1);
     message type = message{}.put(1, message{}.number(1, 1));  // sequence(sequence(...))
     for (int i = 0; i < 400; ++i) type = message{}.put(4, message{}.put(1, type));
-    CHECK(!read(model_of(message{}.put(11, message{}.text(1, "x").put(2, type)))).inputs[0].is_tensor);
+    CHECK(!read(model_of(message{}.put(11, message{}.text(1, "x").put(2, type))))
+               .inputs[0]
+               .is_tensor);
 }
 
 TEST_CASE("onnx_reader: a field of the wrong wire type is skipped, never misread") {
@@ -133,7 +150,8 @@ TEST_CASE("onnx_reader: many small things in a small file pass a limit, not the 
     pumice::model_limits limits;
     limits.items = 1000;
     CHECK(thrown_by([&] { read(model_of(graph), limits); }).first == errc::bad_file);
-    message many = message{}.put(1, node_of("X", {}, {}, {attribute("a", std::vector<std::int64_t>(2000, 1))}));
+    message many = message{}.put(1, node_of("X", {}, {},
+                                            {attribute("a", std::vector<std::int64_t>(2000, 1))}));
     CHECK(thrown_by([&] { read(model_of(many), limits); }).first == errc::bad_file);
 }
 
@@ -141,7 +159,9 @@ TEST_CASE("onnx_reader: cut anywhere, a model is read or refused") {
     for (const char* name : {"models/mnist-12.onnx", "models/multi_chain_add-10.onnx"}) {
         const auto whole = slurp(data(name));
         for (std::size_t n = 0; n < whole.size(); ++n) {
-            const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));  // so that asan sees its end
+            const std::vector<std::byte>
+                part(whole.begin(),
+                     whole.begin() + static_cast<std::ptrdiff_t>(n));  // so that asan sees its end
             const auto fault = fault_of([&] { read(part); });
             REQUIRE(fault.value_or(errc::bad_file) == errc::bad_file);
         }

@@ -20,7 +20,9 @@
 
 namespace pumice_test {
 
-inline std::filesystem::path data(const std::string& name) { return std::filesystem::path(tests_dir()) / "data" / name; }
+inline std::filesystem::path data(const std::string& name) {
+    return std::filesystem::path(tests_dir()) / "data" / name;
+}
 
 inline std::vector<std::byte> slurp(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -35,7 +37,8 @@ class temporary_folder {
 public:
     temporary_folder() {
         for (int i = 0;; ++i) {
-            path_ = std::filesystem::temp_directory_path() / ("pumice_test_" + std::to_string(::getpid()) + "_" + std::to_string(i));
+            path_ = std::filesystem::temp_directory_path() /
+                    ("pumice_test_" + std::to_string(::getpid()) + "_" + std::to_string(i));
             if (std::filesystem::create_directory(path_)) break;
         }
     }
@@ -74,38 +77,77 @@ std::optional<pumice::errc> fault_of(F&& f) {
     return std::nullopt;
 }
 
-inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+inline bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != text.npos;
+}
 
 /// Field by field, so that files can be written that no ONNX tool would write.
 struct message {
     std::string bytes;
-    message& number(std::uint32_t tag, std::int64_t v) { return protozero::pbf_writer(bytes).add_int64(tag, v), *this; }
-    message& real(std::uint32_t tag, float v) { return protozero::pbf_writer(bytes).add_float(tag, v), *this; }
-    message& text(std::uint32_t tag, std::string_view v) { return protozero::pbf_writer(bytes).add_string(tag, v.data(), v.size()), *this; }
+    message& number(std::uint32_t tag, std::int64_t v) {
+        return protozero::pbf_writer(bytes).add_int64(tag, v), *this;
+    }
+    message& real(std::uint32_t tag, float v) {
+        return protozero::pbf_writer(bytes).add_float(tag, v), *this;
+    }
+    message& text(std::uint32_t tag, std::string_view v) {
+        return protozero::pbf_writer(bytes).add_string(tag, v.data(), v.size()), *this;
+    }
     message& put(std::uint32_t tag, const message& m) { return text(tag, m.bytes); }
-    message& numbers(std::uint32_t tag, const std::vector<std::int64_t>& v) { return protozero::pbf_writer(bytes).add_packed_int64(tag, v.begin(), v.end()), *this; }
-    message& reals(std::uint32_t tag, const std::vector<float>& v) { return protozero::pbf_writer(bytes).add_packed_float(tag, v.begin(), v.end()), *this; }
+    message& numbers(std::uint32_t tag, const std::vector<std::int64_t>& v) {
+        return protozero::pbf_writer(bytes).add_packed_int64(tag, v.begin(), v.end()), *this;
+    }
+    message& reals(std::uint32_t tag, const std::vector<float>& v) {
+        return protozero::pbf_writer(bytes).add_packed_float(tag, v.begin(), v.end()), *this;
+    }
     std::span<const std::byte> view() const { return std::as_bytes(std::span(bytes)); }
 };
 
-inline message attribute(std::string_view name, std::int64_t v) { return message{}.text(1, name).number(3, v).number(20, 2); }
-inline message attribute(std::string_view name, float v) { return message{}.text(1, name).real(2, v).number(20, 1); }
-inline message attribute(std::string_view name, const char* v) { return message{}.text(1, name).text(4, v).number(20, 3); }
-inline message attribute(std::string_view name, const std::vector<std::int64_t>& v) { return message{}.text(1, name).numbers(8, v).number(20, 7); }
-inline message attribute(std::string_view name, const message& tensor) { return message{}.text(1, name).put(5, tensor).number(20, 4); }
-
-inline message tensor_of(std::string_view name, std::int64_t type, const std::vector<std::int64_t>& dims) { return message{}.numbers(1, dims).number(2, type).text(8, name); }
-inline message floats(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<float>& values) { return tensor_of(name, 1, dims).reals(4, values); }
-inline message longs(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& values) { return tensor_of(name, 7, dims).numbers(7, values); }
-
-/// A dimension below 0 is written as the symbol "d", and -2 as none at all.
-inline message value_of(std::string_view name, std::int64_t type, const std::vector<std::int64_t>& dims, std::string_view symbol = "d") {
-    message shape;
-    for (std::int64_t d : dims) shape.put(1, d >= 0 || d < -2 ? message{}.number(1, d) : d == -1 ? message{}.text(2, symbol) : message{});
-    return message{}.text(1, name).put(2, message{}.put(1, message{}.number(1, type).put(2, shape)));
+inline message attribute(std::string_view name, std::int64_t v) {
+    return message{}.text(1, name).number(3, v).number(20, 2);
+}
+inline message attribute(std::string_view name, float v) {
+    return message{}.text(1, name).real(2, v).number(20, 1);
+}
+inline message attribute(std::string_view name, const char* v) {
+    return message{}.text(1, name).text(4, v).number(20, 3);
+}
+inline message attribute(std::string_view name, const std::vector<std::int64_t>& v) {
+    return message{}.text(1, name).numbers(8, v).number(20, 7);
+}
+inline message attribute(std::string_view name, const message& tensor) {
+    return message{}.text(1, name).put(5, tensor).number(20, 4);
 }
 
-inline message node_of(std::string_view op, const std::vector<std::string>& in, const std::vector<std::string>& out, const std::vector<message>& attributes = {}, std::string_view name = "", std::string_view domain = "") {
+inline message tensor_of(std::string_view name, std::int64_t type,
+                         const std::vector<std::int64_t>& dims) {
+    return message{}.numbers(1, dims).number(2, type).text(8, name);
+}
+inline message floats(std::string_view name, const std::vector<std::int64_t>& dims,
+                      const std::vector<float>& values) {
+    return tensor_of(name, 1, dims).reals(4, values);
+}
+inline message longs(std::string_view name, const std::vector<std::int64_t>& dims,
+                     const std::vector<std::int64_t>& values) {
+    return tensor_of(name, 7, dims).numbers(7, values);
+}
+
+/// A dimension below 0 is written as the symbol "d", and -2 as none at all.
+inline message value_of(std::string_view name, std::int64_t type,
+                        const std::vector<std::int64_t>& dims, std::string_view symbol = "d") {
+    message shape;
+    for (std::int64_t d : dims)
+        shape.put(1, d >= 0 || d < -2 ? message{}.number(1, d)
+                     : d == -1        ? message{}.text(2, symbol)
+                                      : message{});
+    return message{}.text(1, name).put(2,
+                                       message{}.put(1, message{}.number(1, type).put(2, shape)));
+}
+
+inline message node_of(std::string_view op, const std::vector<std::string>& in,
+                       const std::vector<std::string>& out,
+                       const std::vector<message>& attributes = {}, std::string_view name = "",
+                       std::string_view domain = "") {
     message m;
     for (const auto& i : in) m.text(1, i);
     for (const auto& o : out) m.text(2, o);
@@ -117,7 +159,8 @@ inline message node_of(std::string_view op, const std::vector<std::string>& in, 
 }
 
 /// A model around a graph; fields of GraphProto: 1 node, 5 initializer, 11 input, 12 output.
-inline message model_of(const message& graph, std::int64_t opset = 20, std::string_view domain = "") {
+inline message model_of(const message& graph, std::int64_t opset = 20,
+                        std::string_view domain = "") {
     message m = message{}.number(1, 8).put(7, graph).put(8, message{}.text(1, "").number(2, opset));
     if (!domain.empty()) m.put(8, message{}.text(1, domain).number(2, 1));
     return m;
@@ -133,16 +176,22 @@ inline pumice::onnx::source source_of(const message& m) {
 class storing_engine final : public pumice::engine {
 public:
     storing_engine() : engine(pumice::policy_set{}) {}
-    pumice::node_ptr create(pumice::dtype type, const pumice::shape& extent, const void* bytes) override {
+    pumice::node_ptr create(pumice::dtype type, const pumice::shape& extent,
+                            const void* bytes) override {
         const auto* from = static_cast<const std::byte*>(bytes);
-        const auto n = static_cast<std::size_t>(pumice::byte_count(type, pumice::element_count(extent)));
-        auto t = pumice::make_constant(type, extent, from ? std::vector<std::byte>(from, from + n) : std::vector<std::byte>(n));
+        const auto n =
+            static_cast<std::size_t>(pumice::byte_count(type, pumice::element_count(extent)));
+        auto t = pumice::make_constant(type, extent,
+                                       from ? std::vector<std::byte>(from, from + n)
+                                            : std::vector<std::byte>(n));
         t.get()->owner = shared_from_this();
         ++counts.uploads;
         return t.get();
     }
     void eval(std::span<const pumice::node_ptr> roots) override { counts.evals += !roots.empty(); }
-    void read(const pumice::node_ptr&, void*) override { throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing"); }
+    void read(const pumice::node_ptr&, void*) override {
+        throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing");
+    }
     pumice::statistics stats() const override { return counts; }
     std::string explain(const pumice::node_ptr&) override { return {}; }
     const pumice::device_info& device() const override { return info; }
@@ -152,6 +201,8 @@ public:
     pumice::device_info info;
 };
 
-inline pumice::context storing_context() { return pumice::context(std::make_shared<storing_engine>()); }
+inline pumice::context storing_context() {
+    return pumice::context(std::make_shared<storing_engine>());
+}
 
 }  // namespace pumice_test

@@ -27,15 +27,18 @@ std::vector<float> numbers(std::size_t n, float scale) {
 
 TEST_CASE("eight threads evaluate the same lazy tensors") {
     const pm::context home;
-    const pm::matrix<float> a = pm::from_span<float>({16, 24}, numbers(384, 0.5f), home), b = pm::from_span<float>({24, 8}, numbers(192, 0.25f), home);
-    const std::vector<float> expected = pm::matrix<float>(pm::relu(pm::matmul(a, b) - 100.0f)).to_vector();
+    const pm::matrix<float> a = pm::from_span<float>({16, 24}, numbers(384, 0.5f), home),
+                            b = pm::from_span<float>({24, 8}, numbers(192, 0.25f), home);
+    const std::vector<float> expected =
+        pm::matrix<float>(pm::relu(pm::matmul(a, b) - 100.0f)).to_vector();
     for (int round = 0; round < 5; ++round) {
         pm::matrix<float> y = pm::relu(pm::matmul(a, b) - 100.0f);
         pm::matrix<float> z = y + 1.0f;
         std::vector<int> wrong(8);
         on_threads(8, [&](int t) {
             const std::vector<float> mine = t % 2 ? y.to_vector() : z.to_vector();
-            for (std::size_t i = 0; i < mine.size(); ++i) wrong[std::size_t(t)] += mine[i] != expected[i] + (t % 2 ? 0.0f : 1.0f);
+            for (std::size_t i = 0; i < mine.size(); ++i)
+                wrong[std::size_t(t)] += mine[i] != expected[i] + (t % 2 ? 0.0f : 1.0f);
         });
         for (int w : wrong) CHECK(w == 0);
     }

@@ -22,7 +22,8 @@ public:
     callback() = default;
     callback(std::nullptr_t) noexcept {}
     template <class F>
-        requires(!std::is_same_v<F, callback> && std::is_invocable_r_v<Result, const F&, Arguments...>)
+        requires(!std::is_same_v<F, callback> &&
+                 std::is_invocable_r_v<Result, const F&, Arguments...>)
     callback(F f) : held_(new holder<F>(std::move(f))) {}
     callback(const callback& other) noexcept : held_(other.held_) {
         if (held_) held_->owners.fetch_add(1, std::memory_order_relaxed);
@@ -37,7 +38,9 @@ public:
     }
 
     explicit operator bool() const noexcept { return held_ != nullptr; }
-    Result operator()(Arguments... arguments) const { return held_->call(std::forward<Arguments>(arguments)...); }
+    Result operator()(Arguments... arguments) const {
+        return held_->call(std::forward<Arguments>(arguments)...);
+    }
 
 private:
     struct base {

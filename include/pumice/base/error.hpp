@@ -15,36 +15,37 @@ namespace pumice::inline PUMICE_ABI {
 
 /// What went wrong, in a form that a program can act on.
 enum class errc {
-    invalid_argument,      // a value outside its stated domain
-    shape_mismatch,        // shapes that an op cannot take
-    dtype_mismatch,        // element types that an op cannot take
-    rank_mismatch,         // number of axes
+    invalid_argument,  // a value outside its stated domain
+    shape_mismatch,    // shapes that an op cannot take
+    dtype_mismatch,    // element types that an op cannot take
+    rank_mismatch,     // number of axes
     axis_out_of_range,
     index_out_of_range,
-    size_overflow,         // a size that does not fit in 63 bits or in a device limit
-    context_mismatch,      // tensors of two contexts in one op
-    no_engine,             // a program of front headers only, linked without an engine
+    size_overflow,     // a size that does not fit in 63 bits or in a device limit
+    context_mismatch,  // tensors of two contexts in one op
+    no_engine,         // a program of front headers only, linked without an engine
     no_vulkan_loader,
     no_device,
     device_lost,
-    out_of_memory,         // device memory
-    unsupported,           // no kernel takes the problem; the reasons say why
-    no_slang,              // a kernel has to be compiled and there is no Slang library
-    compile_failed,        // Slang refused a kernel
-    vulkan_failed,         // a Vulkan call failed; the reasons name it
+    out_of_memory,   // device memory
+    unsupported,     // no kernel takes the problem; the reasons say why
+    no_slang,        // a kernel has to be compiled and there is no Slang library
+    compile_failed,  // Slang refused a kernel
+    vulkan_failed,   // a Vulkan call failed; the reasons name it
     io_failed,
-    bad_file,              // a file that breaks its format
-    unsupported_op,        // a model asks for an operator that Pumice lacks
+    bad_file,        // a file that breaks its format
+    unsupported_op,  // a model asks for an operator that Pumice lacks
     cancelled,
 };
 
 constexpr std::string_view to_string(errc code) noexcept {
     constexpr std::string_view names[] = {
-        "invalid_argument", "shape_mismatch", "dtype_mismatch", "rank_mismatch",
-        "axis_out_of_range", "index_out_of_range", "size_overflow", "context_mismatch",
-        "no_engine", "no_vulkan_loader", "no_device", "device_lost", "out_of_memory",
-        "unsupported", "no_slang", "compile_failed", "vulkan_failed", "io_failed", "bad_file",
-        "unsupported_op", "cancelled"};
+        "invalid_argument",  "shape_mismatch",     "dtype_mismatch", "rank_mismatch",
+        "axis_out_of_range", "index_out_of_range", "size_overflow",  "context_mismatch",
+        "no_engine",         "no_vulkan_loader",   "no_device",      "device_lost",
+        "out_of_memory",     "unsupported",        "no_slang",       "compile_failed",
+        "vulkan_failed",     "io_failed",          "bad_file",       "unsupported_op",
+        "cancelled"};
     return names[static_cast<int>(code)];
 }
 

@@ -60,7 +60,8 @@ template <class Text>
 constexpr void append_number(Text& out, std::uint64_t value) {
     char digits[20] = {};
     int n = 0;
-    do digits[n++] = static_cast<char>('0' + value % 10); while (value /= 10);
+    do digits[n++] = static_cast<char>('0' + value % 10);
+    while (value /= 10);
     while (n > 0) out.push_back(digits[--n]);
 }
 

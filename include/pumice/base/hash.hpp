@@ -33,6 +33,8 @@ private:
     std::uint64_t state_ = 0xcbf29ce484222325ULL;
 };
 
-constexpr std::uint64_t hash_of(std::string_view text) noexcept { return hasher{}.add(text).value(); }
+constexpr std::uint64_t hash_of(std::string_view text) noexcept {
+    return hasher{}.add(text).value();
+}
 
 }  // namespace pumice::inline PUMICE_ABI

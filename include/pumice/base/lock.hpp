@@ -13,7 +13,8 @@ namespace pumice::inline PUMICE_ABI {
 class small_mutex {
 public:
     void lock() noexcept {
-        while (taken_.test_and_set(std::memory_order_acquire)) taken_.wait(true, std::memory_order_relaxed);
+        while (taken_.test_and_set(std::memory_order_acquire))
+            taken_.wait(true, std::memory_order_relaxed);
     }
     void unlock() noexcept {
         taken_.clear(std::memory_order_release);

@@ -30,34 +30,36 @@ struct matrix_shape {
 struct device_info {
     std::string name;
     device_type type = device_type::other;
-    std::string driver;                           // name and version, for people
-    std::uint32_t api_version = 0;                // as VK_MAKE_API_VERSION
+    std::string driver;             // name and version, for people
+    std::uint32_t api_version = 0;  // as VK_MAKE_API_VERSION
     std::uint32_t vendor_id = 0, device_id = 0;
-    std::array<std::uint8_t, 16> device_uuid{}, driver_uuid{};  // with driver_version, the identity of caches
+    std::array<std::uint8_t, 16> device_uuid{},
+        driver_uuid{};  // with driver_version, the identity of caches
     std::uint32_t driver_version = 0;
 
     int subgroup_size = 1, min_subgroup_size = 1, max_subgroup_size = 1;
     bool subgroup_size_control = false;
     std::int64_t max_workgroup_invocations = 0;
     std::array<std::int64_t, 3> max_workgroup_size{}, max_workgroup_count{};
-    std::int64_t shared_memory = 0;               // bytes a workgroup
-    std::int64_t max_allocation = 0;              // bytes of one vkAllocateMemory
-    std::int64_t max_buffer = 0;                  // bytes of one VkBuffer
-    std::int64_t memory = 0;                      // bytes of the device-local heap
+    std::int64_t shared_memory = 0;   // bytes a workgroup
+    std::int64_t max_allocation = 0;  // bytes of one vkAllocateMemory
+    std::int64_t max_buffer = 0;      // bytes of one VkBuffer
+    std::int64_t memory = 0;          // bytes of the device-local heap
     std::int64_t max_push_constants = 0;
-    float timestamp_period = 0;                   // ns a tick, 0: no timestamps
+    float timestamp_period = 0;  // ns a tick, 0: no timestamps
 
     bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
     bool float16_arithmetic = false, float64_arithmetic = false;
     bool storage8 = false, storage16 = false;
-    bool preserves_nan32 = false, preserves_nan64 = false;  // SignedZeroInfNanPreserve, by float width
-    bool memory_model = false;                    // vulkanMemoryModel, which cooperative kernels need
+    bool preserves_nan32 = false,
+         preserves_nan64 = false;  // SignedZeroInfNanPreserve, by float width
+    bool memory_model = false;     // vulkanMemoryModel, which cooperative kernels need
     bool cooperative_matrix = false;
-    bool bfloat16 = false;                        // VK_KHR_shader_bfloat16 with cooperative matrices
-    std::vector<matrix_shape> matrix_shapes;      // subgroup scope, not saturating
+    bool bfloat16 = false;                    // VK_KHR_shader_bfloat16 with cooperative matrices
+    std::vector<matrix_shape> matrix_shapes;  // subgroup scope, not saturating
 
-    bool unified_memory = false;                  // the device-local heap is host memory
-    bool mapped_device_memory = false;            // all device-local memory can be mapped
+    bool unified_memory = false;        // the device-local heap is host memory
+    bool mapped_device_memory = false;  // all device-local memory can be mapped
 
     /// True where elements of `type` can be loaded, computed with and stored.
     bool supports(dtype t) const noexcept {

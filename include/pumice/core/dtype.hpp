@@ -15,18 +15,37 @@
 namespace pumice::inline PUMICE_ABI {
 
 /// Element types, named as the array API names them, in short form.
-enum class dtype : std::uint8_t { f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+enum class dtype : std::uint8_t {
+    f64,
+    f32,
+    f16,
+    bf16,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    boolean
+};
 
 /// The array API's kinds; ops state which they take.
-enum class kind : std::uint8_t { boolean = 1, signed_integer = 2, unsigned_integer = 4, floating = 8 };
+enum class kind : std::uint8_t {
+    boolean = 1,
+    signed_integer = 2,
+    unsigned_integer = 4,
+    floating = 8
+};
 
 /// The type in which kernels compute; storage is a matter of its own.
 enum class arithmetic : std::uint8_t { f32, f64, i32, i64, u32, u64, boolean };
 
 struct dtype_info {
-    std::string_view name;       // in messages and printing
-    std::string_view slang;      // the conformance in shaders/core.slang
-    int bits;                    // storage size of an element, in bits
+    std::string_view name;   // in messages and printing
+    std::string_view slang;  // the conformance in shaders/core.slang
+    int bits;                // storage size of an element, in bits
     pumice::kind kind;
     pumice::arithmetic arithmetic;
 };
@@ -57,7 +76,8 @@ constexpr bool is_floating(dtype type) noexcept { return info(type).kind == kind
 
 /// The Slang (and, for these, C) name of an arithmetic type.
 constexpr std::string_view slang_name(arithmetic type) noexcept {
-    constexpr std::string_view names[] = {"float", "double", "int", "int64_t", "uint", "uint64_t", "bool"};
+    constexpr std::string_view names[] = {"float", "double",   "int", "int64_t",
+                                          "uint",  "uint64_t", "bool"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -88,19 +108,45 @@ constexpr std::optional<dtype> promote(dtype a, dtype b) noexcept {
 
 namespace detail {
 template <class T> struct dtype_row;
-template <> struct dtype_row<double> { static constexpr dtype value = dtype::f64; };
-template <> struct dtype_row<float> { static constexpr dtype value = dtype::f32; };
-template <> struct dtype_row<f16> { static constexpr dtype value = dtype::f16; };
-template <> struct dtype_row<bf16> { static constexpr dtype value = dtype::bf16; };
-template <> struct dtype_row<std::int8_t> { static constexpr dtype value = dtype::i8; };
-template <> struct dtype_row<std::int16_t> { static constexpr dtype value = dtype::i16; };
-template <> struct dtype_row<std::int32_t> { static constexpr dtype value = dtype::i32; };
-template <> struct dtype_row<std::int64_t> { static constexpr dtype value = dtype::i64; };
-template <> struct dtype_row<std::uint8_t> { static constexpr dtype value = dtype::u8; };
-template <> struct dtype_row<std::uint16_t> { static constexpr dtype value = dtype::u16; };
-template <> struct dtype_row<std::uint32_t> { static constexpr dtype value = dtype::u32; };
-template <> struct dtype_row<std::uint64_t> { static constexpr dtype value = dtype::u64; };
-template <> struct dtype_row<bool> { static constexpr dtype value = dtype::boolean; };
+template <> struct dtype_row<double> {
+    static constexpr dtype value = dtype::f64;
+};
+template <> struct dtype_row<float> {
+    static constexpr dtype value = dtype::f32;
+};
+template <> struct dtype_row<f16> {
+    static constexpr dtype value = dtype::f16;
+};
+template <> struct dtype_row<bf16> {
+    static constexpr dtype value = dtype::bf16;
+};
+template <> struct dtype_row<std::int8_t> {
+    static constexpr dtype value = dtype::i8;
+};
+template <> struct dtype_row<std::int16_t> {
+    static constexpr dtype value = dtype::i16;
+};
+template <> struct dtype_row<std::int32_t> {
+    static constexpr dtype value = dtype::i32;
+};
+template <> struct dtype_row<std::int64_t> {
+    static constexpr dtype value = dtype::i64;
+};
+template <> struct dtype_row<std::uint8_t> {
+    static constexpr dtype value = dtype::u8;
+};
+template <> struct dtype_row<std::uint16_t> {
+    static constexpr dtype value = dtype::u16;
+};
+template <> struct dtype_row<std::uint32_t> {
+    static constexpr dtype value = dtype::u32;
+};
+template <> struct dtype_row<std::uint64_t> {
+    static constexpr dtype value = dtype::u64;
+};
+template <> struct dtype_row<bool> {
+    static constexpr dtype value = dtype::boolean;
+};
 }  // namespace detail
 
 /// A C++ type that is the host form of an element type.

@@ -28,7 +28,8 @@ struct extents {
     static constexpr bool matches(const shape& s) noexcept {
         if (s.rank() != rank) return false;
         for (int i = 0; i < rank; ++i)
-            if (values[static_cast<std::size_t>(i)] != dynamic_extent && values[static_cast<std::size_t>(i)] != s[i])
+            if (values[static_cast<std::size_t>(i)] != dynamic_extent &&
+                values[static_cast<std::size_t>(i)] != s[i])
                 return false;
         return true;
     }
@@ -52,7 +53,8 @@ concept extents_type = detail::is_extents<T>;
 
 /// `Rank` axes of dynamic length.
 template <int Rank>
-using dims = decltype(detail::dynamic_extents(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}));
+using dims =
+    decltype(detail::dynamic_extents(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}));
 
 /// Named in compile errors: these two shapes do not broadcast. Never defined.
 template <class A, class B>
@@ -85,20 +87,21 @@ template <class A, class B, int Rank, std::size_t... I>
 struct broadcast_extents<A, B, Rank, std::index_sequence<I...>> {
     static constexpr bool valid =
         (may_broadcast(aligned_extent<A>(int(I), Rank), aligned_extent<B>(int(I), Rank)) && ...);
-    using type = extents<broadcast_extent(aligned_extent<A>(int(I), Rank), aligned_extent<B>(int(I), Rank))...>;
+    using type = extents<broadcast_extent(aligned_extent<A>(int(I), Rank),
+                                          aligned_extent<B>(int(I), Rank))...>;
 };
 
 /// Instantiates the incomplete type, whose name is the message, where the shapes cannot meet.
 template <class A, class B>
 constexpr auto broadcast_or_explain() {
-    if constexpr (broadcast_extents<A, B>::valid)
-        return typename broadcast_extents<A, B>::type{};
-    else
-        return shapes_do_not_broadcast<A, B>{};
+    if constexpr (broadcast_extents<A, B>::valid) return typename broadcast_extents<A, B>::type{};
+    else return shapes_do_not_broadcast<A, B>{};
 }
 
 template <class First, class... Rest>
-struct broadcast_all { using type = First; };
+struct broadcast_all {
+    using type = First;
+};
 template <class A, class B, class... Rest>
 struct broadcast_all<A, B, Rest...> {
     using type = typename broadcast_all<decltype(broadcast_or_explain<A, B>()), Rest...>::type;

@@ -18,9 +18,10 @@ constexpr std::uint16_t float_to_half(float value) noexcept {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to Inf
-    if (magnitude < 0x33000001u) return sign;                                         // rounds to 0
+    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);  // NaN
+    if (magnitude >= 0x477ff000u)
+        return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to Inf
+    if (magnitude < 0x33000001u) return sign;               // rounds to 0
     std::uint32_t shift = 13;
     std::uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
     std::uint32_t exponent = magnitude >> 23;
@@ -50,8 +51,7 @@ constexpr float half_to_float(std::uint16_t half) noexcept {
 /// binary32 -> bfloat16, round to nearest even, NaN kept quiet.
 constexpr std::uint16_t float_to_bfloat(float value) noexcept {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
     return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 

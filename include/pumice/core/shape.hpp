@@ -126,7 +126,8 @@ constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
 constexpr int normalize_axis(std::int64_t axis, int rank, const char* place) {
     if (axis < -rank || axis >= rank)
         throw error(errc::axis_out_of_range, place,
-                    "axis " + std::to_string(axis) + " is outside the rank " + std::to_string(rank));
+                    "axis " + std::to_string(axis) + " is outside the rank " +
+                        std::to_string(rank));
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

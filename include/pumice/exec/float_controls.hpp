@@ -14,7 +14,8 @@ namespace pumice::inline PUMICE_ABI {
 
 /// The module with SignedZeroInfNanPreserve for each float width that the device offers it for and
 /// the module uses. Anything that is not plain SPIR-V comes back unchanged.
-inline std::vector<std::uint32_t> preserve_nan(std::span<const std::uint32_t> words, const device_info& device) {
+inline std::vector<std::uint32_t> preserve_nan(std::span<const std::uint32_t> words,
+                                               const device_info& device) {
     constexpr std::uint32_t op_entry_point = 15, op_execution_mode = 16, op_capability = 17,
                             op_function = 54, capability_float64 = 10, capability_preserve = 4466,
                             mode_preserve = 4461;
@@ -41,13 +42,16 @@ inline std::vector<std::uint32_t> preserve_nan(std::span<const std::uint32_t> wo
     }
     if (entry == 0 || capabilities_end == 0) return out;
     std::vector<std::uint32_t> modes;
-    const auto add_mode = [&](std::uint32_t width) { modes.insert(modes.end(), {(4u << 16) | op_execution_mode, entry, mode_preserve, width}); };
+    const auto add_mode = [&](std::uint32_t width) {
+        modes.insert(modes.end(), {(4u << 16) | op_execution_mode, entry, mode_preserve, width});
+    };
     if (device.preserves_nan32) add_mode(32);
     if (device.preserves_nan64 && doubles) add_mode(64);
     if (modes.empty()) return out;
     out.insert(out.begin() + static_cast<std::ptrdiff_t>(entry_end), modes.begin(), modes.end());
     const std::uint32_t capability[] = {(2u << 16) | op_capability, capability_preserve};
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(capabilities_end), capability, capability + 2);
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(capabilities_end), capability,
+               capability + 2);
     return out;
 }
 

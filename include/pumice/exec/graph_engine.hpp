@@ -22,7 +22,8 @@ public:
 
     std::string explain(const node_ptr& n) override {
         const std::lock_guard lock(mutex_);
-        if (n->realised()) return n->record ? text_of(*n->record, n->extent) : "data from the host\n";
+        if (n->realised())
+            return n->record ? text_of(*n->record, n->extent) : "data from the host\n";
         std::string text = "not evaluated yet; the plan:\n";
         for (step& s : plan(std::span(&n, 1)).steps) {
             kernel_record r = *choose(s.what, device(), policies()).record;
@@ -36,10 +37,10 @@ protected:
     using engine::engine;
 
     struct evaluation {
-        std::vector<node_ptr> keep;   // every node of the plan stays alive until it is done
+        std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
         std::vector<step> steps;
-        std::vector<node*> stored;    // outputs of the steps
-        std::vector<node*> views;     // roots that only look at memory
+        std::vector<node*> stored;  // outputs of the steps
+        std::vector<node*> views;   // roots that only look at memory
     };
 
     /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node.
@@ -70,13 +71,20 @@ protected:
                 text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "cast");
             }
         };
-        std::visit([&](const auto& q) {
-            if constexpr (requires { q.body; }) list(q.body);
-            if constexpr (requires { q.prologue; }) list(q.prologue);
-            if constexpr (requires { q.input; }) list(q.input);
-            if constexpr (requires { q.a; q.b; }) list(q.a), list(q.b);
-            if constexpr (requires { q.epilogue; }) text += text.empty() ? "" : " | ", list(q.epilogue);
-        }, p);
+        std::visit(
+            [&](const auto& q) {
+                if constexpr (requires { q.body; }) list(q.body);
+                if constexpr (requires { q.prologue; }) list(q.prologue);
+                if constexpr (requires { q.input; }) list(q.input);
+                if constexpr (requires {
+                                  q.a;
+                                  q.b;
+                              })
+                    list(q.a), list(q.b);
+                if constexpr (requires { q.epilogue; })
+                    text += text.empty() ? "" : " | ", list(q.epilogue);
+            },
+            p);
         return text;
     }
 
@@ -95,16 +103,17 @@ private:
         // A group that was cut stores its inner nodes too.
         for (const step& s : e.steps)
             for (node* n : s.outputs)
-                if (std::find(e.stored.begin(), e.stored.end(), n) == e.stored.end()) e.stored.push_back(n);
+                if (std::find(e.stored.begin(), e.stored.end(), n) == e.stored.end())
+                    e.stored.push_back(n);
         std::erase_if(e.steps, [](const step& s) { return s.outputs[0]->count() == 0; });
         for (const node_ptr& r : roots)
-            if (!r->realised() && is_view(*r) && std::find(e.views.begin(), e.views.end(), r.get()) == e.views.end()) e.views.push_back(r.get());
+            if (!r->realised() && is_view(*r) &&
+                std::find(e.views.begin(), e.views.end(), r.get()) == e.views.end())
+                e.views.push_back(r.get());
         return e;
     }
 
-    static bool is_view(const node& n) {
-        return n.op.is<view_op>() || n.op.is<reshape_op>();
-    }
+    static bool is_view(const node& n) { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
 
     /// A view shares the memory of what it looks at, which is realised by now.
     static void realise_view(node* v) {
@@ -119,7 +128,8 @@ private:
     }
 
     static std::string text_of(const kernel_record& r, const shape& extent) {
-        std::string text = r.kernel + " " + to_string(extent) + (r.fused.empty() ? "" : ": " + r.fused) + "\n";
+        std::string text =
+            r.kernel + " " + to_string(extent) + (r.fused.empty() ? "" : ": " + r.fused) + "\n";
         for (const std::string& why : r.rejected) text += "  not " + why + "\n";
         return text;
     }

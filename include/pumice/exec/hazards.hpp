@@ -73,7 +73,8 @@ inline std::vector<std::size_t> bunch(const std::vector<ordered_item>& items) {
         for (std::size_t i = first, seen = 0; i < items.size() && seen < window; ++i) {
             if (done[i]) continue;
             ++seen;
-            const bool free = !batch.conflicts(items[i].accesses) && !skipped.conflicts(items[i].accesses);
+            const bool free =
+                !batch.conflicts(items[i].accesses) && !skipped.conflicts(items[i].accesses);
             if (!free) {
                 skipped.add(items[i].accesses);
                 continue;

@@ -15,8 +15,11 @@ class host_memory {
 public:
     explicit host_memory(std::int64_t bytes)
         : size_(bytes), data_(static_cast<std::byte*>(::operator new(
-                            static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), std::align_val_t(64), std::nothrow))) {
-        if (!data_) throw error(errc::out_of_memory, "host", "the host has no " + std::to_string(bytes) + " bytes");
+                            static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+                            std::align_val_t(64), std::nothrow))) {
+        if (!data_)
+            throw error(errc::out_of_memory, "host",
+                        "the host has no " + std::to_string(bytes) + " bytes");
     }
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
@@ -36,9 +39,11 @@ public:
 };
 
 /// Copies strided elements to row-major order.
-inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset, const strides& steps, void* to) {
+inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
+                   const strides& steps, void* to) {
     if (is_row_major(extent, steps)) {
-        std::memcpy(to, from + byte_count(type, offset), static_cast<std::size_t>(byte_count(type, element_count(extent))));
+        std::memcpy(to, from + byte_count(type, offset),
+                    static_cast<std::size_t>(byte_count(type, element_count(extent))));
         return;
     }
     const std::int64_t size = info(type).bits / 8;
@@ -54,7 +59,8 @@ inline void gather(dtype type, const shape& extent, const std::byte* from, std::
 
 class host_engine final : public graph_engine {
 public:
-    host_engine(policy_set policies, std::string report) : graph_engine(std::move(policies)), report_(std::move(report)) {
+    host_engine(policy_set policies, std::string report)
+        : graph_engine(std::move(policies)), report_(std::move(report)) {
         info_.name = "host";
         info_.type = device_type::host;
         info_.driver = "native C++";
@@ -90,12 +96,15 @@ public:
     std::string device_report() const override { return report_; }
 
 private:
-    static std::byte* bytes_of(const node& n) { return static_cast<host_storage*>(n.data.get())->memory.data(); }
+    static std::byte* bytes_of(const node& n) {
+        return static_cast<host_storage*>(n.data.get())->memory.data();
+    }
 
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
         std::unordered_map<const node*, std::byte*> fresh;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            auto s = std::make_shared<host_storage>(byte_count(e.stored[i]->type, e.stored[i]->count()));
+            auto s =
+                std::make_shared<host_storage>(byte_count(e.stored[i]->type, e.stored[i]->count()));
             fresh[e.stored[i]] = s->memory.data();
             made[i] = std::move(s);
         }

@@ -40,8 +40,9 @@ public:
 
 private:
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
-        return flattener(buffers, [this](const node* n) { return members_.contains(n); },
-                         given_at ? group_.anchor : nullptr, given_at ? *given_at : affine{});
+        return flattener(
+            buffers, [this](const node* n) { return members_.contains(n); },
+            given_at ? group_.anchor : nullptr, given_at ? *given_at : affine{});
     }
 
     /// The program that writes the group's outputs, over coordinates that `at` maps to their extent.
@@ -109,8 +110,8 @@ private:
             order.push_back(i);
             p.inner.push_back(from[static_cast<int>(i)]);
         }
-        return prologue(buffers, input(0), affine::picking(order), p.prologue) && body(buffers, at, p.epilogue) &&
-               add(out, std::move(p), buffers);
+        return prologue(buffers, input(0), affine::picking(order), p.prologue) &&
+               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
     }
 
     bool lower(const softmax_op& op, std::vector<step>& out) const {
@@ -126,7 +127,8 @@ private:
         }
         order.push_back(op.axis);
         const affine at = affine::picking(order);
-        return prologue(buffers, input(0), at, p.prologue) && body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+        return prologue(buffers, input(0), at, p.prologue) && body(buffers, at, p.epilogue) &&
+               add(out, std::move(p), buffers);
     }
 
     bool lower(const matmul_op&, std::vector<step>& out) const {
@@ -142,8 +144,8 @@ private:
         a.push_back(p.m), a.push_back(p.k), b.push_back(p.k), b.push_back(p.n);
         const affine at = affine::identity(batch + 2);
         return prologue(buffers, input(0), at.broadcast_to(a, input(0)->extent), p.a) &&
-               prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent), p.b) && body(buffers, at, p.epilogue) &&
-               add(out, std::move(p), buffers);
+               prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent), p.b) &&
+               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
     }
 
     bool lower(const conv_op& op, std::vector<step>& out) const {
@@ -161,8 +163,9 @@ private:
         }
         p.accumulator = group_.anchor->type == dtype::f64 ? dtype::f64 : dtype::f32;
         const affine at = affine::identity(4);
-        return prologue(buffers, input(0), at, p.input) && prologue(buffers, input(1), at, p.weight) &&
-               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+        return prologue(buffers, input(0), at, p.input) &&
+               prologue(buffers, input(1), at, p.weight) && body(buffers, at, p.epilogue) &&
+               add(out, std::move(p), buffers);
     }
 
     bool lower(const pool_op& op, std::vector<step>& out) const {
@@ -177,7 +180,8 @@ private:
             p.out_size[i] = extent()[2 + i];
         }
         const affine at = affine::identity(4);
-        return prologue(buffers, input(0), at, p.input) && body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+        return prologue(buffers, input(0), at, p.input) && body(buffers, at, p.epilogue) &&
+               add(out, std::move(p), buffers);
     }
 
     bool lower(const copy_op&, std::vector<step>& out) const {
@@ -213,7 +217,8 @@ private:
         p.length = input(0)->extent[op.axis];
         memory(buffers, input(0), p.values);
         memory(buffers, input(1), p.indices);
-        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0, group_.anchor->layout};
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+                    group_.anchor->layout};
         return add(out, std::move(p), buffers);
     }
 
@@ -229,7 +234,8 @@ private:
 
 /// All groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.
-inline std::vector<step> lower(const std::vector<kernel_group>& groups, const std::vector<node*>& order) {
+inline std::vector<step> lower(const std::vector<kernel_group>& groups,
+                               const std::vector<node*>& order) {
     std::vector<step> steps;
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
@@ -242,7 +248,8 @@ inline std::vector<step> lower(const std::vector<kernel_group>& groups, const st
             if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
             if (!lowering(alone).run(steps))
-                throw error(errc::unsupported, "fuse", "one op has more operands than a kernel takes (16)");
+                throw error(errc::unsupported, "fuse",
+                            "one op has more operands than a kernel takes (16)");
         }
     }
     return steps;

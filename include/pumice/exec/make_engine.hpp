@@ -11,7 +11,8 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
-inline std::shared_ptr<engine> host_fallback(policy_set policies, const std::vector<std::string>& reasons) {
+inline std::shared_ptr<engine> host_fallback(policy_set policies,
+                                             const std::vector<std::string>& reasons) {
     std::string report = "device  host (native C++)\n";
     for (const std::string& r : reasons) report += "  " + r + "\n";
     return std::make_shared<host_engine>(std::move(policies), std::move(report));
@@ -23,7 +24,9 @@ inline void apply_environment(policy_set& policies) {
     if (wish.empty() || policies.device) return;
     if (wish == "host") host_only{}.apply(policies);
     else if (wish == "cpu") {
-        policies.device = [](const device_candidate& d) { return d.info.type == device_type::cpu ? 0 : -1; };
+        policies.device = [](const device_candidate& d) {
+            return d.info.type == device_type::cpu ? 0 : -1;
+        };
         policies.device_named = true;
         policies.device_wish = "a CPU driver (PUMICE_DEVICE=cpu)";
     } else {
@@ -74,21 +77,29 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
         }
     }
     if (best) {
-        std::string report = "device  " + to_string(best->info) + "\n  sought  " + policies.device_wish + "\n";
+        std::string report =
+            "device  " + to_string(best->info) + "\n  sought  " + policies.device_wish + "\n";
         for (const vulkan::candidate& c : instance->candidates())
-            if (&c != best && c.refusals.empty()) reasons.push_back(c.info.name + ": ranked behind");
+            if (&c != best && c.refusals.empty())
+                reasons.push_back(c.info.name + ": ranked behind");
         for (const std::string& r : reasons) report += "  refused " + r + "\n";
         write_log(severity::info, report);
         auto runtime = std::make_shared<vulkan_runtime>(instance, *best, policies);
-        return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies), std::move(report));
+        return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),
+                                               std::move(report));
     }
-    reasons.push_back("install your GPU's Vulkan driver, or a software one (Debian, Ubuntu: mesa-vulkan-drivers)");
-    if (policies.device_named) throw error(code, "context", "no usable Vulkan device; sought: " + policies.device_wish, reasons);
+    reasons.push_back(
+        "install your GPU's Vulkan driver, or a software one (Debian, Ubuntu: "
+        "mesa-vulkan-drivers)");
+    if (policies.device_named)
+        throw error(code, "context", "no usable Vulkan device; sought: " + policies.device_wish,
+                    reasons);
     write_log(severity::warning, "no usable Vulkan device: the host device computes");
     return detail::host_fallback(std::move(policies), reasons);
 }
 
 /// The engine's one act at start-up: it makes itself known to the front.
-inline const bool engine_registered = (engine_hook.store(&make_engine, std::memory_order_release), true);
+inline const bool engine_registered =
+    (engine_hook.store(&make_engine, std::memory_order_release), true);
 
 }  // namespace pumice::inline PUMICE_ABI

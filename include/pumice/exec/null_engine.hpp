@@ -12,7 +12,8 @@ namespace pumice::inline PUMICE_ABI {
 
 class null_engine final : public graph_engine {
 public:
-    null_engine(device_info described, policy_set policies) : graph_engine(std::move(policies)), info_(std::move(described)) {}
+    null_engine(device_info described, policy_set policies)
+        : graph_engine(std::move(policies)), info_(std::move(described)) {}
 
     node_ptr create(dtype type, const shape& extent, const void*) override {
         element_count(extent);
@@ -24,14 +25,17 @@ public:
     }
     /// There are no values: throws errc::unsupported.
     void read(const node_ptr&, void*) override {
-        throw error(errc::unsupported, "null device", "the null device computes nothing, so there is nothing to read");
+        throw error(errc::unsupported, "null device",
+                    "the null device computes nothing, so there is nothing to read");
     }
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         return stats_;
     }
     const device_info& device() const override { return info_; }
-    std::string device_report() const override { return "device  null, described as " + to_string(info_) + "\n"; }
+    std::string device_report() const override {
+        return "device  null, described as " + to_string(info_) + "\n";
+    }
 
     /// Every launch so far, in order.
     std::vector<launch> launches() const {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <pumice/exec/float_controls.hpp>
-#include <pumice/kernels/launch.hpp>
 #include <pumice/expr/emit.hpp>
+#include <pumice/kernels/launch.hpp>
 #include <pumice/policy/policies.hpp>
 #include <pumice/shaders.hpp>
 #include <pumice/slang/service.hpp>
@@ -32,14 +32,12 @@ inline std::vector<library_module> shader_library() {
 
 class vulkan_runtime {
 public:
-    vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen, const policy_set& policies)
-        : instance_(std::move(instance)),
-          device_(vulkan::device::create(instance_, chosen)),
+    vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
+                   const policy_set& policies)
+        : instance_(std::move(instance)), device_(vulkan::device::create(instance_, chosen)),
           queue_(std::make_shared<vulkan::queue>(device_)),
-          memory_(queue_, memory_options(policies)),
-          commands_(queue_),
-          factory_(device_, folder(policies)),
-          kernels_(service_options(policies)) {}
+          memory_(queue_, memory_options(policies)), commands_(queue_),
+          factory_(device_, folder(policies)), kernels_(service_options(policies)) {}
 
     vulkan_runtime(const vulkan_runtime&) = delete;
     vulkan_runtime& operator=(const vulkan_runtime&) = delete;
@@ -54,7 +52,8 @@ public:
     const vulkan::instance& instance() const noexcept { return *instance_; }
 
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are several.
-    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines(const std::vector<const launch*>& launches) {
+    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines(const std::vector<const launch*>&
+                                                                       launches) {
         std::vector<std::shared_ptr<const vulkan::pipeline>> result(launches.size());
         std::unordered_map<std::uint64_t, std::vector<std::size_t>> missing;
         for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -78,7 +77,9 @@ public:
         };
         {
             std::vector<std::jthread> helpers;
-            const std::size_t threads = std::min<std::size_t>(work.size(), std::max(1u, std::thread::hardware_concurrency()));
+            const std::size_t threads =
+                std::min<std::size_t>(work.size(),
+                                      std::max(1u, std::thread::hardware_concurrency()));
             for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
             build();
         }
@@ -110,7 +111,8 @@ private:
         return o;
     }
     static std::filesystem::path folder(const policy_set& policies) {
-        return policies.cache_folder.empty() ? default_cache_folder() : std::filesystem::path(policies.cache_folder);
+        return policies.cache_folder.empty() ? default_cache_folder()
+                                             : std::filesystem::path(policies.cache_folder);
     }
     static pumice::service_options service_options(const policy_set& policies) {
         pumice::service_options o;
@@ -122,7 +124,8 @@ private:
     static std::uint64_t key_of(const launch& l) {
         hasher h;
         h.add(l.module).add(l.entry).add(static_cast<std::uint64_t>(l.subgroup_size));
-        for (const std::string& a : l.arguments) h.add(a);  // names of programs are hashes of their text
+        for (const std::string& a : l.arguments)
+            h.add(a);  // names of programs are hashes of their text
         return h.value();
     }
     std::shared_ptr<const vulkan::pipeline> create(const launch& l) {

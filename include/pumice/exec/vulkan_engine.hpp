@@ -13,7 +13,8 @@ namespace pumice::inline PUMICE_ABI {
 class vulkan_engine final : public graph_engine {
 public:
     vulkan_engine(std::shared_ptr<vulkan_runtime> runtime, policy_set policies, std::string report)
-        : graph_engine(std::move(policies)), runtime_(std::move(runtime)), report_(std::move(report)) {}
+        : graph_engine(std::move(policies)), runtime_(std::move(runtime)),
+          report_(std::move(report)) {}
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::int64_t bytes = byte_count(type, element_count(extent));
@@ -35,7 +36,8 @@ public:
         vulkan_storage& s = of(*n);
         if (!s.host && n->row_major() && n->count() * (info(n->type).bits / 8) < s.bytes / 2) {
             // A small part of a large array: fetch only that part.
-            const std::int64_t begin = byte_count(n->type, n->offset), size = byte_count(n->type, n->count());
+            const std::int64_t begin = byte_count(n->type, n->offset),
+                               size = byte_count(n->type, n->count());
             fetch(s, begin, size, static_cast<std::byte*>(out));
             return;
         }
@@ -111,7 +113,8 @@ private:
 
         std::unordered_map<const node*, vulkan_storage*> places;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            auto s = std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type, e.stored[i]->count()));
+            auto s = std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
+                                                                           e.stored[i]->count()));
             s->allocate();
             places[e.stored[i]] = s.get();
             made[i] = std::move(s);
@@ -131,7 +134,9 @@ private:
                 touched.push_back(buffers.back());
             }
             vulkan::allocation scratch;
-            if (choices[i].scratch > 0) scratch = temp.get(static_cast<std::uint64_t>(choices[i].scratch), vulkan::memory_kind::device);
+            if (choices[i].scratch > 0)
+                scratch = temp.get(static_cast<std::uint64_t>(choices[i].scratch),
+                                   vulkan::memory_kind::device);
             for (const launch& l : choices[i].launches) {
                 const auto piece_of = [&](int number) -> const vulkan::allocation& {
                     return number < 0 ? scratch : buffers[static_cast<std::size_t>(number)]->piece;
@@ -141,7 +146,8 @@ private:
                 ordered_item o;
                 for (const access& a : l.accesses) {
                     const vulkan::allocation& piece = piece_of(a.buffer);
-                    if (a.end > a.begin) o.accesses.push_back(range_in(piece, a.begin, a.end, a.write));
+                    if (a.end > a.begin)
+                        o.accesses.push_back(range_in(piece, a.begin, a.end, a.write));
                 }
                 accesses.push_back(std::move(o));
                 ++at;
@@ -158,13 +164,15 @@ private:
         ++stats_.evals;
     }
 
-    static byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, std::int64_t end, bool write) {
+    static byte_range range_in(const vulkan::allocation& piece, std::int64_t begin,
+                               std::int64_t end, bool write) {
         const auto base = static_cast<std::int64_t>(piece.offset);
         return {reinterpret_cast<std::uint64_t>(piece.buffer), base + begin, base + end, write};
     }
 
     /// One allocation for all parameter blocks of an evaluation; gives each block's offset in it.
-    static std::vector<std::uint64_t> parameter_blocks(const std::vector<const launch*>& launches, temporary& temp) {
+    static std::vector<std::uint64_t> parameter_blocks(const std::vector<const launch*>& launches,
+                                                       temporary& temp) {
         std::vector<std::uint64_t> offsets;
         std::uint64_t size = 0;
         for (const launch* l : launches) {
@@ -178,7 +186,8 @@ private:
     static void write_block(const launch& l, PieceOf&& piece_of, std::byte* to) {
         std::vector<std::byte> block = l.parameters;
         for (const relocation& r : l.relocations) {
-            const std::uint64_t address = piece_of(r.buffer).device_address + static_cast<std::uint64_t>(r.byte_offset);
+            const std::uint64_t address =
+                piece_of(r.buffer).device_address + static_cast<std::uint64_t>(r.byte_offset);
             std::memcpy(block.data() + r.at, &address, sizeof address);
         }
         std::memcpy(to, block.data(), block.size());
@@ -186,7 +195,8 @@ private:
 
     /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
     /// is mapped, through staging otherwise.
-    void upload(vulkan_storage& s, temporary& temp, std::vector<item>& items, std::vector<ordered_item>& accesses) {
+    void upload(vulkan_storage& s, temporary& temp, std::vector<item>& items,
+                std::vector<ordered_item>& accesses) {
         if (s.on_device || !s.host) return;
         s.allocate();
         if (s.piece.mapped) {
@@ -196,7 +206,8 @@ private:
         } else {
             for (const item& i : items)
                 if (i.upload_to == &s) return;
-            const vulkan::allocation staging = temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
+            const vulkan::allocation staging =
+                temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
             std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
             runtime_->memory().flush(staging, 0, static_cast<std::uint64_t>(s.bytes));
             items.push_back({nullptr, nullptr, 0, &s, staging});
@@ -207,7 +218,8 @@ private:
     }
 
     /// Records in bunched order with a barrier where a hazard asks for one, and submits.
-    std::uint64_t record(const std::vector<item>& items, const std::vector<ordered_item>& accesses) {
+    std::uint64_t record(const std::vector<item>& items,
+                         const std::vector<ordered_item>& accesses) {
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
@@ -219,7 +231,8 @@ private:
             tracker.add(accesses[i].accesses);
             const item& what = items[i];
             if (what.upload_to) {
-                buffer.copy(what.upload_from, what.upload_to->piece, {0, 0, static_cast<std::uint64_t>(what.upload_to->bytes)});
+                buffer.copy(what.upload_from, what.upload_to->piece,
+                            {0, 0, static_cast<std::uint64_t>(what.upload_to->bytes)});
                 continue;
             }
             buffer.bind(*what.pipeline);
@@ -242,17 +255,21 @@ private:
         stats_.downloaded_bytes += static_cast<std::uint64_t>(size);
         if (s.piece.mapped && device().unified_memory) {
             runtime_->queue().wait(s.written);
-            memory.invalidate(s.piece, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(size));
-            std::memcpy(out, static_cast<const std::byte*>(s.piece.mapped) + begin, static_cast<std::size_t>(size));
+            memory.invalidate(s.piece, static_cast<std::uint64_t>(begin),
+                              static_cast<std::uint64_t>(size));
+            std::memcpy(out, static_cast<const std::byte*>(s.piece.mapped) + begin,
+                        static_cast<std::size_t>(size));
             return;
         }
         temporary temp{memory, {}, 0};
-        const vulkan::allocation staging = temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
+        const vulkan::allocation staging =
+            temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
         buffer.barrier(both_, vulkan::scope::transfer);
         open_.clear();
-        buffer.copy(s.piece, staging, {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
+        buffer.copy(s.piece, staging,
+                    {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
         buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
         buffer.end();
         const std::uint64_t value = runtime_->queue().submit(buffer.handle());

@@ -11,7 +11,8 @@ namespace pumice::inline PUMICE_ABI {
 /// Fields are guarded by the engine's lock, but for destruction, which any thread may do.
 class vulkan_storage final : public storage {
 public:
-    vulkan_storage(std::shared_ptr<vulkan_runtime> runtime, std::int64_t size) : bytes(size), runtime_(std::move(runtime)) {}
+    vulkan_storage(std::shared_ptr<vulkan_runtime> runtime, std::int64_t size)
+        : bytes(size), runtime_(std::move(runtime)) {}
     vulkan_storage(const vulkan_storage&) = delete;
     vulkan_storage& operator=(const vulkan_storage&) = delete;
     ~vulkan_storage() override {
@@ -20,15 +21,17 @@ public:
 
     /// Gets device memory if there is none yet. Throws errc::out_of_memory.
     void allocate() {
-        if (!piece) piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes), vulkan::memory_kind::device);
+        if (!piece)
+            piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes),
+                                                vulkan::memory_kind::device);
     }
 
     std::int64_t bytes;
-    vulkan::allocation piece;             // device memory, or nothing
-    std::unique_ptr<host_memory> host;    // a copy on the host, or nothing
-    bool on_device = false;               // `piece` holds the values (once `written` is reached)
-    std::uint64_t written = 0;            // timeline value of the last device write
-    std::uint64_t last_use = 0;           // of the last submit that touches `piece`
+    vulkan::allocation piece;           // device memory, or nothing
+    std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
+    bool on_device = false;             // `piece` holds the values (once `written` is reached)
+    std::uint64_t written = 0;          // timeline value of the last device write
+    std::uint64_t last_use = 0;         // of the last submit that touches `piece`
 
 private:
     std::shared_ptr<vulkan_runtime> runtime_;

@@ -90,7 +90,8 @@ private:
         line("    {");
         bool any = false;
         each(code::leaf, [&](const instruction& i) { pointer("x", i.index, i.type), any = true; });
-        for (std::size_t k = 0; k < p_.outputs.size(); ++k) pointer("y", int(k), output(k).type), any = true;
+        for (std::size_t k = 0; k < p_.outputs.size(); ++k)
+            pointer("y", int(k), output(k).type), any = true;
         each(code::scalar, [&](const instruction& i) {
             any = true;
             out_.append("        public ").append(arith(i.type));
@@ -172,9 +173,12 @@ private:
     /// Four elements along the innermost axis; bit k of Flat says that leaf k is contiguous there,
     /// otherwise it is one value for all four.
     constexpr void load4() {
-        line("    public static void load4<I : IIndex, let Flat : int>(Args a, I o[operands], out In v[4])");
+        line(
+            "    public static void load4<I : IIndex, let Flat : int>(Args a, I o[operands], out "
+            "In v[4])");
         line("    {");
-        if (leaves_ == 0) line("        v[0].none = 0; v[1].none = 0; v[2].none = 0; v[3].none = 0;");
+        if (leaves_ == 0)
+            line("        v[0].none = 0; v[1].none = 0; v[2].none = 0; v[3].none = 0;");
         leaf_list([&](const instruction& i) {
             out_.append("        ").append(arith(i.type));
             item("4 x", i.index);

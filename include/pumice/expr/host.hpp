@@ -35,7 +35,8 @@ template <class A> constexpr auto plain(A v) { return v; }
 template <class I> constexpr I plain(wrapping<I> v) { return v.value; }
 
 template <element S>
-void load_block(const host_array& a, std::int64_t at, std::int64_t step, void* out, std::int64_t n) {
+void load_block(const host_array& a, std::int64_t at, std::int64_t step, void* out,
+                std::int64_t n) {
     using A = decltype(to_arithmetic(S{}));
     auto* r = static_cast<A*>(out);
     const auto* p = reinterpret_cast<const S*>(a.data);
@@ -48,7 +49,8 @@ void load_block(const host_array& a, std::int64_t at, std::int64_t step, void* o
 }
 
 template <element S>
-void store_block(const host_array& a, std::int64_t at, std::int64_t step, const void* in, std::int64_t n) {
+void store_block(const host_array& a, std::int64_t at, std::int64_t step, const void* in,
+                 std::int64_t n) {
     using A = decltype(to_arithmetic(S{}));
     const auto* v = static_cast<const A*>(in);
     auto* p = reinterpret_cast<S*>(a.data);
@@ -72,7 +74,8 @@ void cast_block(const void* in, void* out, std::int64_t n) {
 
 /// The element type that stands for an arithmetic type in casts.
 constexpr dtype storage_of(arithmetic a) noexcept {
-    constexpr dtype types[] = {dtype::f32, dtype::f64, dtype::i32, dtype::i64, dtype::u32, dtype::u64, dtype::boolean};
+    constexpr dtype types[] = {dtype::f32, dtype::f64, dtype::i32,    dtype::i64,
+                               dtype::u32, dtype::u64, dtype::boolean};
     return types[static_cast<int>(a)];
 }
 
@@ -103,7 +106,8 @@ public:
                 case instruction::code::apply: {
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = value(i.args[a]);
-                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, value(k), count);
+                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, value(k),
+                               count);
                     settle(i.type, value(k), n);
                 }
             }
@@ -169,15 +173,16 @@ inline void run_on_host(program_view p, const shape& domain, std::span<const hos
                 [&](const instruction& i, void* out) {
                     const host_array& a = leaves[i.index];
                     visit(i.type, [&](auto s) {
-                        detail::load_block<decltype(s)>(a, offset_of(a, row) + begin * step(a), step(a), out, n);
+                        detail::load_block<decltype(s)>(a, offset_of(a, row) + begin * step(a),
+                                                        step(a), out, n);
                     });
                 },
                 [](void*) {});
             for (std::size_t k = 0; k < outputs.size(); ++k) {
                 const host_array& a = outputs[k];
                 visit(a.type, [&](auto s) {
-                    detail::store_block<decltype(s)>(a, offset_of(a, row) + begin * step(a), step(a),
-                                                     machine.value(p.outputs[k]), n);
+                    detail::store_block<decltype(s)>(a, offset_of(a, row) + begin * step(a),
+                                                     step(a), machine.value(p.outputs[k]), n);
                 });
             }
         }

@@ -24,10 +24,10 @@ void with_host_arithmetic(arithmetic type, F&& f) {
 }
 
 template <class T>
-inline constexpr kind kind_of_host = std::is_same_v<T, bool>          ? kind::boolean
-                                     : std::is_floating_point_v<T>    ? kind::floating
-                                     : std::is_unsigned_v<T>          ? kind::unsigned_integer
-                                                                      : kind::signed_integer;
+inline constexpr kind kind_of_host = std::is_same_v<T, bool>       ? kind::boolean
+                                     : std::is_floating_point_v<T> ? kind::floating
+                                     : std::is_unsigned_v<T>       ? kind::unsigned_integer
+                                                                   : kind::signed_integer;
 
 /// The op over n elements of each operand; instantiated for ops that a program uses.
 template <class Op>

@@ -32,13 +32,27 @@ struct wrapping {
     static constexpr wrapping from(unsigned_type bits) noexcept { return static_cast<I>(bits); }
     constexpr unsigned_type bits() const noexcept { return static_cast<unsigned_type>(value); }
 
-    friend constexpr wrapping operator+(wrapping a, wrapping b) noexcept { return from(a.bits() + b.bits()); }
-    friend constexpr wrapping operator-(wrapping a, wrapping b) noexcept { return from(a.bits() - b.bits()); }
-    friend constexpr wrapping operator*(wrapping a, wrapping b) noexcept { return from(a.bits() * b.bits()); }
-    friend constexpr wrapping operator&(wrapping a, wrapping b) noexcept { return from(a.bits() & b.bits()); }
-    friend constexpr wrapping operator|(wrapping a, wrapping b) noexcept { return from(a.bits() | b.bits()); }
-    friend constexpr wrapping operator^(wrapping a, wrapping b) noexcept { return from(a.bits() ^ b.bits()); }
-    friend constexpr wrapping operator-(wrapping a) noexcept { return from(unsigned_type(0) - a.bits()); }
+    friend constexpr wrapping operator+(wrapping a, wrapping b) noexcept {
+        return from(a.bits() + b.bits());
+    }
+    friend constexpr wrapping operator-(wrapping a, wrapping b) noexcept {
+        return from(a.bits() - b.bits());
+    }
+    friend constexpr wrapping operator*(wrapping a, wrapping b) noexcept {
+        return from(a.bits() * b.bits());
+    }
+    friend constexpr wrapping operator&(wrapping a, wrapping b) noexcept {
+        return from(a.bits() & b.bits());
+    }
+    friend constexpr wrapping operator|(wrapping a, wrapping b) noexcept {
+        return from(a.bits() | b.bits());
+    }
+    friend constexpr wrapping operator^(wrapping a, wrapping b) noexcept {
+        return from(a.bits() ^ b.bits());
+    }
+    friend constexpr wrapping operator-(wrapping a) noexcept {
+        return from(unsigned_type(0) - a.bits());
+    }
     friend constexpr wrapping operator~(wrapping a) noexcept { return from(~a.bits()); }
     friend constexpr auto operator<=>(wrapping, wrapping) noexcept = default;
 };
@@ -48,10 +62,10 @@ namespace detail::libm {
 #ifdef __GNUC__
 // The compiler's own spelling of <math.h>: with <cmath> come the special functions of C++17, a tenth
 // of the front's compile time.
-#define PUMICE_LIBM_1(NAME)                                      \
+#define PUMICE_LIBM_1(NAME)                                       \
     inline float NAME(float x) { return __builtin_##NAME##f(x); } \
     inline double NAME(double x) { return __builtin_##NAME(x); }
-#define PUMICE_LIBM_2(NAME)                                                  \
+#define PUMICE_LIBM_2(NAME)                                                   \
     inline float NAME(float x, float y) { return __builtin_##NAME##f(x, y); } \
     inline double NAME(double x, double y) { return __builtin_##NAME(x, y); }
 // clang-format off
@@ -67,7 +81,9 @@ PUMICE_LIBM_2(atan2)
 // clang-format on
 #undef PUMICE_LIBM_1
 #undef PUMICE_LIBM_2
-template <std::floating_point T> bool isinf(T x) { return __builtin_isinf(x) != 0; }
+                                template <std::floating_point T> bool isinf(T x) {
+    return __builtin_isinf(x) != 0;
+}
 template <std::floating_point T> bool signbit(T x) { return __builtin_signbit(x) != 0; }
 #else
 // clang-format off
@@ -103,7 +119,9 @@ template <class I> wrapping<I> pm_abs(wrapping<I> x) { return x.value < 0 ? -x :
 
 template <floating T> T pm_sign(T x) { return pm_isnan(x) ? x : T((x > 0) - (x < 0)); }
 template <std::unsigned_integral T> T pm_sign(T x) { return x > 0 ? 1 : 0; }
-template <class I> wrapping<I> pm_sign(wrapping<I> x) { return static_cast<I>((x.value > 0) - (x.value < 0)); }
+template <class I> wrapping<I> pm_sign(wrapping<I> x) {
+    return static_cast<I>((x.value > 0) - (x.value < 0));
+}
 
 template <floating T> T pm_divide(T x, T y) { return x / y; }
 template <std::unsigned_integral T> T pm_divide(T x, T y) { return y == 0 ? T(0) : T(x / y); }
@@ -160,11 +178,15 @@ template <class I> wrapping<I> pm_pow(wrapping<I> x, wrapping<I> y) {
 }
 
 /// Shifts by the width or more (or by a negative count) give 0, or -1 for a negative value shifted right.
-template <std::unsigned_integral T> T pm_shift_left(T x, T n) { return n < sizeof(T) * 8 ? T(x << n) : T(0); }
+template <std::unsigned_integral T> T pm_shift_left(T x, T n) {
+    return n < sizeof(T) * 8 ? T(x << n) : T(0);
+}
 template <class I> wrapping<I> pm_shift_left(wrapping<I> x, wrapping<I> n) {
     return wrapping<I>::from(pm_shift_left(x.bits(), n.bits()));
 }
-template <std::unsigned_integral T> T pm_shift_right(T x, T n) { return n < sizeof(T) * 8 ? T(x >> n) : T(0); }
+template <std::unsigned_integral T> T pm_shift_right(T x, T n) {
+    return n < sizeof(T) * 8 ? T(x >> n) : T(0);
+}
 template <class I> wrapping<I> pm_shift_right(wrapping<I> x, wrapping<I> n) {
     constexpr I last = sizeof(I) * 8 - 1;
     return static_cast<I>(x.value >> (n.value < 0 || n.value > last ? last : n.value));
@@ -220,12 +242,15 @@ template <floating T> T pm_softplus(T x) {
 }
 /// The first 32 bits of Philox4x32-10 at counter {x, 0, 0, 0} under the key {key, 0} (Salmon et al., SC11).
 template <std::unsigned_integral T> T pm_philox(T x, T key) {
-    std::uint32_t c[4] = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(std::uint64_t(x) >> 32), 0, 0};
-    std::uint32_t k[2] = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(std::uint64_t(key) >> 32)};
+    std::uint32_t c[4] = {static_cast<std::uint32_t>(x),
+                          static_cast<std::uint32_t>(std::uint64_t(x) >> 32), 0, 0};
+    std::uint32_t k[2] = {static_cast<std::uint32_t>(key),
+                          static_cast<std::uint32_t>(std::uint64_t(key) >> 32)};
     for (int round = 0; round < 10; ++round, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
         const std::uint64_t a = 0xd2511f53ull * c[0], b = 0xcd9e8d57ull * c[2];
-        const std::uint32_t next[4] = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(b),
-                                       static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(a)};
+        const std::uint32_t next[4] = {
+            static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(b),
+            static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(a)};
         for (int i = 0; i < 4; ++i) c[i] = next[i];
     }
     return T(c[0]);
@@ -239,13 +264,27 @@ namespace detail {
 
 /// The host's type for each arithmetic type.
 template <arithmetic A> struct host_arithmetic_of;
-template <> struct host_arithmetic_of<arithmetic::f32> { using type = float; };
-template <> struct host_arithmetic_of<arithmetic::f64> { using type = double; };
-template <> struct host_arithmetic_of<arithmetic::i32> { using type = wrapping<std::int32_t>; };
-template <> struct host_arithmetic_of<arithmetic::i64> { using type = wrapping<std::int64_t>; };
-template <> struct host_arithmetic_of<arithmetic::u32> { using type = std::uint32_t; };
-template <> struct host_arithmetic_of<arithmetic::u64> { using type = std::uint64_t; };
-template <> struct host_arithmetic_of<arithmetic::boolean> { using type = bool; };
+template <> struct host_arithmetic_of<arithmetic::f32> {
+    using type = float;
+};
+template <> struct host_arithmetic_of<arithmetic::f64> {
+    using type = double;
+};
+template <> struct host_arithmetic_of<arithmetic::i32> {
+    using type = wrapping<std::int32_t>;
+};
+template <> struct host_arithmetic_of<arithmetic::i64> {
+    using type = wrapping<std::int64_t>;
+};
+template <> struct host_arithmetic_of<arithmetic::u32> {
+    using type = std::uint32_t;
+};
+template <> struct host_arithmetic_of<arithmetic::u64> {
+    using type = std::uint64_t;
+};
+template <> struct host_arithmetic_of<arithmetic::boolean> {
+    using type = bool;
+};
 }  // namespace detail
 
 template <arithmetic A>

@@ -14,9 +14,9 @@ namespace pumice::inline PUMICE_ABI {
 /// Which element types an op takes (a set of kinds) and what it gives.
 struct type_rule {
     enum class result : std::uint8_t { same, boolean };
-    std::uint8_t kinds;          // bits of `kind`
+    std::uint8_t kinds;  // bits of `kind`
     result gives = result::same;
-    bool selects = false;        // the first operand is a bool that does not take part in promotion
+    bool selects = false;  // the first operand is a bool that does not take part in promotion
 
     constexpr bool takes(dtype t) const noexcept {
         return (kinds & static_cast<std::uint8_t>(info(t).kind)) != 0;
@@ -45,9 +45,10 @@ using onnx_spelling = std::string_view;
 /// The run-time form of an op; one constant per op, compared by address.
 struct op_info {
     std::string_view name;
-    std::string_view body;       // an expression over x, y, z and T, in the words that C++ and Slang share
+    std::string_view
+        body;  // an expression over x, y, z and T, in the words that C++ and Slang share
     onnx_spelling onnx;
-    std::string_view vjp;        // derivative, the place for gradients; empty so far
+    std::string_view vjp;  // derivative, the place for gradients; empty so far
     int arity;
     type_rule rule;
     /// Evaluates n elements held in the arithmetic type: out[i] = body(in[0][i], ...).
@@ -64,8 +65,8 @@ void host_block(arithmetic type, const void* const* in, void* out, std::size_t n
 
 /// The constant that stands for `Op` in programs.
 template <class Op>
-inline constexpr op_info op_info_of{Op::name, Op::body, Op::onnx,  {},
-                                    Op::arity, Op::rule, &detail::host_block<Op>};
+inline constexpr op_info op_info_of{
+    Op::name, Op::body, Op::onnx, {}, Op::arity, Op::rule, &detail::host_block<Op>};
 
 /// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp).
 template <class Op>
@@ -80,18 +81,18 @@ struct op_function {
 ///     PUMICE_OP(swish2, 1, pumice::rules::floating, "", x / (T(1) + pm_exp(-T(2) * x)))
 /// gives the type `op::swish2`, the function `swish2(a)`, its Slang and its host code. Operands are
 /// x, y, z (as many as the arity), T is the arithmetic type, pm_* the functions of expr/host_math.hpp.
-#define PUMICE_OP(NAME, ARITY, RULE, ONNX, ...)                                                   \
-    namespace op {                                                                                \
-    struct NAME {                                                                                 \
-        static constexpr std::string_view name = #NAME, body = #__VA_ARGS__, onnx = ONNX;         \
-        static constexpr int arity = ARITY;                                                       \
-        static constexpr ::pumice::type_rule rule = RULE;                                         \
-        template <class T, class B>                                                               \
-        static constexpr auto host([[maybe_unused]] B x, [[maybe_unused]] T y,                    \
-                                   [[maybe_unused]] T z) {                                        \
-            using namespace ::pumice::host_math;                                                  \
-            return (__VA_ARGS__);                                                                 \
-        }                                                                                         \
-    };                                                                                            \
-    }                                                                                             \
+#define PUMICE_OP(NAME, ARITY, RULE, ONNX, ...)                                           \
+    namespace op {                                                                        \
+    struct NAME {                                                                         \
+        static constexpr std::string_view name = #NAME, body = #__VA_ARGS__, onnx = ONNX; \
+        static constexpr int arity = ARITY;                                               \
+        static constexpr ::pumice::type_rule rule = RULE;                                 \
+        template <class T, class B>                                                       \
+        static constexpr auto host([[maybe_unused]] B x, [[maybe_unused]] T y,            \
+                                   [[maybe_unused]] T z) {                                \
+            using namespace ::pumice::host_math;                                          \
+            return (__VA_ARGS__);                                                         \
+        }                                                                                 \
+    };                                                                                    \
+    }                                                                                     \
     inline constexpr ::pumice::op_function<op::NAME> NAME {}

@@ -116,20 +116,21 @@ PUMICE_OP(heaviside,     2, rules::floating,       "",          pm_isnan(x) ? x 
 // clang-format on
 
 /// Every op of the table, for tests, docs and the model loader.
-using all_ops = op_list<
-    op::add, op::subtract, op::multiply, op::divide, op::floor_divide, op::remainder, op::fmod,
-    op::power, op::maximum, op::minimum, op::fmax, op::fmin, op::fma, op::lerp,
-    op::squared_difference, op::negative, op::positive, op::abs, op::sign, op::square,
-    op::reciprocal, op::copysign, op::clip, op::equal, op::not_equal, op::less, op::less_equal,
-    op::greater, op::greater_equal, op::logical_and, op::logical_or, op::logical_xor,
-    op::logical_not, op::where, op::is_nan, op::is_inf, op::is_finite, op::signbit,
-    op::bitwise_and, op::bitwise_or, op::bitwise_xor, op::bitwise_invert, op::bitwise_left_shift,
-    op::bitwise_right_shift, op::sqrt, op::rsqrt, op::cbrt, op::hypot, op::exp, op::exp2,
-    op::expm1, op::log, op::log2, op::log10, op::log1p, op::logaddexp, op::sin, op::cos, op::tan,
-    op::asin, op::acos, op::atan, op::atan2, op::sinh, op::cosh, op::tanh, op::asinh, op::acosh,
-    op::atanh, op::degrees, op::radians, op::floor, op::ceil, op::trunc, op::round, op::erf,
-    op::sigmoid, op::relu, op::relu6, op::leaky_relu, op::prelu, op::elu, op::celu, op::selu,
-    op::thresholded_relu, op::hard_sigmoid, op::hard_swish, op::hard_tanh, op::softplus,
-    op::softsign, op::silu, op::mish, op::gelu, op::gelu_tanh, op::shrink, op::heaviside>;
+using all_ops =
+    op_list<op::add, op::subtract, op::multiply, op::divide, op::floor_divide, op::remainder,
+            op::fmod, op::power, op::maximum, op::minimum, op::fmax, op::fmin, op::fma, op::lerp,
+            op::squared_difference, op::negative, op::positive, op::abs, op::sign, op::square,
+            op::reciprocal, op::copysign, op::clip, op::equal, op::not_equal, op::less,
+            op::less_equal, op::greater, op::greater_equal, op::logical_and, op::logical_or,
+            op::logical_xor, op::logical_not, op::where, op::is_nan, op::is_inf, op::is_finite,
+            op::signbit, op::bitwise_and, op::bitwise_or, op::bitwise_xor, op::bitwise_invert,
+            op::bitwise_left_shift, op::bitwise_right_shift, op::sqrt, op::rsqrt, op::cbrt,
+            op::hypot, op::exp, op::exp2, op::expm1, op::log, op::log2, op::log10, op::log1p,
+            op::logaddexp, op::sin, op::cos, op::tan, op::asin, op::acos, op::atan, op::atan2,
+            op::sinh, op::cosh, op::tanh, op::asinh, op::acosh, op::atanh, op::degrees, op::radians,
+            op::floor, op::ceil, op::trunc, op::round, op::erf, op::sigmoid, op::relu, op::relu6,
+            op::leaky_relu, op::prelu, op::elu, op::celu, op::selu, op::thresholded_relu,
+            op::hard_sigmoid, op::hard_swish, op::hard_tanh, op::softplus, op::softsign, op::silu,
+            op::mish, op::gelu, op::gelu_tanh, op::shrink, op::heaviside>;
 
 }  // namespace pumice::inline PUMICE_ABI

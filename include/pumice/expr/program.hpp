@@ -28,16 +28,17 @@ struct instruction {
         cast,    // args[0] converted to `type`, rounded or wrapped to its storage form
     };
     code what = code::leaf;
-    dtype type = dtype::f32;         // of the value
+    dtype type = dtype::f32;  // of the value
     std::uint16_t index = 0;
-    std::uint16_t args[3] = {};      // earlier instructions
+    std::uint16_t args[3] = {};  // earlier instructions
     const op_info* op = nullptr;
 
     constexpr int arity() const noexcept {
         return what == code::apply ? op->arity : what == code::cast ? 1 : 0;
     }
     friend constexpr bool operator==(const instruction& a, const instruction& b) noexcept {
-        if (a.what != b.what || a.type != b.type || a.index != b.index || a.op != b.op) return false;
+        if (a.what != b.what || a.type != b.type || a.index != b.index || a.op != b.op)
+            return false;
         for (int i = 0; i < a.arity(); ++i)
             if (a.args[i] != b.args[i]) return false;
         return true;
@@ -62,7 +63,9 @@ struct program_view {
     }
     constexpr int scalars() const noexcept { return count(instruction::code::scalar); }
     constexpr int givens() const noexcept { return count(instruction::code::given); }
-    constexpr dtype output_type(int i = 0) const noexcept { return code[outputs[static_cast<std::size_t>(i)]].type; }
+    constexpr dtype output_type(int i = 0) const noexcept {
+        return code[outputs[static_cast<std::size_t>(i)]].type;
+    }
 };
 
 /// A program in constant storage: of a type, or a single op's.
@@ -143,7 +146,8 @@ constexpr Out canonical(program_view in, operand_order& order) {
 constexpr std::uint64_t key_of(program_view p) noexcept {
     hasher h;
     for (const instruction& i : p.code) {
-        h.add((static_cast<std::uint64_t>(i.what) << 40) | (static_cast<std::uint64_t>(i.type) << 32) | i.index);
+        h.add((static_cast<std::uint64_t>(i.what) << 40) |
+              (static_cast<std::uint64_t>(i.type) << 32) | i.index);
         if (i.op) h.add(i.op->name).add(i.op->body);
         for (int k = 0; k < i.arity(); ++k) h.add(i.args[k]);
     }
@@ -152,7 +156,8 @@ constexpr std::uint64_t key_of(program_view p) noexcept {
 }
 
 /// Type of `op` over operands of these types; empty when the op does not take them.
-constexpr std::optional<dtype> result_type(const op_info& op, std::span<const dtype> operands) noexcept {
+constexpr std::optional<dtype> result_type(const op_info& op,
+                                           std::span<const dtype> operands) noexcept {
     dtype common = operands.back();
     for (std::size_t i = op.rule.selects ? 1 : 0; i < operands.size(); ++i)
         if (operands[i] != common) return std::nullopt;

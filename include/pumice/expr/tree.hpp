@@ -43,7 +43,9 @@ struct cast_tree {
 
 namespace detail {
 
-struct operand_counter { std::uint16_t leaves = 0, scalars = 0; };
+struct operand_counter {
+    std::uint16_t leaves = 0, scalars = 0;
+};
 
 template <class P, dtype Type>
 constexpr std::uint16_t append(P& p, leaf_tree<Type>, operand_counter& n) {

@@ -9,7 +9,6 @@
 
 namespace pumice::inline PUMICE_ABI {
 
-
 /// A value: a counted handle to a graph node. Copies are cheap and share the node; nothing changes
 /// a node's value, so sharing cannot be seen.
 class any_tensor {
@@ -26,7 +25,8 @@ public:
 
     const node_ptr& get() const {
         if (!node_)
-            throw error(errc::invalid_argument, "tensor", "the tensor is empty (default constructed or moved from)");
+            throw error(errc::invalid_argument, "tensor",
+                        "the tensor is empty (default constructed or moved from)");
         return node_;
     }
 

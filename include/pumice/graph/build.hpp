@@ -13,10 +13,12 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
-[[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types, std::string why) {
+[[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types,
+                                     std::string why) {
     std::string list;
     for (dtype t : types) list += (list.empty() ? "" : ", ") + std::string(to_string(t));
-    throw error(errc::dtype_mismatch, std::string(op), "operands of type " + list + ": " + std::move(why));
+    throw error(errc::dtype_mismatch, std::string(op),
+                "operands of type " + list + ": " + std::move(why));
 }
 
 }  // namespace detail
@@ -35,7 +37,8 @@ struct any_operand {
 inline any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
     if (static_cast<int>(operands.size()) != op.arity)
         throw error(errc::invalid_argument, std::string(op.name),
-                    "takes " + std::to_string(op.arity) + " operands, got " + std::to_string(operands.size()));
+                    "takes " + std::to_string(op.arity) + " operands, got " +
+                        std::to_string(operands.size()));
     std::vector<dtype> types;
     std::optional<dtype> common;
     bool clash = false;
@@ -51,12 +54,16 @@ inline any_tensor apply(const op_info& op, std::span<const any_operand> operands
         common = joined ? joined : common;
     }
     if (clash)
-        detail::throw_types(op.name, types, "the array API does not mix these kinds; convert one with astype");
+        detail::throw_types(op.name, types,
+                            "the array API does not mix these kinds; convert one with astype");
     if (!common && op.rule.selects && !types.empty()) common = dtype::f32;
-    if (!common) throw error(errc::invalid_argument, std::string(op.name), "needs at least one tensor operand");
+    if (!common)
+        throw error(errc::invalid_argument, std::string(op.name),
+                    "needs at least one tensor operand");
     if (op.rule.selects && !operands[0].is_number && operands[0].array.dtype() != dtype::boolean)
         detail::throw_types(op.name, types, "the condition must be bool");
-    if (!op.rule.takes(*common)) detail::throw_types(op.name, types, "the op is not defined for this kind");
+    if (!op.rule.takes(*common))
+        detail::throw_types(op.name, types, "the op is not defined for this kind");
 
     auto body = std::make_shared<program>();
     elementwise_op payload;
@@ -65,17 +72,30 @@ inline any_tensor apply(const op_info& op, std::span<const any_operand> operands
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
         if (operands[i].is_number) {
-            if (!is_floating(wanted) && operands[i].number != static_cast<double>(static_cast<std::int64_t>(operands[i].number)))
-                detail::throw_types(op.name, types, "the number " + std::to_string(operands[i].number) + " is not an integer");
-            call.args[i] = body->push({instruction::code::scalar, wanted, static_cast<std::uint16_t>(payload.scalars.size()), {}, nullptr});
+            if (!is_floating(wanted) &&
+                operands[i].number !=
+                    static_cast<double>(static_cast<std::int64_t>(operands[i].number)))
+                detail::throw_types(op.name, types,
+                                    "the number " + std::to_string(operands[i].number) +
+                                        " is not an integer");
+            call.args[i] = body->push({instruction::code::scalar,
+                                       wanted,
+                                       static_cast<std::uint16_t>(payload.scalars.size()),
+                                       {},
+                                       nullptr});
             payload.scalars.push_back(scalar(wanted, operands[i].number));
             continue;
         }
         const dtype have = operands[i].array.dtype();
-        call.args[i] = body->push({instruction::code::leaf, have, static_cast<std::uint16_t>(inputs.size()), {}, nullptr});
+        call.args[i] = body->push({instruction::code::leaf,
+                                   have,
+                                   static_cast<std::uint16_t>(inputs.size()),
+                                   {},
+                                   nullptr});
         inputs.push_back(operands[i].array.get());
         if (have != wanted)
-            call.args[i] = body->push({instruction::code::cast, wanted, 0, {call.args[i]}, nullptr});
+            call.args[i] =
+                body->push({instruction::code::cast, wanted, 0, {call.args[i]}, nullptr});
     }
     call.type = op.rule.gives == type_rule::result::boolean ? dtype::boolean : *common;
     body->outputs.push_back(body->push(call));
@@ -95,16 +115,20 @@ inline any_tensor astype(const any_tensor& x, dtype type) {
     auto body = std::make_shared<program>();
     const auto leaf = body->push({instruction::code::leaf, x.dtype(), 0, {}, nullptr});
     body->outputs.push_back(body->push({instruction::code::cast, type, 0, {leaf}, nullptr}));
-    return any_tensor(make_node(type, x.shape(), elementwise_op{std::move(body), {}, {}}, {x.get()}));
+    return any_tensor(make_node(type, x.shape(), elementwise_op{std::move(body), {}, {}},
+                                {x.get()}));
 }
 
 namespace detail {
 
-inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank, const char* place) {
+inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank,
+                                       const char* place) {
     bool named[max_rank] = {};
     for (std::int64_t a : axes) {
         bool& here = named[normalize_axis(a, rank, place)];
-        if (here) throw error(errc::invalid_argument, place, "axis " + std::to_string(a) + " is named twice");
+        if (here)
+            throw error(errc::invalid_argument, place,
+                        "axis " + std::to_string(a) + " is named twice");
         here = true;
     }
     std::vector<int> result;
@@ -118,15 +142,19 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 /// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
 /// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
 /// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
-inline any_tensor reduce(reduction what, const any_tensor& x, std::span<const std::int64_t> axes = {}, bool keepdims = false) {
+inline any_tensor reduce(reduction what, const any_tensor& x,
+                         std::span<const std::int64_t> axes = {}, bool keepdims = false) {
     const std::string place(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
     const bool real = what == reduction::mean || what == reduction::logsumexp;
     const dtype type = x.dtype();
-    if (real && !is_floating(type)) detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
-    if (logical && type != dtype::boolean) detail::throw_types(place, std::span(&type, 1), "needs bool");
-    if (!logical && type == dtype::boolean) detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
+    if (real && !is_floating(type))
+        detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
+    if (logical && type != dtype::boolean)
+        detail::throw_types(place, std::span(&type, 1), "needs bool");
+    if (!logical && type == dtype::boolean)
+        detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
     std::vector<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
     if (list.empty())
         for (int i = 0; i < x.rank(); ++i) list.push_back(i);
@@ -143,16 +171,21 @@ inline any_tensor reduce(reduction what, const any_tensor& x, std::span<const st
     }
     const bool has_identity = !arg && what != reduction::max && what != reduction::min;
     if (reduced == 0 && !has_identity && element_count(out) != 0)
-        throw error(errc::invalid_argument, place, "a reduction of no elements has no value (shape " + to_string(x.shape()) + ")");
-    return any_tensor(make_node(arg ? dtype::i64 : type, out, reduce_op{what, std::move(list), keepdims}, {x.get()}));
+        throw error(errc::invalid_argument, place,
+                    "a reduction of no elements has no value (shape " + to_string(x.shape()) + ")");
+    return any_tensor(make_node(arg ? dtype::i64 : type, out,
+                                reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
 
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
 inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false) {
     const char* place = logarithm ? "log_softmax" : "softmax";
     const dtype type = x.dtype();
-    if (!is_floating(type)) detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
-    return any_tensor(make_node(type, x.shape(), softmax_op{normalize_axis(axis, x.rank(), place), logarithm}, {x.get()}));
+    if (!is_floating(type))
+        detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
+    return any_tensor(make_node(type, x.shape(),
+                                softmax_op{normalize_axis(axis, x.rank(), place), logarithm},
+                                {x.get()}));
 }
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
@@ -160,9 +193,12 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
     const shape sa = a.shape(), sb = b.shape();
     const dtype types[] = {a.dtype(), b.dtype()};
     if (sa.rank() == 0 || sb.rank() == 0)
-        throw error(errc::rank_mismatch, "matmul", "shapes " + to_string(sa) + " and " + to_string(sb) + ": a scalar has no matrix product");
+        throw error(errc::rank_mismatch, "matmul",
+                    "shapes " + to_string(sa) + " and " + to_string(sb) +
+                        ": a scalar has no matrix product");
     const auto common = promote(a.dtype(), b.dtype());
-    if (!common || !is_floating(*common)) detail::throw_types("matmul", types, "needs two floating types; use astype");
+    if (!common || !is_floating(*common))
+        detail::throw_types("matmul", types, "needs two floating types; use astype");
     a = astype(a, *common);
     b = astype(b, *common);
     if (sa.rank() == 1) a = expand_dims(a, 0);
@@ -170,8 +206,9 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
     const shape &x = a.shape(), &y = b.shape();
     if (x.back() != y[y.rank() - 2])
         throw error(errc::shape_mismatch, "matmul",
-                    "shapes " + to_string(sa) + " and " + to_string(sb) + " do not match: " + std::to_string(x.back()) +
-                        " columns against " + std::to_string(y[y.rank() - 2]) + " rows");
+                    "shapes " + to_string(sa) + " and " + to_string(sb) +
+                        " do not match: " + std::to_string(x.back()) + " columns against " +
+                        std::to_string(y[y.rank() - 2]) + " rows");
     shape batch_a(std::span(x.begin(), x.size() - 2)), batch_b(std::span(y.begin(), y.size() - 2));
     shape out = broadcast(batch_a, batch_b, "matmul");
     out.push_back(x[x.rank() - 2]);
@@ -189,12 +226,15 @@ inline void require(bool good, const char* place, const std::string& message) {
 }
 
 /// Output length of a sliding window; throws when the window does not fit.
-inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation, int pad, bool ceil_mode, const char* place) {
-    require(stride > 0 && dilation > 0 && window > 0, place, "strides, dilations and windows must be positive");
+inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation,
+                                 int pad, bool ceil_mode, const char* place) {
+    require(stride > 0 && dilation > 0 && window > 0, place,
+            "strides, dilations and windows must be positive");
     const std::int64_t span = length + pad - ((window - 1) * dilation + 1);
     if (span < 0)
         throw error(errc::shape_mismatch, place,
-                    "a window of " + std::to_string((window - 1) * dilation + 1) + " does not fit a padded length of " + std::to_string(length + pad));
+                    "a window of " + std::to_string((window - 1) * dilation + 1) +
+                        " does not fit a padded length of " + std::to_string(length + pad));
     return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
 }
 
@@ -204,16 +244,29 @@ inline std::int64_t window_count(std::int64_t length, std::int64_t window, int s
 inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options = {}) {
     const dtype types[] = {x.dtype(), weight.dtype()};
     if (x.rank() != 4 || weight.rank() != 4)
-        throw error(errc::rank_mismatch, "conv", "needs rank 4 (NCHW and MCHW), got " + to_string(x.shape()) + " and " + to_string(weight.shape()));
-    if (types[0] != types[1] || !is_floating(types[0])) detail::throw_types("conv", types, "needs two of the same floating type");
+        throw error(errc::rank_mismatch, "conv",
+                    "needs rank 4 (NCHW and MCHW), got " + to_string(x.shape()) + " and " +
+                        to_string(weight.shape()));
+    if (types[0] != types[1] || !is_floating(types[0]))
+        detail::throw_types("conv", types, "needs two of the same floating type");
     const shape &s = x.shape(), &w = weight.shape();
-    detail::require(options.group > 0 && w[0] % options.group == 0, "conv", "group " + std::to_string(options.group) + " does not divide the " + std::to_string(w[0]) + " output channels");
+    detail::require(options.group > 0 && w[0] % options.group == 0, "conv",
+                    "group " + std::to_string(options.group) + " does not divide the " +
+                        std::to_string(w[0]) + " output channels");
     if (s[1] != w[1] * options.group)
-        throw error(errc::shape_mismatch, "conv", "input " + to_string(s) + " has " + std::to_string(s[1]) + " channels, weight " + to_string(w) + " with group " + std::to_string(options.group) + " takes " + std::to_string(w[1] * options.group));
+        throw error(errc::shape_mismatch, "conv",
+                    "input " + to_string(s) + " has " + std::to_string(s[1]) +
+                        " channels, weight " + to_string(w) + " with group " +
+                        std::to_string(options.group) + " takes " +
+                        std::to_string(w[1] * options.group));
     shape out{s[0], w[0]};
     for (int i = 0; i < 2; ++i) {
-        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0, "conv", "pads must not be negative");
-        out.push_back(detail::window_count(s[2 + i], w[2 + i], options.stride[i], options.dilation[i], options.pad_begin[i] + options.pad_end[i], false, "conv"));
+        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0, "conv",
+                        "pads must not be negative");
+        out.push_back(detail::window_count(s[2 + i], w[2 + i], options.stride[i],
+                                           options.dilation[i],
+                                           options.pad_begin[i] + options.pad_end[i], false,
+                                           "conv"));
     }
     return any_tensor(make_node(x.dtype(), out, options, {x.get(), weight.get()}));
 }
@@ -222,16 +275,24 @@ inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv
 inline any_tensor pool(const any_tensor& x, pool_op options) {
     const char* place = options.what == pooling::max ? "max_pool" : "average_pool";
     const dtype type = x.dtype();
-    if (x.rank() != 4) throw error(errc::rank_mismatch, place, "needs rank 4 (NCHW), got " + to_string(x.shape()));
+    if (x.rank() != 4)
+        throw error(errc::rank_mismatch, place, "needs rank 4 (NCHW), got " + to_string(x.shape()));
     if (type == dtype::boolean || (options.what == pooling::average && !is_floating(type)))
         detail::throw_types(place, std::span(&type, 1), "the op is not defined for this kind");
     shape out{x.shape()[0], x.shape()[1]};
     for (int i = 0; i < 2; ++i) {
-        const int pads = options.pad_begin[i] + options.pad_end[i], window = (options.window[i] - 1) * options.dilation[i] + 1;
-        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0 && options.pad_begin[i] < window && options.pad_end[i] < window, place, "pads must be in [0, window)");
-        std::int64_t n = detail::window_count(x.shape()[2 + i], options.window[i], options.stride[i], options.dilation[i], pads, options.ceil_mode, place);
+        const int pads = options.pad_begin[i] + options.pad_end[i],
+                  window = (options.window[i] - 1) * options.dilation[i] + 1;
+        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0 &&
+                            options.pad_begin[i] < window && options.pad_end[i] < window,
+                        place, "pads must be in [0, window)");
+        std::int64_t n =
+            detail::window_count(x.shape()[2 + i], options.window[i], options.stride[i],
+                                 options.dilation[i], pads, options.ceil_mode, place);
         // A window of ceil mode may not start in the end padding.
-        if (options.ceil_mode && (n - 1) * options.stride[i] >= x.shape()[2 + i] + options.pad_begin[i]) --n;
+        if (options.ceil_mode &&
+            (n - 1) * options.stride[i] >= x.shape()[2 + i] + options.pad_begin[i])
+            --n;
         out.push_back(n);
     }
     return any_tensor(make_node(type, out, options, {x.get()}));
@@ -246,11 +307,15 @@ inline any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 
     out[at] = 0;
     for (const any_tensor& p : parts) {
         const dtype types[] = {parts[0].dtype(), p.dtype()};
-        if (types[0] != types[1]) detail::throw_types("concat", types, "needs one type; use astype");
+        if (types[0] != types[1])
+            detail::throw_types("concat", types, "needs one type; use astype");
         shape s = p.shape();
         bool same = s.rank() == out.rank();
         for (int i = 0; same && i < s.rank(); ++i) same = i == at || s[i] == out[i];
-        if (!same) throw error(errc::shape_mismatch, "concat", "shapes " + to_string(parts[0].shape()) + " and " + to_string(s) + " differ outside axis " + std::to_string(at));
+        if (!same)
+            throw error(errc::shape_mismatch, "concat",
+                        "shapes " + to_string(parts[0].shape()) + " and " + to_string(s) +
+                            " differ outside axis " + std::to_string(at));
         out[at] = checked_add(out[at], s[at], "concat");
         inputs.push_back(p.get());
     }
@@ -262,14 +327,18 @@ inline any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 
 inline any_tensor take(const any_tensor& values, const any_tensor& indices, std::int64_t axis = 0) {
     const int at = normalize_axis(axis, values.rank(), "take");
     const dtype type = indices.dtype();
-    if (type != dtype::i32 && type != dtype::i64) detail::throw_types("take", std::span(&type, 1), "indices must be i32 or i64");
+    if (type != dtype::i32 && type != dtype::i64)
+        detail::throw_types("take", std::span(&type, 1), "indices must be i32 or i64");
     shape out;
     for (int i = 0; i < values.rank(); ++i) {
         if (i != at) out.push_back(values.shape()[i]);
-        else for (std::int64_t d : indices.shape()) out.push_back(d);
+        else
+            for (std::int64_t d : indices.shape()) out.push_back(d);
     }
     if (values.shape()[at] == 0 && element_count(out) != 0)
-        throw error(errc::index_out_of_range, "take", "axis " + std::to_string(at) + " of " + to_string(values.shape()) + " has no elements to take");
+        throw error(errc::index_out_of_range, "take",
+                    "axis " + std::to_string(at) + " of " + to_string(values.shape()) +
+                        " has no elements to take");
     return any_tensor(make_node(values.dtype(), out, take_op{at}, {values.get(), indices.get()}));
 }
 

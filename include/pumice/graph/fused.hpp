@@ -9,10 +9,10 @@ namespace pumice::inline PUMICE_ABI {
 
 /// A strided operand of a kernel over its coordinates. Strides and offset count elements.
 struct operand {
-    int buffer = -1;             // number in the problem's list of buffers; -1: an iota
+    int buffer = -1;  // number in the problem's list of buffers; -1: an iota
     dtype type = dtype::f32;
     std::int64_t offset = 0;
-    strides steps;               // one per coordinate of the domain it is read over
+    strides steps;  // one per coordinate of the domain it is read over
 };
 
 /// A program with its operands: the value (or the outputs) at each coordinate of a domain.

@@ -27,16 +27,16 @@ using node_ptr = std::shared_ptr<node>;
 
 /// Why a node's kernel is what it is; kept after evaluation for `explain`.
 struct kernel_record {
-    std::string kernel;                  // chosen kernel and its entry
-    std::string fused;                   // the ops that it computes
-    std::vector<std::string> rejected;   // other candidates and why not
+    std::string kernel;                 // chosen kernel and its entry
+    std::string fused;                  // the ops that it computes
+    std::vector<std::string> rejected;  // other candidates and why not
 };
 
 struct node {
     dtype type = dtype::f32;
     shape extent;
     operation op;
-    std::vector<node_ptr> inputs;                 // dropped when realised
+    std::vector<node_ptr> inputs;  // dropped when realised
     std::shared_ptr<engine> owner;
 
     strides layout;                               // of the memory, realised or to be, in elements
@@ -45,14 +45,16 @@ struct node {
     std::shared_ptr<const kernel_record> record;  // likewise
 
     std::atomic<node_state> state{node_state::lazy};
-    std::atomic<int> pending_uses{0};             // lazy nodes that read this one
+    std::atomic<int> pending_uses{0};  // lazy nodes that read this one
 
     node() = default;
     node(const node&) = delete;
     node& operator=(const node&) = delete;
     ~node() { release_inputs(); }
 
-    bool realised() const noexcept { return state.load(std::memory_order_acquire) == node_state::realised; }
+    bool realised() const noexcept {
+        return state.load(std::memory_order_acquire) == node_state::realised;
+    }
     std::int64_t count() const { return element_count(extent); }
     bool row_major() const noexcept { return is_row_major(extent, layout); }
 
@@ -79,7 +81,8 @@ private:
 };
 
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards.
-inline node_ptr make_node(dtype type, const shape& extent, operation op, std::vector<node_ptr> inputs) {
+inline node_ptr make_node(dtype type, const shape& extent, operation op,
+                          std::vector<node_ptr> inputs) {
     auto n = std::make_shared<node>();
     n->type = type;
     n->extent = extent;
@@ -87,7 +90,8 @@ inline node_ptr make_node(dtype type, const shape& extent, operation op, std::ve
     n->op = std::move(op);
     for (const node_ptr& input : inputs) {
         if (n->owner && input->owner != n->owner)
-            throw error(errc::context_mismatch, "graph", "the operands belong to two contexts; copy one with `to(context)`");
+            throw error(errc::context_mismatch, "graph",
+                        "the operands belong to two contexts; copy one with `to(context)`");
         n->owner = input->owner;
         input->pending_uses.fetch_add(1, std::memory_order_relaxed);
     }

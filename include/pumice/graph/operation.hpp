@@ -24,7 +24,9 @@ struct program {
         code.push_back(i);
         return static_cast<std::uint16_t>(code.size() - 1);
     }
-    program_view view() const noexcept { return {{code.data(), code.size()}, {outputs.data(), outputs.size()}}; }
+    program_view view() const noexcept {
+        return {{code.data(), code.size()}, {outputs.data(), outputs.size()}};
+    }
 };
 
 /// Data that the user gave, or the result of an evaluated node.
@@ -55,10 +57,22 @@ struct copy_op {
     strides layout;
 };
 
-enum class reduction : std::uint8_t { sum, prod, max, min, mean, any, all, argmax, argmin, logsumexp };
+enum class reduction : std::uint8_t {
+    sum,
+    prod,
+    max,
+    min,
+    mean,
+    any,
+    all,
+    argmax,
+    argmin,
+    logsumexp
+};
 
 constexpr std::string_view to_string(reduction r) noexcept {
-    constexpr std::string_view names[] = {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", "logsumexp"};
+    constexpr std::string_view names[] = {"sum", "prod", "max",    "min",    "mean",
+                                          "any", "all",  "argmax", "argmin", "logsumexp"};
     return names[static_cast<int>(r)];
 }
 
@@ -115,7 +129,9 @@ struct operation_kinds {
 
     /// f of the one that `o` is.
     template <class Operation, class F>
-    static decltype(auto) visit(const Operation& o, F&& f) { return step<Operation, F, Ops...>(o, f); }
+    static decltype(auto) visit(const Operation& o, F&& f) {
+        return step<Operation, F, Ops...>(o, f);
+    }
 
 private:
     template <class Operation, class F, class First, class... Rest>
@@ -126,8 +142,9 @@ private:
     }
 };
 
-using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
-                                   matmul_op, conv_op, pool_op, concat_op, take_op>;
+using operations =
+    operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
+                    matmul_op, conv_op, pool_op, concat_op, take_op>;
 
 }  // namespace detail
 
@@ -147,7 +164,9 @@ public:
     ~operation() { delete held_; }
 
     template <class Op>
-    bool is() const noexcept { return (held_ ? held_->kind : 0) == detail::operations::number<Op>; }
+    bool is() const noexcept {
+        return (held_ ? held_->kind : 0) == detail::operations::number<Op>;
+    }
     template <class Op>
     const Op* get_if() const noexcept {
         static const source_op none;
@@ -155,7 +174,9 @@ public:
         else return is<Op>() ? &static_cast<const box<Op>*>(held_)->op : nullptr;
     }
     template <class F>
-    decltype(auto) visit(F&& f) const { return detail::operations::visit(*this, f); }
+    decltype(auto) visit(F&& f) const {
+        return detail::operations::visit(*this, f);
+    }
 
 private:
     struct any_box {

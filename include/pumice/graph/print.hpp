@@ -15,17 +15,24 @@ inline std::string describe(const node& n) {
         std::string operator()(const elementwise_op& op) const {
             std::string text;
             for (const instruction& i : op.body->code)
-                if (i.arity() > 0) text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "astype");
+                if (i.arity() > 0)
+                    text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "astype");
             return text.empty() ? "fill" : text;
         }
         std::string operator()(const view_op&) const { return "view"; }
         std::string operator()(const reshape_op&) const { return "reshape"; }
         std::string operator()(const copy_op&) const { return "copy"; }
-        std::string operator()(const reduce_op& op) const { return std::string(to_string(op.what)); }
-        std::string operator()(const softmax_op& op) const { return op.log ? "log_softmax" : "softmax"; }
+        std::string operator()(const reduce_op& op) const {
+            return std::string(to_string(op.what));
+        }
+        std::string operator()(const softmax_op& op) const {
+            return op.log ? "log_softmax" : "softmax";
+        }
         std::string operator()(const matmul_op&) const { return "matmul"; }
         std::string operator()(const conv_op&) const { return "conv"; }
-        std::string operator()(const pool_op& op) const { return op.what == pooling::max ? "max_pool" : "average_pool"; }
+        std::string operator()(const pool_op& op) const {
+            return op.what == pooling::max ? "max_pool" : "average_pool";
+        }
         std::string operator()(const concat_op&) const { return "concat"; }
         std::string operator()(const take_op&) const { return "take"; }
     };
@@ -40,11 +47,15 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
     fuser f(list, true);
     const std::vector<kernel_group> groups = f.run();
     std::unordered_map<const node*, int> number;
-    const auto id = [&](const node* n) { return "n" + std::to_string(number.try_emplace(n, static_cast<int>(number.size())).first->second); };
+    const auto id = [&](const node* n) {
+        return "n" +
+               std::to_string(number.try_emplace(n, static_cast<int>(number.size())).first->second);
+    };
     std::string text = "digraph pumice {\n  node [shape=box];\n";
     std::unordered_set<const node*> grouped;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        text += "  subgraph cluster_" + std::to_string(g) + " {\n    label=\"kernel " + std::to_string(g) + "\";\n";
+        text += "  subgraph cluster_" + std::to_string(g) + " {\n    label=\"kernel " +
+                std::to_string(g) + "\";\n";
         for (const node* n : groups[g].members()) {
             if (!grouped.insert(n).second) continue;
             text += "    " + id(n) + " [label=\"" + describe(*n) + "\"];\n";
@@ -53,10 +64,13 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
     }
     std::unordered_set<const node*> drawn;
     for (const node* n : f.order()) {
-        if (!grouped.contains(n)) text += "  " + id(n) + " [label=\"" + describe(*n) + "\", style=dashed];\n";
+        if (!grouped.contains(n))
+            text += "  " + id(n) + " [label=\"" + describe(*n) + "\", style=dashed];\n";
         for (const node_ptr& input : n->inputs) {
-            if (input->realised() && drawn.insert(input.get()).second) text += "  " + id(input.get()) + " [label=\"data\", shape=ellipse];\n";
-            text += "  " + id(input.get()) + " -> " + id(n) + " [label=\"" + std::string(to_string(input->type)) + " " + to_string(input->extent) + "\"];\n";
+            if (input->realised() && drawn.insert(input.get()).second)
+                text += "  " + id(input.get()) + " [label=\"data\", shape=ellipse];\n";
+            text += "  " + id(input.get()) + " -> " + id(n) + " [label=\"" +
+                    std::string(to_string(input->type)) + " " + to_string(input->extent) + "\"];\n";
         }
     }
     return text + "}\n";

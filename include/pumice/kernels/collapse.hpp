@@ -20,7 +20,8 @@ inline int collapse(shape& domain, std::vector<operand*> operands, int first, in
         if (domain[i] == 1) drop(i);
     for (int i = last - 2; i >= first; --i) {
         bool merges = true;
-        for (const operand* o : operands) merges = merges && o->steps[i] == o->steps[i + 1] * domain[i + 1];
+        for (const operand* o : operands)
+            merges = merges && o->steps[i] == o->steps[i + 1] * domain[i + 1];
         if (!merges) continue;
         domain[i] *= domain[i + 1];
         for (operand* o : operands) o->steps[i] = o->steps[i + 1];

@@ -15,8 +15,8 @@ namespace detail {
 inline constexpr std::int64_t elementwise_group = 256;
 
 /// The launch that both kernels share; `row` is the innermost extent, `domain` counts invocations.
-inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t row, const char* entry,
-                                 const device_info& device) {
+inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t row,
+                                 const char* entry, const device_info& device) {
     launch l;
     std::vector<operand> all = p.body.leaves;
     all.insert(all.end(), p.body.outputs.begin(), p.body.outputs.end());
@@ -27,7 +27,8 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     l.arguments = {emitted_name(p.body.body->view()), index_type(wide), std::to_string(rank)};
     l.programs = {p.body.body};
     const std::int64_t count = element_count(domain);
-    const std::uint32_t width = spread(l, (count + elementwise_group - 1) / elementwise_group, device);
+    const std::uint32_t width =
+        spread(l, (count + elementwise_group - 1) / elementwise_group, device);
     block_writer w(l, wide);
     w.args(p.body, p.domain);
     w.offsets(p.body);
@@ -62,7 +63,8 @@ struct elementwise_strided {
         return detail::elementwise_launch(p, p.domain, p.domain.back(), "strided", device);
     }
     static void reference(const elementwise_problem& p, const host_buffers& buffers) {
-        run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves), p.body.scalars, buffers.arrays(p.body.outputs));
+        run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves), p.body.scalars,
+                    buffers.arrays(p.body.outputs));
     }
 };
 
@@ -76,7 +78,10 @@ struct elementwise_vector4 {
         support s = supports_types(asked.body, device);
         if (!s.yes) return s;
         const elementwise_problem p = detail::collapsed(asked);
-        if (!vector_mask(p.body, p.domain)) return support::no("an operand is neither contiguous, nor constant, along the innermost axis, or not aligned to 4 elements");
+        if (!vector_mask(p.body, p.domain))
+            return support::no(
+                "an operand is neither contiguous, nor constant, along the innermost axis, or not "
+                "aligned to 4 elements");
         s.cost = 1;
         return s;
     }
@@ -88,7 +93,9 @@ struct elementwise_vector4 {
         l.arguments.push_back(std::to_string(*vector_mask(p.body, p.domain)));
         return l;
     }
-    static void reference(const elementwise_problem& p, const host_buffers& b) { elementwise_strided::reference(p, b); }
+    static void reference(const elementwise_problem& p, const host_buffers& b) {
+        elementwise_strided::reference(p, b);
+    }
 };
 
 static_assert(kernel<elementwise_strided> && kernel<elementwise_vector4>);

@@ -25,14 +25,15 @@ struct access {
 };
 
 struct launch {
-    std::string module, entry;                              // in shaders/
-    std::vector<std::string> arguments;                     // specialisation, as Slang text
-    std::vector<std::shared_ptr<const program>> programs;   // generated modules that the arguments name
+    std::string module, entry;           // in shaders/
+    std::vector<std::string> arguments;  // specialisation, as Slang text
+    std::vector<std::shared_ptr<const program>>
+        programs;  // generated modules that the arguments name
     std::vector<std::byte> parameters;
     std::vector<relocation> relocations;
     std::vector<access> accesses;
-    std::array<std::uint32_t, 3> grid{1, 1, 1};             // workgroups
-    int subgroup_size = 0;                                  // required; 0: any
+    std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
+    int subgroup_size = 0;                       // required; 0: any
 };
 
 /// A kernel's answer to a problem: yes with a cost (lower is better), or no with the reason.
@@ -105,7 +106,8 @@ public:
     void offsets(const fused& f) {
         align(wide_ ? 8 : 4);
         for (const operand& o : f.leaves) index(o.offset);
-        for (std::size_t k = 0; k < f.body->outputs.size(); ++k) index(k < f.outputs.size() ? f.outputs[k].offset : 0);
+        for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
+            index(k < f.outputs.size() ? f.outputs[k].offset : 0);
     }
     /// Strides, operand by operand, `rank` each.
     void strides_of(const fused& f, int rank) {
@@ -122,7 +124,9 @@ public:
         const std::uint64_t none = 0;
         bytes(&none, 8, 8);
     }
-    void align(std::size_t to) { out_.parameters.resize((out_.parameters.size() + to - 1) / to * to); }
+    void align(std::size_t to) {
+        out_.parameters.resize((out_.parameters.size() + to - 1) / to * to);
+    }
 
 private:
     void bytes(const void* data, std::size_t n, std::size_t alignment) {
@@ -144,7 +148,8 @@ inline bool needs_wide_index(const std::vector<operand>& operands, const shape& 
     }
     std::int64_t n = 1;
     for (std::int64_t d : domain)
-        if ((n *= std::max<std::int64_t>(d, 1)) > 0x7e000000LL) return true;  // idle groups of `spread` count on
+        if ((n *= std::max<std::int64_t>(d, 1)) > 0x7e000000LL)
+            return true;  // idle groups of `spread` count on
     return false;
 }
 

@@ -20,10 +20,10 @@ struct elementwise_problem {
 /// The accumulator that the epilogue is given has the type `result`.
 struct reduce_problem {
     reduction what = reduction::sum;
-    shape outer, inner;          // kept axes, reduced axes
-    fused prologue;              // over outer ++ inner
-    fused epilogue;              // over outer
-    dtype result = dtype::f32;   // type of the reduced value: i64 for argmax and argmin
+    shape outer, inner;         // kept axes, reduced axes
+    fused prologue;             // over outer ++ inner
+    fused epilogue;             // over outer
+    dtype result = dtype::f32;  // type of the reduced value: i64 for argmax and argmin
 };
 
 /// For each outer coordinate o, over the one inner axis: epilogue(o ++ c, softmax(prologue(o ++ .))[c]).
@@ -31,7 +31,7 @@ struct softmax_problem {
     bool log = false;
     shape outer;
     std::int64_t length = 0;
-    fused prologue, epilogue;    // both over outer ++ {length}
+    fused prologue, epilogue;  // both over outer ++ {length}
 };
 
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
@@ -63,15 +63,15 @@ struct pool_problem {
 /// epilogue(c, values at c with the coordinate of `axis` replaced by indices): body leaf layout is
 /// that of the domain outer ++ index axes ++ rest.
 struct take_problem {
-    shape domain;                // of the output
+    shape domain;  // of the output
     int axis = 0, index_rank = 0;
-    std::int64_t length = 0;     // of the axis taken from
-    operand values;              // over the input's axes
-    operand indices;             // over the index axes
-    operand output;              // over the domain
+    std::int64_t length = 0;  // of the axis taken from
+    operand values;           // over the input's axes
+    operand indices;          // over the index axes
+    operand output;           // over the domain
 };
 
-using problem = std::variant<elementwise_problem, reduce_problem, softmax_problem, matmul_problem, conv_problem,
-                             pool_problem, take_problem>;
+using problem = std::variant<elementwise_problem, reduce_problem, softmax_problem, matmul_problem,
+                             conv_problem, pool_problem, take_problem>;
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -24,7 +24,8 @@ struct folded {
     shape extent;
 
     host_array array(const shape& domain) const {  // as an operand broadcast to `domain`
-        host_array a{const_cast<std::byte*>(bytes->data()), type, 0, strides::filled(domain.rank(), 0)};
+        host_array a{const_cast<std::byte*>(bytes->data()), type, 0,
+                     strides::filled(domain.rank(), 0)};
         const strides dense = row_major_strides(extent);
         for (int i = 0; i < extent.rank(); ++i)
             if (extent[i] != 1) a.steps[i + domain.rank() - extent.rank()] = dense[i];
@@ -69,21 +70,26 @@ private:
     std::optional<folded> evaluate(const node& n) {
         if (n.owner || n.count() > limit_) return std::nullopt;
         if (n.data) return source(n);
-        if (n.count() == 0) return folded{std::make_shared<std::vector<std::byte>>(), n.type, n.extent};
+        if (n.count() == 0)
+            return folded{std::make_shared<std::vector<std::byte>>(), n.type, n.extent};
         return n.op.visit([&](const auto& op) { return apply(n, op); });
     }
 
     static folded source(const node& n) {
         const auto bytes = static_cast<const host_constant*>(n.data.get())->bytes();
-        return {std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end()), n.type, n.extent};
+        return {std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end()), n.type,
+                n.extent};
     }
 
-    const folded& input(const node& n, std::size_t i) const { return values_.at(n.inputs[i].get()); }
+    const folded& input(const node& n, std::size_t i) const {
+        return values_.at(n.inputs[i].get());
+    }
 
     /// Runs a program over the node's extent into a new array.
     static folded compute(const node& n, program_view p, std::span<const host_array> leaves,
                           std::span<const scalar> scalars) {
-        auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(byte_count(n.type, n.count())));
+        auto bytes = std::make_shared<std::vector<std::byte>>(
+            static_cast<std::size_t>(byte_count(n.type, n.count())));
         const host_array out[] = {{bytes->data(), n.type, 0, row_major_strides(n.extent)}};
         run_on_host(p, n.extent, leaves, scalars, out);
         return {std::move(bytes), n.type, n.extent};
@@ -91,7 +97,8 @@ private:
 
     std::optional<folded> apply(const node& n, const elementwise_op& e) const {
         std::vector<host_array> leaves;
-        for (std::size_t i = 0; i < n.inputs.size(); ++i) leaves.push_back(input(n, i).array(n.extent));
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+            leaves.push_back(input(n, i).array(n.extent));
         for (int axis : e.iota_axes) {
             host_array a{nullptr, dtype::i64, 0, strides::filled(n.extent.rank(), 0)};
             if (axis < 0) a.steps = row_major_strides(n.extent);
@@ -105,14 +112,19 @@ private:
         const folded& x = input(n, 0);
         operand at;
         affine::identity(n.extent.rank()).through(v).locate(row_major_strides(x.extent), at);
-        const host_array leaf[] = {{const_cast<std::byte*>(x.bytes->data()), x.type, at.offset, at.steps}};
+        const host_array leaf[] = {
+            {const_cast<std::byte*>(x.bytes->data()), x.type, at.offset, at.steps}};
         const instruction read{instruction::code::leaf, x.type, 0, {}, nullptr};
         const std::uint16_t output = 0;
         return compute(n, {{&read, 1}, {&output, 1}}, leaf, {});
     }
 
-    std::optional<folded> apply(const node& n, const reshape_op&) const { return folded{input(n, 0).bytes, n.type, n.extent}; }
-    std::optional<folded> apply(const node& n, const copy_op&) const { return folded{input(n, 0).bytes, n.type, n.extent}; }
+    std::optional<folded> apply(const node& n, const reshape_op&) const {
+        return folded{input(n, 0).bytes, n.type, n.extent};
+    }
+    std::optional<folded> apply(const node& n, const copy_op&) const {
+        return folded{input(n, 0).bytes, n.type, n.extent};
+    }
 
     std::optional<folded> apply(const node& n, const concat_op& c) const {
         auto out = std::make_shared<std::vector<std::byte>>();
@@ -130,7 +142,8 @@ private:
 
     std::optional<folded> apply(const node& n, const take_op& t) const {
         const folded &values = input(n, 0), &at = input(n, 1);
-        const auto indices = constant_values<std::int64_t>(make_constant(at.type, at.extent, *at.bytes));
+        const auto indices =
+            constant_values<std::int64_t>(make_constant(at.type, at.extent, *at.bytes));
         std::int64_t rows = 1, inner = 1;
         for (int i = 0; i < t.axis; ++i) rows *= values.extent[i];
         for (int i = t.axis + 1; i < values.extent.rank(); ++i) inner *= values.extent[i];
@@ -138,7 +151,8 @@ private:
         auto out = std::make_shared<std::vector<std::byte>>();
         for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t i : indices) {
-                const std::int64_t k = std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length - 1);
+                const std::int64_t k =
+                    std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length - 1);
                 const auto begin = values.bytes->begin() + (r * length + k) * piece;
                 out->insert(out->end(), begin, begin + piece);
             }
@@ -146,7 +160,8 @@ private:
     }
 
     std::optional<folded> apply(const node& n, const reduce_op& r) const {
-        if (r.what != reduction::sum && r.what != reduction::prod && r.what != reduction::max && r.what != reduction::min)
+        if (r.what != reduction::sum && r.what != reduction::prod && r.what != reduction::max &&
+            r.what != reduction::min)
             return std::nullopt;
         const op_info& op = r.what == reduction::sum    ? op_info_of<op::add>
                             : r.what == reduction::prod ? op_info_of<op::multiply>
@@ -169,8 +184,11 @@ private:
         std::vector<std::int64_t> offsets;
         shape rows = inner;
         rows.push_back(1);  // for_each_row leaves out the last axis
-        for_each_row(rows, [&](const index_list& at) { offsets.push_back(offset_of({nullptr, n.type, 0, inner_steps}, at)); });
-        auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(byte_count(n.type, n.count())));
+        for_each_row(rows, [&](const index_list& at) {
+            offsets.push_back(offset_of({nullptr, n.type, 0, inner_steps}, at));
+        });
+        auto bytes = std::make_shared<std::vector<std::byte>>(
+            static_cast<std::size_t>(byte_count(n.type, n.count())));
         const strides out_steps = row_major_strides(outer);
         const host_array total{bytes->data(), n.type, 0, out_steps};
         const instruction fill{instruction::code::scalar, n.type, 0, {}, nullptr};
@@ -183,8 +201,10 @@ private:
         const bool identity = r.what == reduction::sum || r.what == reduction::prod;
         if (identity) run_on_host({{&fill, 1}, {&first, 1}}, outer, {}, start, {&total, 1});
         for (std::size_t i = 0; i < offsets.size(); ++i) {
-            const host_array leaves[] = {total, {const_cast<std::byte*>(x.bytes->data()), n.type, offsets[i], outer_steps}};
-            if (i == 0 && !identity) run_on_host({{&read, 1}, {&first, 1}}, outer, {&leaves[1], 1}, {}, {&total, 1});
+            const host_array leaves[] = {
+                total, {const_cast<std::byte*>(x.bytes->data()), n.type, offsets[i], outer_steps}};
+            if (i == 0 && !identity)
+                run_on_host({{&read, 1}, {&first, 1}}, outer, {&leaves[1], 1}, {}, {&total, 1});
             else run_on_host({pair, {&last, 1}}, outer, leaves, {}, {&total, 1});
         }
         return folded{std::move(bytes), n.type, n.extent};
@@ -192,7 +212,9 @@ private:
 
     /// Products, windows and softmax are the device's.
     template <class Op>
-    std::optional<folded> apply(const node&, const Op&) const { return std::nullopt; }
+    std::optional<folded> apply(const node&, const Op&) const {
+        return std::nullopt;
+    }
 
     std::int64_t limit_;
     std::map<const node*, folded> values_;
@@ -207,7 +229,8 @@ inline std::optional<any_tensor> fold(const any_tensor& t, std::int64_t limit) {
     if (t.get()->op.is<reshape_op>() && !t.get()->owner) {
         if (const auto base = fold(any_tensor(t.get()->inputs[0]), limit)) {
             const host_constant* c = constant_of(*base);
-            return make_constant(t.dtype(), t.shape(), std::make_shared<host_constant>(c->bytes(), c->keep()));
+            return make_constant(t.dtype(), t.shape(),
+                                 std::make_shared<host_constant>(c->bytes(), c->keep()));
         }
         return std::nullopt;
     }

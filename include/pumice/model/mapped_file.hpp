@@ -63,7 +63,8 @@ public:
         std::error_code code;
         const auto status = std::filesystem::status(path, code);
         if (code) detail::throw_io(path, code.message());
-        if (!std::filesystem::is_regular_file(status)) detail::throw_io(path, "is not a regular file");
+        if (!std::filesystem::is_regular_file(status))
+            detail::throw_io(path, "is not a regular file");
         return std::shared_ptr<const mapped_file>(new mapped_file(path, path.string()));
 #else
         // O_NONBLOCK: opening a FIFO must not wait for a writer.
@@ -83,7 +84,8 @@ public:
         };
         if (relative.empty() || relative.find('\0') != relative.npos) refuse("is not a file name");
         const std::filesystem::path name(relative);
-        if (name.is_absolute() || name.has_root_path()) refuse("is not relative to the model's folder");
+        if (name.is_absolute() || name.has_root_path())
+            refuse("is not relative to the model's folder");
         for (const auto& part : name)
             if (part == "..") refuse("leaves the model's folder");
         if (!name.has_filename() || name.filename() == ".") refuse("is not a file name");
@@ -91,20 +93,21 @@ public:
 #ifdef _WIN32
         std::filesystem::path walked = folder;
         for (const auto& part : name)
-            if (std::filesystem::is_symlink(walked /= part)) refuse("leads through a symbolic link");
+            if (std::filesystem::is_symlink(walked /= part))
+                refuse("leads through a symbolic link");
         if (std::filesystem::is_regular_file(full) && std::filesystem::hard_link_count(full) > 1)
             refuse("has several hard links, so it may belong elsewhere");
         return open(full);
 #else
-        detail::descriptor at(
-            ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        detail::descriptor at(::open(folder.empty() ? "." : folder.c_str(),
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (at.get() < 0) detail::throw_io(folder, detail::last_io_error());
         for (auto part = name.begin(); part != name.end(); ++part) {
             if (part->empty() || *part == ".") continue;
             const bool last = std::next(part) == name.end();
             const int kind = last ? O_NONBLOCK : O_DIRECTORY;
-            at = detail::descriptor(
-                ::openat(at.get(), part->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
+            at = detail::descriptor(::openat(at.get(), part->c_str(),
+                                             O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind));
             if (at.get() < 0)
                 detail::throw_io(full, errno == ELOOP || errno == EMLINK
                                            ? "symbolic links are not followed"
@@ -129,7 +132,7 @@ private:
     }
 #else
     mapped_file(const std::filesystem::path& path, int fd, bool single) : path_(path) {
-        struct ::stat status {};
+        struct ::stat status{};
         if (::fstat(fd, &status) != 0) detail::throw_io(path, detail::last_io_error());
         if (!S_ISREG(status.st_mode)) detail::throw_io(path, "is not a regular file");
         if (single && status.st_nlink > 1)

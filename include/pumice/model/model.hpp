@@ -14,11 +14,11 @@ namespace pumice::inline PUMICE_ABI {
 
 /// How a model is loaded. Every field may be left out; contexts and op sets may be given beside it.
 struct load_options {
-    std::int64_t batch = 0;                                       // the open first axis of inputs; 0 leaves it open
-    std::map<std::string, std::int64_t, std::less<>> dims = {};   // other open axes, by their symbol
-    std::optional<dtype> compute = {};                            // f16 or bf16 in place of f32: faster, less exact
-    std::optional<context> where = {};                            // the process-wide context where there is none
-    op_set extra = {};                                            // a user's own elementwise operators
+    std::int64_t batch = 0;  // the open first axis of inputs; 0 leaves it open
+    std::map<std::string, std::int64_t, std::less<>> dims = {};  // other open axes, by their symbol
+    std::optional<dtype> compute = {};  // f16 or bf16 in place of f32: faster, less exact
+    std::optional<context> where = {};  // the process-wide context where there is none
+    op_set extra = {};                  // a user's own elementwise operators
     model_limits limits = {};
 };
 
@@ -34,7 +34,8 @@ inline void take_option(load_options& chosen, const op_set& s) { chosen.extra = 
 
 /// What `model::load` takes after the path, in any order: load_options, a context, pm::ops<...>.
 template <class O>
-concept load_option = requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };
+concept load_option =
+    requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };
 
 /// One axis of an input or output: its size, or -1 and the symbol that the file gives it.
 struct model_dim {
@@ -46,13 +47,15 @@ struct model_value {
     std::string name;
     pumice::dtype dtype = pumice::dtype::f32;
     std::vector<model_dim> dims;
-    bool has_shape = false;               // false: the file does not say, any shape is taken
+    bool has_shape = false;  // false: the file does not say, any shape is taken
 
     /// "f32 (batch, 1, 28, 28)".
     std::string text() const {
         std::string list;
         for (const model_dim& d : dims)
-            list += (list.empty() ? "" : ", ") + (d.size >= 0 ? std::to_string(d.size) : d.symbol.empty() ? "?" : d.symbol);
+            list += (list.empty() ? "" : ", ") + (d.size >= 0        ? std::to_string(d.size)
+                                                  : d.symbol.empty() ? "?"
+                                                                     : d.symbol);
         return std::string(to_string(dtype)) + (has_shape ? " (" + list + ")" : " of any shape");
     }
 };
@@ -75,10 +78,12 @@ public:
     static model from_bytes(std::span<const std::byte> bytes, const Options&... options) {
         const load_options chosen = collect(options...);
         auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-        return model(onnx::read(onnx::source{"model", *copy, copy, {}, false}, chosen.limits), chosen);
+        return model(onnx::read(onnx::source{"model", *copy, copy, {}, false}, chosen.limits),
+                     chosen);
     }
     template <load_option... Options>
-    static expected<model> try_from_bytes(std::span<const std::byte> bytes, const Options&... options) {
+    static expected<model> try_from_bytes(std::span<const std::byte> bytes,
+                                          const Options&... options) {
         return attempt([&] { return from_bytes(bytes, options...); });
     }
 
@@ -91,16 +96,22 @@ public:
     /// them beforehand fuses with the model. Throws errc::shape_mismatch, errc::dtype_mismatch.
     std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
         check(inputs);
-        return finish(onnx::build_graph(self_->plan, inputs, &self_->weights, self_->options.compute));
+        return finish(onnx::build_graph(self_->plan, inputs, &self_->weights,
+                                        self_->options.compute));
     }
-    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const { return run(std::span(inputs.begin(), inputs.size())); }
+    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
+        return run(std::span(inputs.begin(), inputs.size()));
+    }
 
     /// By name, in any order.
     std::vector<any_tensor> run(std::span<const std::pair<std::string, any_tensor>> named) const {
         std::vector<any_tensor> list(inputs().size());
         for (const auto& [name, t] : named) {
-            const auto at = std::find_if(inputs().begin(), inputs().end(), [&](const model_value& v) { return v.name == name; });
-            if (at == inputs().end()) throw error(errc::invalid_argument, "model", "there is no input \"" + name + "\"", signature());
+            const auto at = std::find_if(inputs().begin(), inputs().end(),
+                                         [&](const model_value& v) { return v.name == name; });
+            if (at == inputs().end())
+                throw error(errc::invalid_argument, "model", "there is no input \"" + name + "\"",
+                            signature());
             list[static_cast<std::size_t>(at - inputs().begin())] = t;
         }
         return run(list);
@@ -112,18 +123,27 @@ public:
     any_tensor operator()(const Inputs&... inputs) const {
         const std::array<any_tensor, sizeof...(Inputs)> list{static_cast<any_tensor>(inputs)...};
         auto results = run(std::span<const any_tensor>(list));
-        if (results.size() != 1) throw error(errc::invalid_argument, "model", "the model has " + std::to_string(results.size()) + " outputs; use run", signature());
+        if (results.size() != 1)
+            throw error(errc::invalid_argument, "model",
+                        "the model has " + std::to_string(results.size()) + " outputs; use run",
+                        signature());
         return std::move(results[0]);
     }
 
     /// Types and shapes of all values for these input shapes (those of the file where left out, an open
     /// axis as 1). Nothing runs.
     std::vector<onnx::inferred> infer_shapes(std::span<const shape> shapes = {}) const {
-        return onnx::infer_shapes(self_->plan, shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end()), self_->options.compute);
+        return onnx::infer_shapes(self_->plan,
+                                  shapes.empty() ? self_->shapes()
+                                                 : std::vector<shape>(shapes.begin(), shapes.end()),
+                                  self_->options.compute);
     }
     /// The model as text: inputs, every operator with its shapes, outputs.
     std::string dump(std::span<const shape> shapes = {}) const {
-        return onnx::dump(self_->plan, shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end()), self_->options.compute);
+        return onnx::dump(self_->plan,
+                          shapes.empty() ? self_->shapes()
+                                         : std::vector<shape>(shapes.begin(), shapes.end()),
+                          self_->options.compute);
     }
 
 private:
@@ -136,7 +156,8 @@ private:
         mutable pumice::weights weights;
 
         state(onnx::plan p, const load_options& o)
-            : plan(std::move(p)), options(o), weights(o.where ? *o.where : default_context(), o.compute) {}
+            : plan(std::move(p)), options(o),
+              weights(o.where ? *o.where : default_context(), o.compute) {}
 
         std::vector<shape> shapes() const {
             std::vector<shape> list;
@@ -149,7 +170,8 @@ private:
         }
         bool open() const {
             return std::any_of(inputs.begin(), inputs.end(), [](const model_value& v) {
-                return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const model_dim& d) { return d.size < 0; });
+                return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(),
+                                                   [](const model_dim& d) { return d.size < 0; });
             });
         }
     };
@@ -162,8 +184,10 @@ private:
     }
 
     model(onnx::model file, const load_options& o) {
-        if (o.compute && *o.compute != dtype::f16 && *o.compute != dtype::bf16 && *o.compute != dtype::f32)
-            throw error(errc::invalid_argument, "model", "compute is f16, bf16 or f32, not " + std::string(to_string(*o.compute)));
+        if (o.compute && *o.compute != dtype::f16 && *o.compute != dtype::bf16 &&
+            *o.compute != dtype::f32)
+            throw error(errc::invalid_argument, "model",
+                        "compute is f16, bf16 or f32, not " + std::string(to_string(*o.compute)));
         onnx::plan plan = onnx::make_plan(std::move(file), o.limits, o.extra);
         auto s = std::make_shared<state>(std::move(plan), o);
         describe_values(*s);
@@ -175,7 +199,9 @@ private:
 
     static void describe_values(state& s) {
         auto given = s.options.dims;
-        if (s.options.batch < 0) throw error(errc::invalid_argument, "model", "a batch of " + std::to_string(s.options.batch));
+        if (s.options.batch < 0)
+            throw error(errc::invalid_argument, "model",
+                        "a batch of " + std::to_string(s.options.batch));
         std::vector<std::string> symbols;
         for (const auto& v : s.plan.input_info)
             for (std::size_t i = 0; i < v.dims.size(); ++i) {
@@ -186,12 +212,22 @@ private:
             }
         for (const auto& [name, size] : s.options.dims)
             if (size < 0 || std::find(symbols.begin(), symbols.end(), name) == symbols.end())
-                throw error(errc::invalid_argument, "model", place(s) + (size < 0 ? "a negative size for " : "no input has an open axis called ") + "\"" + name + "\"", std::move(symbols));
+                throw error(errc::invalid_argument, "model",
+                            place(s) +
+                                (size < 0 ? "a negative size for "
+                                          : "no input has an open axis called ") +
+                                "\"" + name + "\"",
+                            std::move(symbols));
         const auto value = [&](const onnx::value_info& v, bool input) {
-            model_value m{std::string(v.name), onnx::to_dtype(v.elem_type).value_or(dtype::f32), {}, v.has_shape};
+            model_value m{std::string(v.name),
+                          onnx::to_dtype(v.elem_type).value_or(dtype::f32),
+                          {},
+                          v.has_shape};
             for (std::size_t i = 0; i < v.dims.size(); ++i) {
                 model_dim d{v.dims[i].size, std::string(v.dims[i].symbol)};
-                if (const auto g = given.find(d.symbol); d.size < 0 && g != given.end() && !d.symbol.empty()) d.size = g->second;
+                if (const auto g = given.find(d.symbol);
+                    d.size < 0 && g != given.end() && !d.symbol.empty())
+                    d.size = g->second;
                 if (d.size < 0 && i == 0 && input && s.options.batch > 0) d.size = s.options.batch;
                 m.dims.push_back(std::move(d));
             }
@@ -214,16 +250,23 @@ private:
         try {
             slots = onnx::build_graph(s.plan, places, &s.weights, s.options.compute, true);
         } catch (const error& e) {
-            if (!s.open() || e.code() == errc::unsupported_op || e.code() == errc::unsupported || e.code() == errc::bad_file) throw;
+            if (!s.open() || e.code() == errc::unsupported_op || e.code() == errc::unsupported ||
+                e.code() == errc::bad_file)
+                throw;
             return;
         }
         for (std::size_t i = 0; i < s.outputs.size(); ++i) {
             const any_tensor& made = slots[static_cast<std::size_t>(s.plan.outputs[i])];
             const auto& declared = s.plan.file.outputs[i];
-            const auto computed = [&](dtype t) { return s.options.compute && t == dtype::f32 ? *s.options.compute : t; };
+            const auto computed = [&](dtype t) {
+                return s.options.compute && t == dtype::f32 ? *s.options.compute : t;
+            };
             if (declared.elem_type == 0) s.outputs[i].dtype = made.dtype();
             else if (computed(s.outputs[i].dtype) != computed(made.dtype()))
-                throw error(errc::bad_file, "model", place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " + s.outputs[i].text() + " and is " + std::string(to_string(made.dtype())));
+                throw error(errc::bad_file, "model",
+                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
+                                s.outputs[i].text() + " and is " +
+                                std::string(to_string(made.dtype())));
             if (s.open()) continue;
             s.outputs[i].dims.clear();
             s.outputs[i].has_shape = true;
@@ -234,28 +277,39 @@ private:
 
     std::vector<std::string> signature() const {
         std::vector<std::string> lines;
-        for (const model_value& v : inputs()) lines.push_back("input \"" + v.name + "\" " + v.text());
-        for (const model_value& v : outputs()) lines.push_back("output \"" + v.name + "\" " + v.text());
+        for (const model_value& v : inputs())
+            lines.push_back("input \"" + v.name + "\" " + v.text());
+        for (const model_value& v : outputs())
+            lines.push_back("output \"" + v.name + "\" " + v.text());
         return lines;
     }
 
     void check(std::span<const any_tensor> list) const {
-        const auto refuse = [&](errc code, const std::string& why) { throw error(code, "model", place(*self_) + why, signature()); };
-        if (list.size() != inputs().size()) refuse(errc::invalid_argument, "takes " + std::to_string(inputs().size()) + " inputs, got " + std::to_string(list.size()));
+        const auto refuse = [&](errc code, const std::string& why) {
+            throw error(code, "model", place(*self_) + why, signature());
+        };
+        if (list.size() != inputs().size())
+            refuse(errc::invalid_argument, "takes " + std::to_string(inputs().size()) +
+                                               " inputs, got " + std::to_string(list.size()));
         std::map<std::string_view, std::int64_t> symbols;
         for (std::size_t i = 0; i < list.size(); ++i) {
             const model_value& v = inputs()[i];
             const any_tensor& t = list[i];
-            if (!t.has_value()) refuse(errc::invalid_argument, "the input \"" + v.name + "\" is missing or empty");
-            const std::string what = "the input \"" + v.name + "\" is " + std::string(to_string(t.dtype())) + " " + to_string(t.shape());
-            if (t.get()->owner != where().get()) refuse(errc::context_mismatch, "the input \"" + v.name + "\" belongs to another context than the model");
+            if (!t.has_value())
+                refuse(errc::invalid_argument, "the input \"" + v.name + "\" is missing or empty");
+            const std::string what = "the input \"" + v.name + "\" is " +
+                                     std::string(to_string(t.dtype())) + " " + to_string(t.shape());
+            if (t.get()->owner != where().get())
+                refuse(errc::context_mismatch,
+                       "the input \"" + v.name + "\" belongs to another context than the model");
             if (t.dtype() != v.dtype) refuse(errc::dtype_mismatch, what);
             if (!v.has_shape) continue;
             bool fits = v.dims.size() == t.shape().size();
             for (int k = 0; fits && k < t.rank(); ++k) {
                 const model_dim& d = v.dims[static_cast<std::size_t>(k)];
                 fits = d.size < 0 || d.size == t.shape()[k];
-                if (d.size < 0 && !d.symbol.empty()) fits = symbols.emplace(d.symbol, t.shape()[k]).first->second == t.shape()[k];
+                if (d.size < 0 && !d.symbol.empty())
+                    fits = symbols.emplace(d.symbol, t.shape()[k]).first->second == t.shape()[k];
             }
             if (!fits) refuse(errc::shape_mismatch, what);
         }
@@ -264,7 +318,9 @@ private:
     std::vector<any_tensor> finish(const std::vector<any_tensor>& slots) const {
         std::vector<any_tensor> results;
         for (std::size_t i = 0; i < outputs().size(); ++i)
-            results.push_back(astype(self_->weights.upload(slots[static_cast<std::size_t>(self_->plan.outputs[i])]), outputs()[i].dtype));
+            results.push_back(astype(
+                self_->weights.upload(slots[static_cast<std::size_t>(self_->plan.outputs[i])]),
+                outputs()[i].dtype));
         return results;
     }
 

@@ -21,7 +21,9 @@ struct op_set {
 
 namespace detail {
 template <class Op>
-constexpr const op_info* info_of(op_function<Op>) noexcept { return &op_info_of<Op>; }
+constexpr const op_info* info_of(op_function<Op>) noexcept {
+    return &op_info_of<Op>;
+}
 template <auto... Functions>
 inline constexpr std::array<const op_info*, sizeof...(Functions)> infos{info_of(Functions)...};
 }  // namespace detail
@@ -97,7 +99,9 @@ inline constexpr std::array op_table{
 namespace detail {
 
 template <class... Ops>
-constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) { return {&op_info_of<Ops>...}; }
+constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) {
+    return {&op_info_of<Ops>...};
+}
 
 /// Text up to the next blank; `rest` loses it.
 constexpr std::string_view next_word(std::string_view& rest) {
@@ -163,32 +167,47 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
         for (const attribute& a : s.from->attributes) {
             if (a.name != name) continue;
             if (a.type != attribute_type::integer && a.type != attribute_type::real)
-                throw error(errc::bad_file, "onnx", m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) + "\", which is no number");
-            value = a.type == attribute_type::integer ? static_cast<double>(a.integer) : static_cast<double>(a.real);
+                throw error(errc::bad_file, "onnx",
+                            m.from.name + ": " + describe(*s.from, s.number) +
+                                " has the attribute \"" + std::string(a.name) +
+                                "\", which is no number");
+            value = a.type == attribute_type::integer ? static_cast<double>(a.integer)
+                                                      : static_cast<double>(a.real);
         }
         s.scalars.push_back(value);
     }
     for (const attribute& a : s.from->attributes)
-        if (std::none_of(spelling.attributes.begin(), spelling.attributes.end(), [&](const auto& k) { return k.first == a.name; }))
-            throw error(errc::unsupported_op, "onnx", m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" + std::string(a.name) +
-                                                          "\", which Pumice does not know for this operator");
+        if (std::none_of(spelling.attributes.begin(), spelling.attributes.end(),
+                         [&](const auto& k) { return k.first == a.name; }))
+            throw error(errc::unsupported_op, "onnx",
+                        m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" +
+                            std::string(a.name) +
+                            "\", which Pumice does not know for this operator");
 }
 
 [[noreturn]] inline void throw_unknown(const step& s, const model& m) {
     const node& n = *s.from;
     const std::string domain = n.domain.empty() ? "ai.onnx" : std::string(n.domain);
     std::vector<std::string> reasons;
-    if (m.functions > 0) reasons.emplace_back("the model brings functions of its own; inline them first (onnx.inliner.inline_local_functions)");
+    if (m.functions > 0)
+        reasons.emplace_back(
+            "the model brings functions of its own; inline them first "
+            "(onnx.inliner.inline_local_functions)");
     for (const attribute& a : n.attributes)
         if (a.type == attribute_type::graph || a.type == attribute_type::graphs) {
             reasons.emplace_back("operators with subgraphs (If, Loop, Scan) are not supported");
             break;
         }
-    reasons.push_back("an elementwise operator takes one line of your own: PUMICE_OP(my_op, 1, pumice::rules::floating, \"" +
-                      std::string(n.op_type.substr(0, 64)) + "\", x * 2), handed to the loader as pumice::ops<my_op>");
+    reasons.push_back(
+        "an elementwise operator takes one line of your own: PUMICE_OP(my_op, 1, "
+        "pumice::rules::floating, \"" +
+        std::string(n.op_type.substr(0, 64)) +
+        "\", x * 2), handed to the loader as pumice::ops<my_op>");
     reasons.emplace_back("any other is a row of onnx_ops.hpp and a builder over graph ops");
-    throw error(errc::unsupported_op, "onnx", m.from.name + ": " + describe(n, s.number) + " asks for the operator " + std::string(n.op_type) +
-                                                  " of domain " + domain + ", operator set " + std::to_string(s.opset) + ", which Pumice does not have",
+    throw error(errc::unsupported_op, "onnx",
+                m.from.name + ": " + describe(n, s.number) + " asks for the operator " +
+                    std::string(n.op_type) + " of domain " + domain + ", operator set " +
+                    std::to_string(s.opset) + ", which Pumice does not have",
                 std::move(reasons));
 }
 
@@ -199,9 +218,11 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
 inline void resolve(step& s, const model& m, const op_set& extra) {
     const node& n = *s.from;
     for (const op_info* op : extra.list)
-        if (n.op_type == op->name || n.op_type == spelled_op(*op).name) detail::take_elementwise(s, *op, m);
+        if (n.op_type == op->name || n.op_type == spelled_op(*op).name)
+            detail::take_elementwise(s, *op, m);
     if (!s.op && (n.domain.empty() || n.domain == "ai.onnx")) {
-        const auto row = std::find_if(op_table.begin(), op_table.end(), [&](const op_row& r) { return r.name == n.op_type; });
+        const auto row = std::find_if(op_table.begin(), op_table.end(),
+                                      [&](const op_row& r) { return r.name == n.op_type; });
         const auto op = elementwise_ops().find(n.op_type);
         if (row != op_table.end()) s.row = &*row;
         else if (op != elementwise_ops().end()) detail::take_elementwise(s, *op->second, m);
@@ -209,10 +230,13 @@ inline void resolve(step& s, const model& m, const op_set& extra) {
     if (!s.row) detail::throw_unknown(s, m);
     const auto given = static_cast<std::int64_t>(n.inputs.size());
     const std::int64_t fixed = s.op ? s.op->arity - static_cast<std::int64_t>(s.scalars.size()) : 0;
-    const std::int64_t least = s.op ? fixed : s.row->min_inputs, most = s.op ? fixed : s.row->max_inputs;
+    const std::int64_t least = s.op ? fixed : s.row->min_inputs,
+                       most = s.op ? fixed : s.row->max_inputs;
     if (given < least || given > most)
-        throw error(errc::bad_file, "onnx", m.from.name + ": " + describe(n, s.number) + " has " + std::to_string(given) + " inputs, takes " +
-                                                std::to_string(least) + (most == least ? "" : " to " + std::to_string(most)));
+        throw error(errc::bad_file, "onnx",
+                    m.from.name + ": " + describe(n, s.number) + " has " + std::to_string(given) +
+                        " inputs, takes " + std::to_string(least) +
+                        (most == least ? "" : " to " + std::to_string(most)));
 }
 
 }  // namespace onnx

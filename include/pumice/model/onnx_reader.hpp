@@ -16,10 +16,18 @@ using protozero::pbf_wire_type;
 
 /// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on, so
 /// that a field of the wrong wire type is skipped like an unknown one and never misread.
-constexpr std::uint32_t varint(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::varint); }
-constexpr std::uint32_t bytes(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::length_delimited); }
-constexpr std::uint32_t fixed32(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::fixed32); }
-constexpr std::uint32_t fixed64(std::uint32_t tag) { return protozero::tag_and_type(tag, pbf_wire_type::fixed64); }
+constexpr std::uint32_t varint(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::varint);
+}
+constexpr std::uint32_t bytes(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::length_delimited);
+}
+constexpr std::uint32_t fixed32(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::fixed32);
+}
+constexpr std::uint32_t fixed64(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::fixed64);
+}
 
 inline std::string_view to_text(protozero::data_view v) { return {v.data(), v.size()}; }
 inline std::span<const std::byte> to_bytes(protozero::data_view v) {
@@ -32,7 +40,9 @@ inline protozero::data_view to_view(std::span<const std::byte> b) {
 /// The messages of onnx.proto, one function each. None calls itself, so no input decides the depth.
 class reader {
 public:
-    reader(source from, const model_limits& limits) : limits_(limits) { model_.from = std::move(from); }
+    reader(source from, const model_limits& limits) : limits_(limits) {
+        model_.from = std::move(from);
+    }
 
     model run() {
         bool has_graph = false;
@@ -61,7 +71,9 @@ public:
         each(message, "tensor", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
                 case varint(1): count(), t.dims.push_back(m.get_int64()); break;
-                case bytes(1): for (auto d : m.get_packed_int64()) count(), t.dims.push_back(d); break;
+                case bytes(1):
+                    for (auto d : m.get_packed_int64()) count(), t.dims.push_back(d);
+                    break;
                 case varint(2): t.data_type = m.get_int32(); break;
                 case bytes(3): t.has_segment = true, m.skip(); break;
                 case bytes(8): t.name = to_text(m.get_view()); break;
@@ -82,7 +94,8 @@ private:
     /// Every repeated thing passes here, so that a small file cannot ask for much memory.
     void count() {
         if (++items_ > limits_.items)
-            refuse("holds more than " + std::to_string(limits_.items) + " items (model_limits::items)");
+            refuse("holds more than " + std::to_string(limits_.items) +
+                   " items (model_limits::items)");
     }
 
     template <class F>
@@ -105,7 +118,9 @@ private:
             switch (m.tag_and_type()) {
                 case bytes(1): model_.nodes.push_back(read_node(to_bytes(m.get_view()))); break;
                 case bytes(2): model_.graph_name = to_text(m.get_view()); break;
-                case bytes(5): model_.initializers.push_back(read_tensor(to_bytes(m.get_view()))); break;
+                case bytes(5):
+                    model_.initializers.push_back(read_tensor(to_bytes(m.get_view())));
+                    break;
                 case bytes(11): model_.inputs.push_back(read_value(to_bytes(m.get_view()))); break;
                 case bytes(12): model_.outputs.push_back(read_value(to_bytes(m.get_view()))); break;
                 case bytes(15): count(), ++model_.sparse_initializers, m.skip(); break;
@@ -136,7 +151,9 @@ private:
                 case bytes(2): count(), n.outputs.push_back(to_text(m.get_view())); break;
                 case bytes(3): n.name = to_text(m.get_view()); break;
                 case bytes(4): n.op_type = to_text(m.get_view()); break;
-                case bytes(5): n.attributes.push_back(read_attribute(to_bytes(m.get_view()))); break;
+                case bytes(5):
+                    n.attributes.push_back(read_attribute(to_bytes(m.get_view())));
+                    break;
                 case bytes(7): n.domain = to_text(m.get_view()); break;
                 case bytes(8): n.overload = to_text(m.get_view()); break;
                 default: m.skip();
@@ -159,31 +176,44 @@ private:
                 case fixed32(2): found(attribute_type::real), a.real = m.get_float(); break;
                 case varint(3): found(attribute_type::integer), a.integer = m.get_int64(); break;
                 case bytes(4): found(attribute_type::text), a.text = to_text(m.get_view()); break;
-                case bytes(5): found(attribute_type::tensor), a.tensor = to_bytes(m.get_view()); break;
+                case bytes(5):
+                    found(attribute_type::tensor), a.tensor = to_bytes(m.get_view());
+                    break;
                 case bytes(6): found(attribute_type::graph), m.skip(); break;
-                case fixed32(7): found(attribute_type::reals), count(), a.reals.push_back(m.get_float()); break;
+                case fixed32(7):
+                    found(attribute_type::reals), count(), a.reals.push_back(m.get_float());
+                    break;
                 case bytes(7):
                     found(attribute_type::reals);
                     for (auto v : m.get_packed_float()) count(), a.reals.push_back(v);
                     break;
-                case varint(8): found(attribute_type::integers), count(), a.integers.push_back(m.get_int64()); break;
+                case varint(8):
+                    found(attribute_type::integers), count(), a.integers.push_back(m.get_int64());
+                    break;
                 case bytes(8):
                     found(attribute_type::integers);
                     for (auto v : m.get_packed_int64()) count(), a.integers.push_back(v);
                     break;
-                case bytes(9): found(attribute_type::texts), count(), a.texts.push_back(to_text(m.get_view())); break;
+                case bytes(9):
+                    found(attribute_type::texts), count(), a.texts.push_back(to_text(m.get_view()));
+                    break;
                 case bytes(10): found(attribute_type::tensors), m.skip(); break;
                 case bytes(11): found(attribute_type::graphs), m.skip(); break;
                 case varint(20): declared = m.get_enum(); break;
-                case bytes(22): case bytes(23): found(attribute_type::sparse), m.skip(); break;
+                case bytes(22):
+                case bytes(23): found(attribute_type::sparse), m.skip(); break;
                 default: m.skip();
             }
         });
         // proto3 leaves out a value that is zero or an empty list; its declared type says what it is.
-        if (a.values == 0 && declared > 0 && declared <= 10) a.type = static_cast<attribute_type>(declared);
-        else if (declared != 0 && declared != static_cast<int>(a.type) && a.type != attribute_type::sparse)
-            refuse("the attribute \"" + std::string(a.name) + "\" is declared as another type than its value has");
-        if (a.values > 1) refuse("the attribute \"" + std::string(a.name) + "\" has values of two types");
+        if (a.values == 0 && declared > 0 && declared <= 10)
+            a.type = static_cast<attribute_type>(declared);
+        else if (declared != 0 && declared != static_cast<int>(a.type) &&
+                 a.type != attribute_type::sparse)
+            refuse("the attribute \"" + std::string(a.name) +
+                   "\" is declared as another type than its value has");
+        if (a.values > 1)
+            refuse("the attribute \"" + std::string(a.name) + "\" has values of two types");
         return a;
     }
 
@@ -223,7 +253,9 @@ private:
             each(to_bytes(m.get_view()), "tensor type", [&](protozero::pbf_reader& t) {
                 switch (t.tag_and_type()) {
                     case varint(1): v.elem_type = t.get_int32(); break;
-                    case bytes(2): v.has_shape = true, v.dims.clear(), dims(to_bytes(t.get_view()), v); break;
+                    case bytes(2):
+                        v.has_shape = true, v.dims.clear(), dims(to_bytes(t.get_view()), v);
+                        break;
                     default: t.skip();
                 }
             });
@@ -242,7 +274,8 @@ private:
                     default: f.skip();
                 }
             });
-            if (d.size < -1) refuse("the value \"" + std::string(v.name) + "\" has a negative dimension");
+            if (d.size < -1)
+                refuse("the value \"" + std::string(v.name) + "\" has a negative dimension");
             v.dims.push_back(d);
         });
     }
@@ -260,7 +293,8 @@ inline model read(source from, const model_limits& limits = {}) {
 }
 
 /// The TensorProto of an attribute.
-inline tensor read_tensor(const source& from, std::span<const std::byte> message, const model_limits& limits = {}) {
+inline tensor read_tensor(const source& from, std::span<const std::byte> message,
+                          const model_limits& limits = {}) {
     return detail::reader(from, limits).read_tensor(message);
 }
 
@@ -268,7 +302,8 @@ inline tensor read_tensor(const source& from, std::span<const std::byte> message
 inline model read(const std::filesystem::path& path, const model_limits& limits = {}) {
     auto file = mapped_file::open(path);
     const auto bytes = file->bytes();
-    return read(source{path.filename().string(), bytes, std::move(file), path.parent_path(), true}, limits);
+    return read(source{path.filename().string(), bytes, std::move(file), path.parent_path(), true},
+                limits);
 }
 
 }  // namespace onnx

@@ -16,10 +16,10 @@ namespace pumice::inline PUMICE_ABI {
 /// A kernel that could take a problem, as a kernel policy sees it.
 struct kernel_candidate {
     std::string_view name;
-    bool portable = false;      // needs nothing beyond the floor
+    bool portable = false;  // needs nothing beyond the floor
     bool supported = false;
-    double cost = 0;            // lower is better, comparable within one problem
-    std::string reason;         // why not, where not supported
+    double cost = 0;     // lower is better, comparable within one problem
+    std::string reason;  // why not, where not supported
 };
 
 /// A device as a device policy sees it; `refusals` empty means that it meets the floor.
@@ -31,7 +31,8 @@ struct device_candidate {
 struct policy_set {
     /// A rank by preference, higher first, negative refuses; empty: the default order.
     callback<int(const device_candidate&)> device;
-    bool device_named = false;  // a device policy that cannot be met throws instead of falling to the host
+    bool device_named =
+        false;  // a device policy that cannot be met throws instead of falling to the host
     std::string device_wish = "any Vulkan 1.3 device";
     /// Index of the chosen candidate, all of which are supported; empty: the cheapest.
     callback<std::size_t(std::span<const kernel_candidate>)> kernel;
@@ -41,7 +42,7 @@ struct policy_set {
     int max_pending = 4096;
     /// Device memory that the context may hold, in bytes; 0: the device's.
     std::int64_t memory_limit = 0;
-    std::string cache_folder;   // empty: the default place
+    std::string cache_folder;  // empty: the default place
 };
 
 /// A policy puts itself into the set.
@@ -79,7 +80,9 @@ struct prefer_integrated {
 /// Only devices that are GPUs. Throws errc::no_device where there is none.
 struct gpu_only {
     void apply(policy_set& set) const {
-        set.device = [](const device_candidate& d) { return d.info.type == device_type::cpu ? -1 : detail::type_rank(d.info); };
+        set.device = [](const device_candidate& d) {
+            return d.info.type == device_type::cpu ? -1 : detail::type_rank(d.info);
+        };
         set.device_named = true;
         set.device_wish = "a GPU";
     }
@@ -87,16 +90,16 @@ struct gpu_only {
 
 /// Any Vulkan device, CPU drivers included, but never the host device.
 struct vulkan_only {
-    void apply(policy_set& set) const {
-        set.device_named = true;
-    }
+    void apply(policy_set& set) const { set.device_named = true; }
 };
 
 /// The device whose name contains `part`. Throws errc::no_device where there is none.
 struct device_named {
     std::string part;
     void apply(policy_set& set) const {
-        set.device = [part = part](const device_candidate& d) { return d.info.name.find(part) == std::string::npos ? -1 : 0; };
+        set.device = [part = part](const device_candidate& d) {
+            return d.info.name.find(part) == std::string::npos ? -1 : 0;
+        };
         set.device_named = true;
         set.device_wish = "a device whose name contains \"" + part + "\"";
     }
@@ -105,7 +108,9 @@ struct device_named {
 /// The host device: native loops, no Vulkan.
 struct host_only {
     void apply(policy_set& set) const {
-        set.device = [](const device_candidate& d) { return d.info.type == device_type::host ? 0 : -1; };
+        set.device = [](const device_candidate& d) {
+            return d.info.type == device_type::host ? 0 : -1;
+        };
         set.device_wish = "the host";
     }
 };
@@ -116,7 +121,9 @@ struct portable {
         set.kernel = [](std::span<const kernel_candidate> list) {
             std::size_t best = 0;
             for (std::size_t i = 1; i < list.size(); ++i)
-                if (list[i].portable > list[best].portable || (list[i].portable == list[best].portable && list[i].cost < list[best].cost)) best = i;
+                if (list[i].portable > list[best].portable ||
+                    (list[i].portable == list[best].portable && list[i].cost < list[best].cost))
+                    best = i;
             return best;
         };
     }

@@ -33,13 +33,16 @@ namespace detail {
 
 template <int Axis, int Rank>
 constexpr int axis_in() {
-    if constexpr (Axis < -Rank || Axis >= Rank) static_cast<void>(axis_is_outside_the_rank<Axis, Rank>{});
+    if constexpr (Axis < -Rank || Axis >= Rank)
+        static_cast<void>(axis_is_outside_the_rank<Axis, Rank>{});
     return Axis < 0 ? Axis + Rank : Axis;
 }
 
 template <class E, bool Keep, int... Is, std::size_t... D>
 auto reduced(axes_t<Is...>, std::index_sequence<D...>) {
-    constexpr auto gone = []([[maybe_unused]] int d) { return sizeof...(Is) == 0 || ((axis_in<Is, E::rank>() == d) || ...); };
+    constexpr auto gone = []([[maybe_unused]] int d) {
+        return sizeof...(Is) == 0 || ((axis_in<Is, E::rank>() == d) || ...);
+    };
     if constexpr (Keep) {
         return extents<(gone(int(D)) ? 1 : E::values[D])...>{};
     } else {
@@ -50,11 +53,14 @@ auto reduced(axes_t<Is...>, std::index_sequence<D...>) {
             list[E::rank] = static_cast<std::int64_t>(n);
             return list;
         }();
-        return [&]<std::size_t... K>(std::index_sequence<K...>) { return extents<kept[K]...>{}; }(std::make_index_sequence<static_cast<std::size_t>(kept[E::rank])>{});
+        return [&]<std::size_t... K>(std::index_sequence<K...>) {
+            return extents<kept[K]...>{};
+        }(std::make_index_sequence<static_cast<std::size_t>(kept[E::rank])>{});
     }
 }
 template <class X, bool Keep, class Axes>
-using reduced_t = decltype(reduced<extents_of<X>, Keep>(Axes{}, std::make_index_sequence<static_cast<std::size_t>(extents_of<X>::rank)>{}));
+using reduced_t = decltype(reduced<extents_of<X>, Keep>(
+    Axes{}, std::make_index_sequence<static_cast<std::size_t>(extents_of<X>::rank)>{}));
 
 /// Tells the engine of a new lazy node.
 inline any_tensor noted(any_tensor t) {
@@ -65,9 +71,14 @@ inline any_tensor noted(any_tensor t) {
 template <reduction What, class X>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
-    if constexpr ((What == reduction::mean || What == reduction::logsumexp) && !is_floating(dtype_of<e>)) static_cast<void>(op_needs_floating_point_use_astype<e>{});
-    if constexpr ((What == reduction::any || What == reduction::all) && dtype_of<e> != dtype::boolean) static_cast<void>(op_needs_bool<e>{});
-    if constexpr (What != reduction::any && What != reduction::all && dtype_of<e> == dtype::boolean) static_cast<void>(op_needs_numbers_use_astype<e>{});
+    if constexpr ((What == reduction::mean || What == reduction::logsumexp) &&
+                  !is_floating(dtype_of<e>))
+        static_cast<void>(op_needs_floating_point_use_astype<e>{});
+    if constexpr ((What == reduction::any || What == reduction::all) &&
+                  dtype_of<e> != dtype::boolean)
+        static_cast<void>(op_needs_bool<e>{});
+    if constexpr (What != reduction::any && What != reduction::all && dtype_of<e> == dtype::boolean)
+        static_cast<void>(op_needs_numbers_use_astype<e>{});
     return true;
 }
 
@@ -75,16 +86,26 @@ template <reduction What>
 struct reducer {
     /// Over all axes.
     template <array_argument X>
-    auto operator()(X&& x) const { return (*this)(std::forward<X>(x), axes<>); }
+    auto operator()(X&& x) const {
+        return (*this)(std::forward<X>(x), axes<>);
+    }
     template <array_argument X, int... Is>
-    auto operator()(X&& x, axes_t<Is...> a) const { return run<X, false>(x, a); }
+    auto operator()(X&& x, axes_t<Is...> a) const {
+        return run<X, false>(x, a);
+    }
     template <array_argument X, int... Is>
-    auto operator()(X&& x, axes_t<Is...> a, keepdims_t) const { return run<X, true>(x, a); }
+    auto operator()(X&& x, axes_t<Is...> a, keepdims_t) const {
+        return run<X, true>(x, a);
+    }
     template <array_argument X>
-    auto operator()(X&& x, keepdims_t) const { return run<X, true>(x, axes<>); }
+    auto operator()(X&& x, keepdims_t) const {
+        return run<X, true>(x, axes<>);
+    }
     /// Of run-time type; all axes where none is named.
-    any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {}, bool keep = false) const
-    { return noted(reduce(What, x, list, keep)); }
+    any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},
+                          bool keep = false) const {
+        return noted(reduce(What, x, list, keep));
+    }
 
 private:
     template <class X, bool Keep, class Axes>
@@ -92,7 +113,8 @@ private:
         static_assert(check_reduced<What, X>());
         constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
         using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
-        return tensor<element, reduced_t<X, Keep, Axes>>(noted(reduce(What, any_tensor(x.get()), Axes::list, Keep)));
+        return tensor<element, reduced_t<X, Keep, Axes>>(noted(reduce(What, any_tensor(x.get()),
+                                                                      Axes::list, Keep)));
     }
 };
 
@@ -117,17 +139,26 @@ auto typed_softmax(const X& x, bool logarithm) {
     using a = argument_of<X>;
     using e = element_of_argument<X>;
     if constexpr (!is_floating(dtype_of<e>)) return op_needs_floating_point_use_astype<e>{};
-    else return tensor<e, typename a::extents>(noted(pumice::softmax(any_tensor(x.get()), axis_in<I, a::extents::rank>(), logarithm)));
+    else
+        return tensor<e, typename a::extents>(noted(pumice::softmax(any_tensor(x.get()),
+                                                                    axis_in<I, a::extents::rank>(),
+                                                                    logarithm)));
 }
 }  // namespace detail
 
 /// exp(x) / sum(exp(x)) along an axis (the last where none is named), in one pass where it fits.
 template <array_argument X, int I = -1>
-auto softmax(const X& x, axes_t<I> = {}) { return detail::typed_softmax<X, I>(x, false); }
+auto softmax(const X& x, axes_t<I> = {}) {
+    return detail::typed_softmax<X, I>(x, false);
+}
 /// log(softmax(x)), computed without overflow.
 template <array_argument X, int I = -1>
-auto log_softmax(const X& x, axes_t<I> = {}) { return detail::typed_softmax<X, I>(x, true); }
-inline any_tensor log_softmax(const any_tensor& x, std::int64_t along = -1) { return softmax(x, along, true); }
+auto log_softmax(const X& x, axes_t<I> = {}) {
+    return detail::typed_softmax<X, I>(x, true);
+}
+inline any_tensor log_softmax(const any_tensor& x, std::int64_t along = -1) {
+    return softmax(x, along, true);
+}
 
 namespace detail {
 template <class A, class B>
@@ -136,8 +167,11 @@ constexpr auto matmul_extents() {
     using b = extents_of<B>;
     constexpr int ra = a::rank, rb = b::rank;
     constexpr std::int64_t ka = ra == 0 ? -2 : a::values[std::size_t(ra == 0 ? 0 : ra - 1)];
-    constexpr std::int64_t kb = rb == 0 ? -2 : rb == 1 ? b::values[0] : b::values[std::size_t(rb < 2 ? 0 : rb - 2)];
-    if constexpr (ra == 0 || rb == 0 || (ka != kb && ka != dynamic_extent && kb != dynamic_extent)) {
+    constexpr std::int64_t kb = rb == 0   ? -2
+                                : rb == 1 ? b::values[0]
+                                          : b::values[std::size_t(rb < 2 ? 0 : rb - 2)];
+    if constexpr (ra == 0 || rb == 0 ||
+                  (ka != kb && ka != dynamic_extent && kb != dynamic_extent)) {
         return matmul_shapes_do_not_match<a, b>{};
     } else {
         constexpr int ba = ra > 2 ? ra - 2 : 0, bb = rb > 2 ? rb - 2 : 0, batch = ba > bb ? ba : bb;
@@ -146,14 +180,17 @@ constexpr auto matmul_extents() {
             std::array<std::int64_t, max_rank + 1> v{};
             for (int i = 0; i < batch; ++i) {
                 const int ia = i - (batch - ba), ib = i - (batch - bb);
-                v[std::size_t(i)] = broadcast_extent(ia < 0 ? 1 : a::values[std::size_t(ia)], ib < 0 ? 1 : b::values[std::size_t(ib)]);
+                v[std::size_t(i)] = broadcast_extent(ia < 0 ? 1 : a::values[std::size_t(ia)],
+                                                     ib < 0 ? 1 : b::values[std::size_t(ib)]);
             }
             std::size_t n = std::size_t(batch);
             if (ra > 1) v[n++] = a::values[std::size_t(ra - 2)];
             if (rb > 1) v[n++] = b::values[std::size_t(rb - 1)];
             return v;
         }();
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return extents<list[I]...>{}; }(std::make_index_sequence<std::size_t(rank)>{});
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return extents<list[I]...>{};
+        }(std::make_index_sequence<std::size_t(rank)>{});
     }
 }
 }  // namespace detail
@@ -167,8 +204,11 @@ auto matmul(const A& a, const B& b) {
     using extents = decltype(detail::matmul_extents<A, B>());
     using common = decltype(detail::common_element<ea, eb>());
     if constexpr (!extents_type<extents>) return extents{};
-    else if constexpr (!is_floating(dtype_of<common>)) return op_needs_floating_point_use_astype<common>{};
-    else return tensor<common, extents>(detail::noted(matmul(any_tensor(a.get()), any_tensor(b.get()))));
+    else if constexpr (!is_floating(dtype_of<common>))
+        return op_needs_floating_point_use_astype<common>{};
+    else
+        return tensor<common, extents>(detail::noted(matmul(any_tensor(a.get()),
+                                                            any_tensor(b.get()))));
 }
 
 /// Joins tensors of one element type along an axis.
@@ -176,14 +216,17 @@ template <int I = 0, array_argument First, array_argument... Rest>
 auto concat(axes_t<I>, const First& first, const Rest&... rest) {
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
     using e = detail::element_of_argument<First>;
-    return tensor<e, dims<detail::extents_of<First>::rank>>(detail::noted(concat(std::span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
+    return tensor<e, dims<detail::extents_of<First>::rank>>(detail::noted(concat(
+        std::span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
 }
 
 /// Elements at `indices` (i32 or i64) along an axis.
 template <array_argument X, array_argument Indices, int I = 0>
 auto take(const X& x, const Indices& indices, axes_t<I> = {}) {
     constexpr int rank = detail::extents_of<X>::rank + detail::extents_of<Indices>::rank - 1;
-    return tensor<detail::element_of_argument<X>, dims<rank>>(detail::noted(take(any_tensor(x.get()), any_tensor(indices.get()), detail::axis_in<I, detail::extents_of<X>::rank>())));
+    return tensor<detail::element_of_argument<X>, dims<rank>>(
+        detail::noted(take(any_tensor(x.get()), any_tensor(indices.get()),
+                           detail::axis_in<I, detail::extents_of<X>::rank>())));
 }
 
 // Views ---------------------------------------------------------------------------------------------
@@ -197,41 +240,51 @@ auto reshape(const X& x) {
 /// The elements under a shape of a known rank; one extent may be -1.
 template <array_argument X, std::same_as<std::int64_t>... N>
 auto reshape_to(const X& x, N... n) {
-    return tensor<detail::element_of_argument<X>, dims<int(sizeof...(N))>>(reshape(any_tensor(x.get()), shape{n...}));
+    return tensor<detail::element_of_argument<X>,
+                  dims<int(sizeof...(N))>>(reshape(any_tensor(x.get()), shape{n...}));
 }
 
 template <int... Order, array_argument X>
 auto permute_dims(const X& x, axes_t<Order...> order) {
     using e = detail::extents_of<X>;
     static_assert(sizeof...(Order) == std::size_t(e::rank), "permute_dims names every axis once");
-    return tensor<detail::element_of_argument<X>, extents<e::values[std::size_t(detail::axis_in<Order, e::rank>())]...>, strided>(permute_dims(any_tensor(x.get()), order.list));
+    return tensor<detail::element_of_argument<X>,
+                  extents<e::values[std::size_t(detail::axis_in<Order, e::rank>())]...>,
+                  strided>(permute_dims(any_tensor(x.get()), order.list));
 }
 /// The transpose of a matrix: a view.
 template <array_argument X>
     requires(detail::extents_of<X>::rank == 2)
-auto transpose(const X& x) { return permute_dims(x, axes<1, 0>); }
+auto transpose(const X& x) {
+    return permute_dims(x, axes<1, 0>);
+}
 
 /// x[start:stop:step, ...]: a view; bounds as NumPy's.
 template <array_argument X, std::same_as<slice>... Slices>
 auto view(const X& x, Slices... slices) {
     const std::array<slice, sizeof...(Slices)> list{slices...};
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank>, strided>(slice_view(any_tensor(x.get()), list));
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank>,
+                  strided>(slice_view(any_tensor(x.get()), list));
 }
 template <array_argument X, int... Is>
 auto flip(const X& x, axes_t<Is...> a = {}) {
-    return tensor<detail::element_of_argument<X>, detail::extents_of<X>, strided>(flip(any_tensor(x.get()), a.list));
+    return tensor<detail::element_of_argument<X>, detail::extents_of<X>,
+                  strided>(flip(any_tensor(x.get()), a.list));
 }
 template <std::int64_t... Ns, array_argument X>
 auto broadcast_to(const X& x) {
-    return tensor<detail::element_of_argument<X>, extents<Ns...>, strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
+    return tensor<detail::element_of_argument<X>, extents<Ns...>,
+                  strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
 }
 template <int I, array_argument X>
 auto expand_dims(const X& x, axes_t<I>) {
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>, strided>(expand_dims(any_tensor(x.get()), I));
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>,
+                  strided>(expand_dims(any_tensor(x.get()), I));
 }
 template <int I, array_argument X>
 auto squeeze(const X& x, axes_t<I>) {
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>, strided>(squeeze(any_tensor(x.get()), I));
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,
+                  strided>(squeeze(any_tensor(x.get()), I));
 }
 
 }  // namespace pumice::inline PUMICE_ABI

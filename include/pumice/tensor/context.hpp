@@ -16,7 +16,8 @@ public:
     /// From policies in any order; later ones win. Throws no_vulkan_loader or no_device where a
     /// device policy cannot be met; with none named the host device steps in.
     template <policy... Policies>
-    explicit context(const Policies&... policies) : engine_(make_engine_for(collect(policies...))) {}
+    explicit context(const Policies&... policies)
+        : engine_(make_engine_for(collect(policies...))) {}
     explicit context(std::shared_ptr<engine> e) : engine_(std::move(e)) {}
 
     /// The same, as an `expected` (from <pumice/base/expected.hpp>, which <pumice.hpp> includes).
@@ -68,10 +69,14 @@ inline void set_default_context(const context& c) {
 }
 
 /// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
-inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes, const context& place = default_context()) {
+inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
+                             const context& place = default_context()) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
     if (static_cast<std::int64_t>(bytes.size()) != wanted)
-        throw error(errc::shape_mismatch, "from_bytes", std::to_string(bytes.size()) + " bytes for shape " + to_string(extent) + " of " + std::string(to_string(type)) + ", which takes " + std::to_string(wanted));
+        throw error(errc::shape_mismatch, "from_bytes",
+                    std::to_string(bytes.size()) + " bytes for shape " + to_string(extent) +
+                        " of " + std::string(to_string(type)) + ", which takes " +
+                        std::to_string(wanted));
     return any_tensor(place.get()->create(type, extent, bytes.data()));
 }
 
@@ -86,7 +91,8 @@ inline void eval(std::span<const any_tensor> roots) {
     std::vector<node_ptr> nodes;
     for (const any_tensor& t : roots) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
-            throw error(errc::context_mismatch, "eval", "the tensors belong to two contexts; evaluate them apart");
+            throw error(errc::context_mismatch, "eval",
+                        "the tensors belong to two contexts; evaluate them apart");
         nodes.push_back(t.get());
     }
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
@@ -95,14 +101,19 @@ inline void eval(std::span<const any_tensor> roots) {
 /// Copies the elements to the host in row-major order, evaluating first.
 inline void read(const any_tensor& t, std::span<std::byte> out) {
     if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
-        throw error(errc::shape_mismatch, "read", std::to_string(out.size()) + " bytes for a tensor of " + std::to_string(t.size_bytes()));
+        throw error(errc::shape_mismatch, "read",
+                    std::to_string(out.size()) + " bytes for a tensor of " +
+                        std::to_string(t.size_bytes()));
     t.get()->owner->read(t.get(), out.data());
 }
 
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
 template <element T>
 std::vector<T> to_vector(const any_tensor& t) {
-    if (t.dtype() != dtype_of<T>) throw error(errc::dtype_mismatch, "to_vector", "the tensor is " + std::string(to_string(t.dtype())) + ", asked for " + std::string(to_string(dtype_of<T>)));
+    if (t.dtype() != dtype_of<T>)
+        throw error(errc::dtype_mismatch, "to_vector",
+                    "the tensor is " + std::string(to_string(t.dtype())) + ", asked for " +
+                        std::string(to_string(dtype_of<T>)));
     if constexpr (std::is_same_v<T, bool>) {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()));
         read(t, std::as_writable_bytes(std::span(bytes)));

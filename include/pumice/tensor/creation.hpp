@@ -20,23 +20,35 @@ public:
 
     std::uint16_t iota(dtype type, int axis) {
         op_.iota_axes.push_back(axis);
-        return body_->push({instruction::code::iota, type, static_cast<std::uint16_t>(op_.iota_axes.size() - 1), {}, nullptr});
+        return body_->push({instruction::code::iota,
+                            type,
+                            static_cast<std::uint16_t>(op_.iota_axes.size() - 1),
+                            {},
+                            nullptr});
     }
     std::uint16_t number(scalar s) {
         op_.scalars.push_back(s);
-        return body_->push({instruction::code::scalar, s.type, static_cast<std::uint16_t>(op_.scalars.size() - 1), {}, nullptr});
+        return body_->push({instruction::code::scalar,
+                            s.type,
+                            static_cast<std::uint16_t>(op_.scalars.size() - 1),
+                            {},
+                            nullptr});
     }
     template <class Op>
     std::uint16_t call(std::uint16_t a, std::uint16_t b) {
-        const dtype type = Op::rule.gives == type_rule::result::boolean ? dtype::boolean : body_->code[b].type;
+        const dtype type =
+            Op::rule.gives == type_rule::result::boolean ? dtype::boolean : body_->code[b].type;
         return body_->push({instruction::code::apply, type, 0, {a, b, 0}, &op_info_of<Op>});
     }
     template <class Op>
     std::uint16_t call(std::uint16_t a) {
-        return body_->push({instruction::code::apply, body_->code[a].type, 0, {a, 0, 0}, &op_info_of<Op>});
+        return body_
+            ->push({instruction::code::apply, body_->code[a].type, 0, {a, 0, 0}, &op_info_of<Op>});
     }
     std::uint16_t cast(dtype type, std::uint16_t a) {
-        return body_->code[a].type == type ? a : body_->push({instruction::code::cast, type, 0, {a, 0, 0}, nullptr});
+        return body_->code[a].type == type
+                   ? a
+                   : body_->push({instruction::code::cast, type, 0, {a, 0, 0}, nullptr});
     }
     any_tensor finish(std::uint16_t result, const shape& extent) {
         element_count(extent);
@@ -57,12 +69,14 @@ private:
 }  // namespace detail
 
 /// Every element is `value`. Of run-time type.
-inline any_tensor full(dtype type, const shape& extent, double value, const context& home = default_context()) {
+inline any_tensor full(dtype type, const shape& extent, double value,
+                       const context& home = default_context()) {
     detail::generator g(home);
     return g.finish(g.number(scalar(type, value)), extent);
 }
 template <element T>
-auto full(const std::type_identity_t<shape>& extent, T value, const context& home = default_context()) {
+auto full(const std::type_identity_t<shape>& extent, T value,
+          const context& home = default_context()) {
     detail::generator g(home);
     return g.finish(g.number(scalar(value)), extent);
 }
@@ -73,65 +87,89 @@ class created {
 public:
     explicit created(any_tensor t) : made_(std::move(t)) {}
     template <extents_type E, layout L>
-    operator tensor<T, E, L>() const { return tensor<T, E, L>(made_); }
+    operator tensor<T, E, L>() const {
+        return tensor<T, E, L>(made_);
+    }
     operator any_tensor() const { return made_; }
     const node_ptr& get() const { return made_.get(); }
     template <int Rank>
-    tensor<T, dims<Rank>> rank() const { return tensor<T, dims<Rank>>(made_); }
+    tensor<T, dims<Rank>> rank() const {
+        return tensor<T, dims<Rank>>(made_);
+    }
 
 private:
     any_tensor made_;
 };
 
-template <element T> created<T> zeros(const shape& extent, const context& home = default_context()) { return created<T>(full<T>(extent, T(0), home)); }
-template <element T> created<T> ones(const shape& extent, const context& home = default_context()) { return created<T>(full<T>(extent, T(1), home)); }
+template <element T> created<T> zeros(const shape& extent,
+                                      const context& home = default_context()) {
+    return created<T>(full<T>(extent, T(0), home));
+}
+template <element T> created<T> ones(const shape& extent, const context& home = default_context()) {
+    return created<T>(full<T>(extent, T(1), home));
+}
 
 /// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of 0.
 template <element T>
-vector<T> arange(double start, double stop, double step = 1, const context& home = default_context()) {
+vector<T> arange(double start, double stop, double step = 1,
+                 const context& home = default_context()) {
     if (step == 0 || step != step) throw error(errc::invalid_argument, "arange", "the step is 0");
     const double count = host_math::pm_ceil((stop - start) / step);
-    if (!(count < 0x1p62)) throw error(errc::size_overflow, "arange", "the range has too many elements");
+    if (!(count < 0x1p62))
+        throw error(errc::size_overflow, "arange", "the range has too many elements");
     detail::generator g(home);
     const dtype type = dtype_of<T>;
     const auto index = g.cast(type, g.iota(dtype::i64, -1));
     const auto scaled = g.call<op::multiply>(index, g.number(scalar(type, step)));
-    return vector<T>(g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))), shape{count > 0 ? static_cast<std::int64_t>(count) : 0}));
+    return vector<T>(g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))),
+                              shape{count > 0 ? static_cast<std::int64_t>(count) : 0}));
 }
 template <element T>
-vector<T> arange(double stop, const context& home = default_context()) { return arange<T>(0, stop, 1, home); }
+vector<T> arange(double stop, const context& home = default_context()) {
+    return arange<T>(0, stop, 1, home);
+}
 
 /// `count` numbers from start to stop, both included (NumPy linspace).
 template <element T>
     requires(is_floating(dtype_of<T>))
-vector<T> linspace(double start, double stop, std::int64_t count, const context& home = default_context()) {
+vector<T> linspace(double start, double stop, std::int64_t count,
+                   const context& home = default_context()) {
     detail::generator g(home);
     const dtype type = dtype_of<T>, real = type == dtype::f64 ? dtype::f64 : dtype::f32;
     const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
     const auto index = g.cast(real, g.iota(dtype::i64, -1));
-    const auto value = g.call<op::add>(g.call<op::multiply>(index, g.number(scalar(real, step))), g.number(scalar(real, start)));
+    const auto value = g.call<op::add>(g.call<op::multiply>(index, g.number(scalar(real, step))),
+                                       g.number(scalar(real, start)));
     return vector<T>(g.finish(g.cast(type, value), shape{count}));
 }
 
 /// Ones where column - row == k, zeros elsewhere (NumPy eye).
 template <element T>
-matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0, const context& home = default_context()) {
+matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
+              const context& home = default_context()) {
     detail::generator g(home);
     const auto row = g.iota(dtype::i64, 0), column = g.iota(dtype::i64, 1);
-    const auto same = g.call<op::equal>(column, g.call<op::add>(row, g.number(scalar(dtype::i64, k))));
-    return matrix<T>(g.finish(g.cast(dtype_of<T>, same), shape{rows, columns < 0 ? rows : columns}));
+    const auto same =
+        g.call<op::equal>(column, g.call<op::add>(row, g.number(scalar(dtype::i64, k))));
+    return matrix<T>(g.finish(g.cast(dtype_of<T>, same),
+                              shape{rows, columns < 0 ? rows : columns}));
 }
 
 /// A dense copy of host elements in row-major order.
 template <element T, class Range>
-created<T> from_span(const shape& extent, const Range& values, const context& home = default_context()) {
-    return created<T>(from_bytes(dtype_of<T>, extent, std::as_bytes(std::span<const T>(values)), home));
+created<T> from_span(const shape& extent, const Range& values,
+                     const context& home = default_context()) {
+    return created<T>(from_bytes(dtype_of<T>, extent, std::as_bytes(std::span<const T>(values)),
+                                 home));
 }
 /// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
 template <class Range>
 auto adapt(const Range& values, const context& home = default_context()) {
     using T = std::remove_cvref_t<decltype(*std::data(values))>;
-    return vector<T>(from_bytes(dtype_of<T>, shape{static_cast<std::int64_t>(std::size(values))}, std::as_bytes(std::span<const T>(std::data(values), std::size(values))), home));
+    return vector<T>(from_bytes(dtype_of<T>, shape{static_cast<std::int64_t>(std::size(values))},
+                                std::as_bytes(std::span<const T>(std::data(values),
+                                                                 std::size(values))),
+                                home));
 }
 
 /// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
@@ -168,8 +206,10 @@ template <class Generator>
 std::uint16_t unit(Generator& g, std::uint32_t seed) {
     const auto index = g.iota(dtype::u32, -1);
     const auto bits = g.template call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
-    const auto kept = g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 8u)));
-    const auto count = g.template call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
+    const auto kept =
+        g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 8u)));
+    const auto count =
+        g.template call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
     return g.template call<op::multiply>(count, g.number(scalar(dtype::f32, 0x1p-24f)));
 }
 }  // namespace detail
@@ -180,23 +220,30 @@ inline void seed(std::uint32_t value) { detail::process_key() = key(value); }
 /// Uniform in [low, high). At most 2^32 elements.
 template <element T>
     requires(is_floating(dtype_of<T>))
-created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1, const context& home = default_context()) {
+created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
+                   const context& home = default_context()) {
     pumice::detail::generator g(home);
     const auto u = detail::unit(g, k.seed());
     const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
-    return created<T>(g.finish(g.cast(dtype_of<T>, g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)))), extent));
+    return created<T>(g.finish(g.cast(dtype_of<T>,
+                                      g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)))),
+                               extent));
 }
 
 /// Normal, by Box and Muller's method. At most 2^32 elements.
 template <element T>
     requires(is_floating(dtype_of<T>))
-created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0, double deviation = 1, const context& home = default_context()) {
+created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
+                  double deviation = 1, const context& home = default_context()) {
     pumice::detail::generator g(home);
     const auto u = detail::unit(g, k.seed()), v = detail::unit(g, k.seed() ^ 0x85ebca6bu);
-    const auto minus_two = g.number(scalar(dtype::f32, -2.0f)), two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
+    const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
+               two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
     const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));
     const auto z = g.call<op::multiply>(radius, g.call<op::cos>(g.call<op::multiply>(v, two_pi)));
-    const auto shifted = g.call<op::add>(g.call<op::multiply>(z, g.number(scalar(dtype::f32, deviation))), g.number(scalar(dtype::f32, mean)));
+    const auto shifted =
+        g.call<op::add>(g.call<op::multiply>(z, g.number(scalar(dtype::f32, deviation))),
+                        g.number(scalar(dtype::f32, mean)));
     return created<T>(g.finish(g.cast(dtype_of<T>, shifted), extent));
 }
 

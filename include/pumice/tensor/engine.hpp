@@ -13,18 +13,18 @@ namespace pumice::inline PUMICE_ABI {
 
 /// What an engine has done since it was made. A snapshot; tests pin these.
 struct statistics {
-    std::uint64_t evals = 0;         // evaluations that had something to run
+    std::uint64_t evals = 0;  // evaluations that had something to run
     std::uint64_t dispatches = 0;
     std::uint64_t barriers = 0;
     std::uint64_t submits = 0;
     std::uint64_t host_waits = 0;
-    std::uint64_t uploads = 0;       // host to device copies, one per tensor
-    std::uint64_t downloads = 0;     // device to host copies, one per tensor
+    std::uint64_t uploads = 0;    // host to device copies, one per tensor
+    std::uint64_t downloads = 0;  // device to host copies, one per tensor
     std::uint64_t uploaded_bytes = 0, downloaded_bytes = 0;
     std::uint64_t maps = 0;
-    std::uint64_t allocations = 0;   // of device memory blocks
-    std::uint64_t recordings = 0;    // command buffers
-    std::uint64_t pipelines = 0;     // created
+    std::uint64_t allocations = 0;  // of device memory blocks
+    std::uint64_t recordings = 0;   // command buffers
+    std::uint64_t pipelines = 0;    // created
     std::uint64_t slang_compiles = 0;
     std::uint64_t slang_opens = 0;   // loads of the Slang library
     std::uint64_t cache_hits = 0;    // kernels taken from disk
@@ -80,8 +80,9 @@ inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
 inline std::shared_ptr<engine> make_engine_for(policy_set policies) {
     engine_factory* make = engine_hook.load(std::memory_order_acquire);
     if (!make)
-        throw error(errc::no_engine, "context", "this program has only Pumice's front headers",
-                    {"include <pumice.hpp> in one source file, or link the CMake target pumice::compiled"});
+        throw error(
+            errc::no_engine, "context", "this program has only Pumice's front headers",
+            {"include <pumice.hpp> in one source file, or link the CMake target pumice::compiled"});
     return make(std::move(policies));
 }
 

@@ -28,19 +28,45 @@ template <class Element> struct condition_must_be_bool;
 namespace detail {
 
 template <dtype Type> struct element_for;
-template <> struct element_for<dtype::f64> { using type = double; };
-template <> struct element_for<dtype::f32> { using type = float; };
-template <> struct element_for<dtype::f16> { using type = f16; };
-template <> struct element_for<dtype::bf16> { using type = bf16; };
-template <> struct element_for<dtype::i8> { using type = std::int8_t; };
-template <> struct element_for<dtype::i16> { using type = std::int16_t; };
-template <> struct element_for<dtype::i32> { using type = std::int32_t; };
-template <> struct element_for<dtype::i64> { using type = std::int64_t; };
-template <> struct element_for<dtype::u8> { using type = std::uint8_t; };
-template <> struct element_for<dtype::u16> { using type = std::uint16_t; };
-template <> struct element_for<dtype::u32> { using type = std::uint32_t; };
-template <> struct element_for<dtype::u64> { using type = std::uint64_t; };
-template <> struct element_for<dtype::boolean> { using type = bool; };
+template <> struct element_for<dtype::f64> {
+    using type = double;
+};
+template <> struct element_for<dtype::f32> {
+    using type = float;
+};
+template <> struct element_for<dtype::f16> {
+    using type = f16;
+};
+template <> struct element_for<dtype::bf16> {
+    using type = bf16;
+};
+template <> struct element_for<dtype::i8> {
+    using type = std::int8_t;
+};
+template <> struct element_for<dtype::i16> {
+    using type = std::int16_t;
+};
+template <> struct element_for<dtype::i32> {
+    using type = std::int32_t;
+};
+template <> struct element_for<dtype::i64> {
+    using type = std::int64_t;
+};
+template <> struct element_for<dtype::u8> {
+    using type = std::uint8_t;
+};
+template <> struct element_for<dtype::u16> {
+    using type = std::uint16_t;
+};
+template <> struct element_for<dtype::u32> {
+    using type = std::uint32_t;
+};
+template <> struct element_for<dtype::u64> {
+    using type = std::uint64_t;
+};
+template <> struct element_for<dtype::boolean> {
+    using type = bool;
+};
 
 /// What an argument contributes: its tree, its extents, its operands.
 template <class X>
@@ -96,27 +122,32 @@ constexpr auto common_element() {
     if constexpr (sizeof...(Rest) == 0) {
         return First{};
     } else {
-        return []<class Second, class... Others>(std::type_identity<Second>, std::type_identity<Others>...) {
+        return []<class Second, class... Others>(std::type_identity<Second>,
+                                                 std::type_identity<Others>...) {
             if constexpr (!promote(dtype_of<First>, dtype_of<Second>))
                 return element_types_do_not_mix_use_astype<First, Second>{};
             else
-                return common_element<typename element_for<*promote(dtype_of<First>, dtype_of<Second>)>::type, Others...>();
+                return common_element<
+                    typename element_for<*promote(dtype_of<First>, dtype_of<Second>)>::type,
+                    Others...>();
         }(std::type_identity<Rest>{}...);
     }
 }
 
 template <class... X> struct pack {};
 template <class A, class B> struct joined;
-template <class... A, class... B> struct joined<pack<A...>, pack<B...>> { using type = pack<A..., B...>; };
+template <class... A, class... B> struct joined<pack<A...>, pack<B...>> {
+    using type = pack<A..., B...>;
+};
 /// The tree of one argument, brought to the element type `Common`.
 template <class X, class Common>
 constexpr auto tree_for() {
     using a = argument_of<X>;
     if constexpr (a::is_number) {
-        if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>> && !is_floating(dtype_of<Common>))
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>> &&
+                      !is_floating(dtype_of<Common>))
             return number_does_not_fit_the_element_type<std::remove_cvref_t<X>, Common>{};
-        else
-            return scalar_tree<dtype_of<Common>>{};
+        else return scalar_tree<dtype_of<Common>>{};
     } else if constexpr (a::tree::type == dtype_of<Common>) {
         return typename a::tree{};
     } else if constexpr (dtype_of<Common> == dtype::boolean) {
@@ -154,7 +185,9 @@ public:
 
     /// For operators; users write `a * b`.
     template <class... X>
-    explicit expression(const shape& extent, std::type_identity<detail::pack<X...>>, auto&&... arguments) : extent_(extent) {
+    explicit expression(const shape& extent, std::type_identity<detail::pack<X...>>,
+                        auto&&... arguments)
+        : extent_(extent) {
         detail::operand_writer w{leaves_.data(), scalars_.data()};
         (w.template put<decltype(arguments), X>(std::forward<decltype(arguments)>(arguments)), ...);
     }
@@ -165,7 +198,9 @@ public:
 
     /// The lazy node: the same one for every copy of this expression.
     node_ptr get() const {
-        return cell_.get([&] { return make_elementwise(program_node(), extent_, leaves_, scalars_); });
+        return cell_.get([&] {
+            return make_elementwise(program_node(), extent_, leaves_, scalars_);
+        });
     }
     operator any_tensor() const { return any_tensor(get()); }
 
@@ -194,10 +229,14 @@ private:
 };
 
 /// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
-inline node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent, std::span<const node_ptr> leaves, std::span<const scalar> scalars) {
+inline node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent,
+                                 std::span<const node_ptr> leaves,
+                                 std::span<const scalar> scalars) {
     const std::shared_ptr<engine> owner = leaves.front()->owner;
     if (owner->policies().fusion) {
-        node_ptr n = make_node(body->view().output_type(), extent, elementwise_op{body, {scalars.begin(), scalars.end()}, {}}, {leaves.begin(), leaves.end()});
+        node_ptr n = make_node(body->view().output_type(), extent,
+                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}},
+                               {leaves.begin(), leaves.end()});
         owner->note(n);
         return n;
     }
@@ -205,8 +244,12 @@ inline node_ptr make_elementwise(const std::shared_ptr<const program>& body, con
     for (const instruction& i : body->code) {
         switch (i.what) {
             case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
-            case instruction::code::scalar: values.emplace_back(scalars[i.index].as<double>()); break;
-            case instruction::code::cast: values.emplace_back(astype(values[i.args[0]].array, i.type)); break;
+            case instruction::code::scalar:
+                values.emplace_back(scalars[i.index].as<double>());
+                break;
+            case instruction::code::cast:
+                values.emplace_back(astype(values[i.args[0]].array, i.type));
+                break;
             default: {
                 std::vector<any_operand> arguments;
                 for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
@@ -222,23 +265,33 @@ namespace detail {
 
 /// The arguments that are arrays; without the first, a condition, where it takes no part in promotion.
 template <bool Skip, class... A> struct arrays_of;
-template <bool Skip> struct arrays_of<Skip> { using type = pack<>; };
+template <bool Skip> struct arrays_of<Skip> {
+    using type = pack<>;
+};
 template <bool Skip, class First, class... Rest>
 struct arrays_of<Skip, First, Rest...> {
     using rest = typename arrays_of<false, Rest...>::type;
-    using type = typename joined<std::conditional_t<argument_of<First>::is_array && !Skip, pack<First>, pack<>>, rest>::type;
+    using type = typename joined<
+        std::conditional_t<argument_of<First>::is_array && !Skip, pack<First>, pack<>>, rest>::type;
 };
 
 template <class P> struct common_of;
-template <> struct common_of<pack<>> { using type = float; };
-template <class... X> struct common_of<pack<X...>> { using type = decltype(common_element<element_of_argument<X>...>()); };
+template <> struct common_of<pack<>> {
+    using type = float;
+};
+template <class... X> struct common_of<pack<X...>> {
+    using type = decltype(common_element<element_of_argument<X>...>());
+};
 
 template <class P> struct extents_of_all;
-template <class... X> struct extents_of_all<pack<X...>> { using type = broadcast_t<typename argument_of<X>::extents...>; };
+template <class... X> struct extents_of_all<pack<X...>> {
+    using type = broadcast_t<typename argument_of<X>::extents...>;
+};
 
 /// The element type that each operand is brought to: bool for the condition of `where`.
 template <class Op, class Common, std::size_t... I>
-auto wanted_elements(std::index_sequence<I...>) -> pack<std::conditional_t<Op::rule.selects && I == 0, bool, Common>...>;
+auto wanted_elements(std::index_sequence<I...>)
+    -> pack<std::conditional_t<Op::rule.selects && I == 0, bool, Common>...>;
 
 template <class X>
 any_operand settle(const X& x) {
@@ -263,13 +316,16 @@ auto typed_expression(pack<Wanted...>, A&&... a) {
         if constexpr (fits_in_type<tree>) {
             shape extent;
             const auto widen = [&](const auto& x) {
-                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>) extent = broadcast(extent, x.shape(), Op::name);
+                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>)
+                    extent = broadcast(extent, x.shape(), Op::name);
             };
             (widen(a), ...);
-            return expression<tree, extents>(extent, std::type_identity<pack<Wanted...>>{}, std::forward<A>(a)...);
+            return expression<tree, extents>(extent, std::type_identity<pack<Wanted...>>{},
+                                             std::forward<A>(a)...);
         } else {
             // Past the bound: the operands become nodes, and the run-time fuser joins them again.
-            return tensor<typename element_for<tree::type>::type, extents>(apply_at_run_time<Op>(a...));
+            return tensor<typename element_for<tree::type>::type,
+                          extents>(apply_at_run_time<Op>(a...));
         }
     }
 }
@@ -283,8 +339,10 @@ constexpr auto op_function<Op>::operator()(A&&... operands) const {
     if constexpr ((any_array<A> || ...)) {
         return detail::apply_at_run_time<Op>(operands...);
     } else {
-        using common = typename detail::common_of<typename detail::arrays_of<Op::rule.selects, A...>::type>::type;
-        using wanted = decltype(detail::wanted_elements<Op, common>(std::index_sequence_for<A...>{}));
+        using common = typename detail::common_of<
+            typename detail::arrays_of<Op::rule.selects, A...>::type>::type;
+        using wanted =
+            decltype(detail::wanted_elements<Op, common>(std::index_sequence_for<A...>{}));
         return detail::typed_expression<Op>(wanted{}, std::forward<A>(operands)...);
     }
 }

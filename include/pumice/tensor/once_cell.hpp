@@ -11,7 +11,9 @@ namespace pumice::inline PUMICE_ABI {
 class once_cell {
 public:
     once_cell() = default;
-    once_cell(const once_cell& other) : state_(other.shared()) { state_.load()->references.fetch_add(1); }
+    once_cell(const once_cell& other) : state_(other.shared()) {
+        state_.load()->references.fetch_add(1);
+    }
     once_cell(once_cell&& other) noexcept : state_(other.state_.exchange(nullptr)) {}
     once_cell& operator=(once_cell other) noexcept {
         drop(state_.exchange(other.state_.exchange(nullptr)));

@@ -16,7 +16,11 @@ namespace detail {
 template <class Tensor>
 class printer {
 public:
-    explicit printer(const Tensor& t) : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())), shorten_(t.size() > 1000) { read(t, data_); }
+    explicit printer(const Tensor& t)
+        : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())),
+          shorten_(t.size() > 1000) {
+        read(t, data_);
+    }
 
     std::string run() {
         measure(0, 0);
@@ -31,7 +35,8 @@ private:
     static std::string text_of(const scalar& s) {
         if (s.type == dtype::boolean) return s.as<bool>() ? "True" : "False";
         if (info(s.type).kind == kind::signed_integer) return std::to_string(s.as<std::int64_t>());
-        if (info(s.type).kind == kind::unsigned_integer) return std::to_string(s.as<std::uint64_t>());
+        if (info(s.type).kind == kind::unsigned_integer)
+            return std::to_string(s.as<std::uint64_t>());
         const double v = s.as<double>();
         if (v != v) return "nan";
         char buffer[40];
@@ -44,11 +49,14 @@ private:
     std::string cell(std::int64_t i) const {
         const std::size_t size = static_cast<std::size_t>(info(type_).bits / 8);
         return visit(type_, [&](auto v) {
-            std::memcpy(static_cast<void*>(&v), data_.data() + static_cast<std::size_t>(i) * size, size);
+            std::memcpy(static_cast<void*>(&v), data_.data() + static_cast<std::size_t>(i) * size,
+                        size);
             return text_of(scalar(v));
         });
     }
-    bool skipped(int axis, std::int64_t i) const { return shorten_ && extent_[axis] > 2 * edge && i >= edge && i < extent_[axis] - edge; }
+    bool skipped(int axis, std::int64_t i) const {
+        return shorten_ && extent_[axis] > 2 * edge && i >= edge && i < extent_[axis] - edge;
+    }
 
     void measure(int axis, std::int64_t at) {
         if (axis == extent_.rank()) {
@@ -79,7 +87,9 @@ private:
     }
     void separate(std::string& text, int axis) const {
         if (axis + 1 == extent_.rank()) text += ' ';
-        else text += std::string(static_cast<std::size_t>(extent_.rank() - axis - 1), '\n') + std::string(static_cast<std::size_t>(axis + 1), ' ');
+        else
+            text += std::string(static_cast<std::size_t>(extent_.rank() - axis - 1), '\n') +
+                    std::string(static_cast<std::size_t>(axis + 1), ' ');
     }
 
     dtype type_;
@@ -102,6 +112,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& t) {
     return out << to_string(t);
 }
 template <class Tree, class E>
-std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) { return out << to_string(any_tensor(x)); }
+std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
+    return out << to_string(any_tensor(x));
+}
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -19,7 +19,9 @@ constexpr bool compatible_extents() {
         return false;
     } else {
         for (std::size_t i = 0; i < A::values.size(); ++i)
-            if (A::values[i] != B::values[i] && A::values[i] != dynamic_extent && B::values[i] != dynamic_extent) return false;
+            if (A::values[i] != B::values[i] && A::values[i] != dynamic_extent &&
+                B::values[i] != dynamic_extent)
+                return false;
         return true;
     }
 }
@@ -48,27 +50,40 @@ public:
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
     explicit tensor(const any_tensor& x) : any_tensor(settled(x)) {
         if (x.dtype() != dtype_of<Element>)
-            throw error(errc::dtype_mismatch, "tensor", "the tensor holds " + std::string(to_string(x.dtype())) + ", not " + std::string(to_string(dtype_of<Element>)));
+            throw error(errc::dtype_mismatch, "tensor",
+                        "the tensor holds " + std::string(to_string(x.dtype())) + ", not " +
+                            std::string(to_string(dtype_of<Element>)));
         if (!Extents::matches(x.shape()))
-            throw error(errc::shape_mismatch, "tensor", "the shape " + to_string(x.shape()) + " is not one of rank " + std::to_string(Extents::rank) + " with " + to_string(Extents::to_shape()) + " (-1: any)");
+            throw error(errc::shape_mismatch, "tensor",
+                        "the shape " + to_string(x.shape()) + " is not one of rank " +
+                            std::to_string(Extents::rank) + " with " +
+                            to_string(Extents::to_shape()) + " (-1: any)");
     }
 
     /// From an expression or a tensor of other extents or layout: one lazy node, nothing runs.
     template <array_argument X>
         requires(!std::same_as<std::remove_cvref_t<X>, tensor>)
-    tensor(X&& x) : tensor(any_tensor((static_cast<void>(detail::explain_conversion<X, Element, Extents>()), x.get()))) {}
+    tensor(X&& x)
+        : tensor(any_tensor((static_cast<void>(detail::explain_conversion<X, Element, Extents>()),
+                             x.get()))) {}
 
     /// From nested lists or a flat list of elements in row-major order.
-    tensor(std::initializer_list<Element> values) requires(Extents::rank == 1)
-        : tensor(from_list(pumice::shape{static_cast<std::int64_t>(values.size())}, std::span(values.begin(), values.size()))) {}
-    tensor(std::initializer_list<std::initializer_list<Element>> rows) requires(Extents::rank == 2) : tensor(from_rows(rows)) {}
+    tensor(std::initializer_list<Element> values)
+        requires(Extents::rank == 1)
+        : tensor(from_list(pumice::shape{static_cast<std::int64_t>(values.size())},
+                           std::span(values.begin(), values.size()))) {}
+    tensor(std::initializer_list<std::initializer_list<Element>> rows)
+        requires(Extents::rank == 2)
+        : tensor(from_rows(rows)) {}
 
     static constexpr pumice::dtype dtype() noexcept { return dtype_of<Element>; }
     static constexpr int rank() noexcept { return Extents::rank; }
 
     /// The value of a tensor of one element; evaluates.
     Element item() const {
-        if (this->size() != 1) throw error(errc::shape_mismatch, "item", "the tensor has shape " + to_string(this->shape()) + ", not one element");
+        if (this->size() != 1)
+            throw error(errc::shape_mismatch, "item",
+                        "the tensor has shape " + to_string(this->shape()) + ", not one element");
         Element value{};
         read(*this, std::as_writable_bytes(std::span(&value, 1)));
         return value;
@@ -84,7 +99,8 @@ public:
 private:
     static any_tensor settled(const any_tensor& x) {
         if constexpr (std::same_as<Layout, strided>) return x;
-        else if constexpr (std::same_as<Layout, row_major>) return detail::will_be_row_major(*x.get()) ? x : copy<row_major>(x);
+        else if constexpr (std::same_as<Layout, row_major>)
+            return detail::will_be_row_major(*x.get()) ? x : copy<row_major>(x);
         else return copy<Layout>(x);
     }
     static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
@@ -96,10 +112,15 @@ private:
         auto all = std::make_unique<Element[]>(std::max<std::size_t>(rows.size() * columns, 1));
         std::size_t n = 0;
         for (const auto& row : rows) {
-            if (row.size() != columns) throw error(errc::shape_mismatch, "tensor", "a row has " + std::to_string(row.size()) + " elements, the first has " + std::to_string(columns));
+            if (row.size() != columns)
+                throw error(errc::shape_mismatch, "tensor",
+                            "a row has " + std::to_string(row.size()) +
+                                " elements, the first has " + std::to_string(columns));
             for (const Element& v : row) all[n++] = v;
         }
-        return from_list({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)}, std::span<const Element>(all.get(), n));
+        return from_list({static_cast<std::int64_t>(rows.size()),
+                          static_cast<std::int64_t>(columns)},
+                         std::span<const Element>(all.get(), n));
     }
 };
 
@@ -112,8 +133,12 @@ tensor(expression<Tree, E>) -> tensor<typename detail::element_for<Tree::type>::
 
 namespace detail {
 template <class X> using extents_of = typename argument_of<X>::extents;
-template <class A, class B> concept operands = (array_argument<A> || any_array<A> || number_argument<A>) && (array_argument<B> || any_array<B> || number_argument<B>) && (array_argument<A> || any_array<A> || array_argument<B> || any_array<B>);
-template <class A> concept operand_alone = array_argument<A> || any_array<A>;
+template <class A, class B>
+concept operands = (array_argument<A> || any_array<A> || number_argument<A>) &&
+                   (array_argument<B> || any_array<B> || number_argument<B>) &&
+                   (array_argument<A> || any_array<A> || array_argument<B> || any_array<B>);
+template <class A>
+concept operand_alone = array_argument<A> || any_array<A>;
 template <class A> constexpr bool is_bool() {
     if constexpr (array_argument<A>) return argument_of<A>::tree::type == dtype::boolean;
     else return std::same_as<std::remove_cvref_t<A>, bool>;
@@ -139,22 +164,29 @@ template <class A> requires detail::operand_alone<A> auto operator+(A&& a) { ret
 // clang-format on
 
 // On bool tensors & | ^ ~ are the logical ops, as in NumPy.
-template <class A, class B> requires detail::operands<A, B>
+template <class A, class B>
+    requires detail::operands<A, B>
 auto operator&(A&& a, B&& b) {
-    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_and(std::forward<A>(a), std::forward<B>(b));
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>())
+        return logical_and(std::forward<A>(a), std::forward<B>(b));
     else return bitwise_and(std::forward<A>(a), std::forward<B>(b));
 }
-template <class A, class B> requires detail::operands<A, B>
+template <class A, class B>
+    requires detail::operands<A, B>
 auto operator|(A&& a, B&& b) {
-    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_or(std::forward<A>(a), std::forward<B>(b));
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>())
+        return logical_or(std::forward<A>(a), std::forward<B>(b));
     else return bitwise_or(std::forward<A>(a), std::forward<B>(b));
 }
-template <class A, class B> requires detail::operands<A, B>
+template <class A, class B>
+    requires detail::operands<A, B>
 auto operator^(A&& a, B&& b) {
-    if constexpr (detail::is_bool<A>() && detail::is_bool<B>()) return logical_xor(std::forward<A>(a), std::forward<B>(b));
+    if constexpr (detail::is_bool<A>() && detail::is_bool<B>())
+        return logical_xor(std::forward<A>(a), std::forward<B>(b));
     else return bitwise_xor(std::forward<A>(a), std::forward<B>(b));
 }
-template <class A> requires detail::operand_alone<A>
+template <class A>
+    requires detail::operand_alone<A>
 auto operator~(A&& a) {
     if constexpr (detail::is_bool<A>()) return logical_not(std::forward<A>(a));
     else return bitwise_invert(std::forward<A>(a));
@@ -172,10 +204,13 @@ void eval(const X&... roots) {
 template <element To, array_argument X>
 auto astype(X&& x) {
     using a = detail::argument_of<X>;
-    if constexpr (a::tree::type == dtype_of<To>) return tensor<To, typename a::extents>(any_tensor(x.get()));
+    if constexpr (a::tree::type == dtype_of<To>)
+        return tensor<To, typename a::extents>(any_tensor(x.get()));
     else {
         using tree = cast_tree<dtype_of<To>, typename a::tree>;
-        return expression<tree, typename a::extents>(x.shape(), std::type_identity<detail::pack<To>>{}, std::forward<X>(x));
+        return expression<tree, typename a::extents>(x.shape(),
+                                                     std::type_identity<detail::pack<To>>{},
+                                                     std::forward<X>(x));
     }
 }
 

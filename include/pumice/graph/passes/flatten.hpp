@@ -25,8 +25,8 @@ class flattener {
 public:
     /// `inlined(n)` says which lazy elementwise nodes belong to the kernel; `given` is the node whose
     /// value the kernel hands in at the indices `given_at`, or null.
-    flattener(buffer_list& buffers, std::function<bool(const node*)> inlined, const node* given = nullptr,
-              const affine& given_at = {})
+    flattener(buffer_list& buffers, std::function<bool(const node*)> inlined,
+              const node* given = nullptr, const affine& given_at = {})
         : buffers_(buffers), inlined_(std::move(inlined)), given_(given), given_at_(given_at) {}
 
     /// Adds an output: the value of `n` at the indices that `at` gives.
@@ -74,13 +74,15 @@ private:
             return push_given(n->type);
         }
         if (n->realised()) return memory(n, n->layout, n->offset, at);
-        if (const auto* v = n->op.get_if<view_op>()) return value(n->inputs[0].get(), at.through(*v));
+        if (const auto* v = n->op.get_if<view_op>())
+            return value(n->inputs[0].get(), at.through(*v));
         if (n->op.is<reshape_op>()) {
             node* base = n->inputs[0].get();
             while (!base->realised() && base->op.is<reshape_op>()) base = base->inputs[0].get();
             return memory(base, row_major_strides(n->extent), base->offset, at);
         }
-        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_(n)) return inlined(n, *e, at);
+        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_(n))
+            return inlined(n, *e, at);
         return memory(n, n->layout, 0, at);
     }
 
@@ -96,7 +98,8 @@ private:
                     break;
                 }
                 case instruction::code::iota:
-                    numbers.push_back(iota(i.type, *n, e.iota_axes[i.index - n->inputs.size()], at));
+                    numbers.push_back(iota(i.type, *n, e.iota_axes[i.index - n->inputs.size()],
+                                           at));
                     break;
                 case instruction::code::scalar:
                     copy.index = static_cast<std::uint16_t>(scalars_.size());
@@ -126,8 +129,9 @@ private:
 
     std::uint16_t place(instruction::code what, const operand& o) {
         std::size_t i = 0;
-        while (i < leaves_.size() && !(leaves_[i].buffer == o.buffer && leaves_[i].type == o.type &&
-                                       leaves_[i].offset == o.offset && leaves_[i].steps == o.steps))
+        while (i < leaves_.size() &&
+               !(leaves_[i].buffer == o.buffer && leaves_[i].type == o.type &&
+                 leaves_[i].offset == o.offset && leaves_[i].steps == o.steps))
             ++i;
         if (i == leaves_.size()) leaves_.push_back(o);
         return program_.push({what, o.type, static_cast<std::uint16_t>(i), {}, nullptr});

@@ -14,9 +14,9 @@ namespace pumice::inline PUMICE_ABI {
 
 /// Nodes that one kernel computes.
 struct kernel_group {
-    node* anchor = nullptr;          // the reduction, product ... inside; null: purely elementwise
-    std::vector<node*> outputs;      // stored; all of one extent
-    std::vector<node*> inlined;      // elementwise nodes that the kernel recomputes in registers
+    node* anchor = nullptr;      // the reduction, product ... inside; null: purely elementwise
+    std::vector<node*> outputs;  // stored; all of one extent
+    std::vector<node*> inlined;  // elementwise nodes that the kernel recomputes in registers
     std::vector<node*> members() const {
         std::vector<node*> list = inlined;
         list.insert(list.end(), outputs.begin(), outputs.end());
@@ -29,7 +29,10 @@ struct kernel_group {
 inline std::vector<node*> lazy_order(std::span<const node_ptr> roots) {
     std::vector<node*> order;
     std::unordered_set<const node*> seen;
-    struct frame { node* n; std::size_t next; };
+    struct frame {
+        node* n;
+        std::size_t next;
+    };
     std::vector<frame> stack;
     for (const node_ptr& root : roots) {
         if (root->realised() || !seen.insert(root.get()).second) continue;
@@ -51,7 +54,8 @@ inline std::vector<node*> lazy_order(std::span<const node_ptr> roots) {
 class fuser {
 public:
     /// With `enabled` false each node that computes is a kernel of its own.
-    fuser(std::span<const node_ptr> roots, bool enabled) : order_(lazy_order(roots)), enabled_(enabled) {
+    fuser(std::span<const node_ptr> roots, bool enabled)
+        : order_(lazy_order(roots)), enabled_(enabled) {
         for (const node_ptr& r : roots) roots_.insert(r.get());
         for (node* n : order_)
             for (const node_ptr& input : n->inputs)
@@ -80,10 +84,10 @@ private:
         bool direct = false;  // read at the group's own coordinates only
     };
 
-    static bool is_view(const node& n) {
-        return n.op.is<view_op>() || n.op.is<reshape_op>();
+    static bool is_view(const node& n) { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
+    static const elementwise_op* elementwise(const node& n) {
+        return n.op.get_if<elementwise_op>();
     }
-    static const elementwise_op* elementwise(const node& n) { return n.op.get_if<elementwise_op>(); }
     static int weight(const node& n) {
         const auto* e = elementwise(n);
         return e ? static_cast<int>(e->body->code.size()) : 1;
@@ -93,7 +97,8 @@ private:
     bool must_store(const node* n) const {
         const auto u = users_.find(n);
         const std::size_t inside = u == users_.end() ? 0 : u->second.size();
-        return roots_.contains(n) || n->pending_uses.load(std::memory_order_relaxed) > static_cast<int>(inside);
+        return roots_.contains(n) ||
+               n->pending_uses.load(std::memory_order_relaxed) > static_cast<int>(inside);
     }
 
     void place(node* n) {
@@ -125,15 +130,20 @@ private:
             if (!direct || !pointwise || !mergeable(groups[0], groups[i], n)) return -1;
         }
         building& g = groups_[static_cast<std::size_t>(groups[0])];
-        int instructions = g.instructions + weight(*n), operands = g.operands + static_cast<int>(n->inputs.size());
+        int instructions = g.instructions + weight(*n),
+            operands = g.operands + static_cast<int>(n->inputs.size());
         for (std::size_t i = 1; i < groups.size(); ++i) {
             instructions += groups_[static_cast<std::size_t>(groups[i])].instructions;
             operands += groups_[static_cast<std::size_t>(groups[i])].operands;
         }
         std::size_t outputs = store ? 1 : 0;
         for (int k : groups) outputs += groups_[static_cast<std::size_t>(k)].group.outputs.size();
-        if (instructions > instruction_budget || operands + static_cast<int>(outputs) > max_leaves || outputs > max_outputs) return -1;
-        if (anchor && (store || !direct || g.group.anchor || n->extent != g.domain || !has_epilogue(*n))) return -1;
+        if (instructions > instruction_budget ||
+            operands + static_cast<int>(outputs) > max_leaves || outputs > max_outputs)
+            return -1;
+        if (anchor &&
+            (store || !direct || g.group.anchor || n->extent != g.domain || !has_epilogue(*n)))
+            return -1;
         if (store && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
         for (std::size_t i = 1; i < groups.size(); ++i) merge(groups[0], groups[i]);
         building& into = groups_[static_cast<std::size_t>(groups[0])];
@@ -146,10 +156,11 @@ private:
     }
 
     static bool has_epilogue(const node& n) {
-        return !n.op.is<copy_op>() && !n.op.is<concat_op>() &&
-               !n.op.is<take_op>();
+        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>();
     }
-    static bool has_prologue(const node& n) { return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>(); }
+    static bool has_prologue(const node& n) {
+        return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>();
+    }
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
     bool readers(node* n, std::vector<int>& groups, bool& direct, node* via = nullptr) {
@@ -166,24 +177,31 @@ private:
             PUMICE_ASSERT(m != member_.end());
             const building& g = groups_[static_cast<std::size_t>(m->second.group)];
             if (elementwise(*u)) {
-                direct = direct && m->second.direct && u->extent == n->extent && u->extent == g.domain;
+                direct =
+                    direct && m->second.direct && u->extent == n->extent && u->extent == g.domain;
             } else {
                 if (!has_prologue(*u)) return false;
                 direct = false;
             }
-            if (std::find(groups.begin(), groups.end(), m->second.group) == groups.end()) groups.push_back(m->second.group);
+            if (std::find(groups.begin(), groups.end(), m->second.group) == groups.end())
+                groups.push_back(m->second.group);
         }
         return !groups.empty();
     }
 
     /// Two purely elementwise groups over one domain with no path from one to the other.
     bool mergeable(int a, int b, const node* n) {
-        const building &x = groups_[static_cast<std::size_t>(a)], &y = groups_[static_cast<std::size_t>(b)];
-        if (x.group.anchor || y.group.anchor || x.domain != y.domain || n->extent != x.domain) return false;
-        return x.group.outputs.size() + y.group.outputs.size() <= max_outputs && !reaches(a, b) && !reaches(b, a);
+        const building &x = groups_[static_cast<std::size_t>(a)],
+                       &y = groups_[static_cast<std::size_t>(b)];
+        if (x.group.anchor || y.group.anchor || x.domain != y.domain || n->extent != x.domain)
+            return false;
+        return x.group.outputs.size() + y.group.outputs.size() <= max_outputs && !reaches(a, b) &&
+               !reaches(b, a);
     }
     bool reaches(int from, int to) const {
-        std::vector<const node*> stack(groups_[static_cast<std::size_t>(from)].group.outputs.begin(), groups_[static_cast<std::size_t>(from)].group.outputs.end());
+        std::vector<const node*> stack(groups_[static_cast<std::size_t>(from)]
+                                           .group.outputs.begin(),
+                                       groups_[static_cast<std::size_t>(from)].group.outputs.end());
         std::unordered_set<const node*> seen;
         while (!stack.empty()) {
             const node* n = stack.back();
@@ -201,9 +219,12 @@ private:
         return false;
     }
     void merge(int into, int from) {
-        building &x = groups_[static_cast<std::size_t>(into)], &y = groups_[static_cast<std::size_t>(from)];
-        x.group.outputs.insert(x.group.outputs.end(), y.group.outputs.begin(), y.group.outputs.end());
-        x.group.inlined.insert(x.group.inlined.end(), y.group.inlined.begin(), y.group.inlined.end());
+        building &x = groups_[static_cast<std::size_t>(into)],
+                 &y = groups_[static_cast<std::size_t>(from)];
+        x.group.outputs.insert(x.group.outputs.end(), y.group.outputs.begin(),
+                               y.group.outputs.end());
+        x.group.inlined.insert(x.group.inlined.end(), y.group.inlined.begin(),
+                               y.group.inlined.end());
         y.merged_away = true;
         for (auto& [n, m] : member_)
             if (m.group == from) m.group = into;
@@ -222,7 +243,7 @@ private:
 
     /// Groups in an order in which producers come first: by their last member in the node order.
     std::vector<kernel_group> collect() {
-        std::unordered_map<int, int> pending;          // group -> groups it waits for
+        std::unordered_map<int, int> pending;  // group -> groups it waits for
         std::unordered_map<int, std::vector<int>> next;
         std::unordered_set<std::uint64_t> edges;
         for (node* n : order_) {
@@ -231,7 +252,8 @@ private:
             for (const node_ptr& input : n->inputs) {
                 const auto p = member_.find(base(input.get()));
                 if (p == member_.end() || p->second.group == m->second.group) continue;
-                const auto edge = static_cast<std::uint64_t>(p->second.group) << 32 | static_cast<std::uint32_t>(m->second.group);
+                const auto edge = static_cast<std::uint64_t>(p->second.group) << 32 |
+                                  static_cast<std::uint32_t>(m->second.group);
                 if (!edges.insert(edge).second) continue;
                 next[p->second.group].push_back(m->second.group);
                 ++pending[m->second.group];
@@ -253,7 +275,9 @@ private:
         };
         for (node* n : order_) {
             const auto m = member_.find(n);
-            if (m != member_.end() && pending[m->second.group] == 0 && !emitted.contains(m->second.group)) finish(m->second.group);
+            if (m != member_.end() && pending[m->second.group] == 0 &&
+                !emitted.contains(m->second.group))
+                finish(m->second.group);
         }
         return result;
     }

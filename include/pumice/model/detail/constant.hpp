@@ -32,7 +32,8 @@ private:
 };
 
 /// A known value. Pre: the storage has the bytes that the shape takes.
-inline any_tensor make_constant(dtype type, const shape& extent, std::shared_ptr<host_constant> data) {
+inline any_tensor make_constant(dtype type, const shape& extent,
+                                std::shared_ptr<host_constant> data) {
     node_ptr n = make_node(type, extent, source_op{}, {});
     n->data = std::move(data);
     n->state.store(node_state::realised, std::memory_order_release);
@@ -40,9 +41,11 @@ inline any_tensor make_constant(dtype type, const shape& extent, std::shared_ptr
 }
 
 inline any_tensor make_constant(dtype type, const shape& extent, std::vector<std::byte> bytes) {
-    PUMICE_ASSERT(static_cast<std::int64_t>(bytes.size()) == byte_count(type, element_count(extent)));
-    return make_constant(type, extent, std::make_shared<host_constant>(
-                                           std::make_shared<const std::vector<std::byte>>(std::move(bytes))));
+    PUMICE_ASSERT(static_cast<std::int64_t>(bytes.size()) ==
+                  byte_count(type, element_count(extent)));
+    return make_constant(type, extent,
+                         std::make_shared<host_constant>(
+                             std::make_shared<const std::vector<std::byte>>(std::move(bytes))));
 }
 
 template <element T>

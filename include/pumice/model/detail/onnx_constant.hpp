@@ -13,16 +13,23 @@ namespace onnx::build {
 /// The one attribute that is set gives the value.
 inline any_tensor constant(node_builder& b) {
     const auto& list = b.at().from->attributes;
-    if (list.size() != 1) b.fail(errc::bad_file, "needs exactly one attribute, has " + std::to_string(list.size()));
+    if (list.size() != 1)
+        b.fail(errc::bad_file, "needs exactly one attribute, has " + std::to_string(list.size()));
     const attribute& a = list[0];
     b.ignore(a.name);
-    const auto is = [&](const char* name, attribute_type type) { return a.name == name && a.type == type; };
+    const auto is = [&](const char* name, attribute_type type) {
+        return a.name == name && a.type == type;
+    };
     const auto length = [](const auto& v) { return shape{static_cast<std::int64_t>(v.size())}; };
     if (is("value", attribute_type::tensor)) return b.decode(a);
-    if (is("value_float", attribute_type::real)) return make_constant<float>(shape{}, std::span(&a.real, 1));
-    if (is("value_int", attribute_type::integer)) return make_constant<std::int64_t>(shape{}, std::span(&a.integer, 1));
-    if (is("value_floats", attribute_type::reals)) return make_constant<float>(length(a.reals), std::span(a.reals));
-    if (is("value_ints", attribute_type::integers)) return make_constant<std::int64_t>(length(a.integers), std::span(a.integers));
+    if (is("value_float", attribute_type::real))
+        return make_constant<float>(shape{}, std::span(&a.real, 1));
+    if (is("value_int", attribute_type::integer))
+        return make_constant<std::int64_t>(shape{}, std::span(&a.integer, 1));
+    if (is("value_floats", attribute_type::reals))
+        return make_constant<float>(length(a.reals), std::span(a.reals));
+    if (is("value_ints", attribute_type::integers))
+        return make_constant<std::int64_t>(length(a.integers), std::span(a.integers));
     b.fail(a.name == "value" || a.name == "value_float" ? errc::bad_file : errc::unsupported,
            "has a value of a kind that Pumice lacks: " + std::string(a.name));
 }
@@ -32,28 +39,42 @@ inline any_tensor constant_of_shape(node_builder& b) {
     const auto* value = b.find("value", attribute_type::tensor);
     const float zero = 0;
     any_tensor one = value ? b.decode(*value) : make_constant<float>(shape{}, std::span(&zero, 1));
-    if (one.size() != 1) b.fail(errc::bad_file, "has a value of " + std::to_string(one.size()) + " elements, needs 1");
+    if (one.size() != 1)
+        b.fail(errc::bad_file,
+               "has a value of " + std::to_string(one.size()) + " elements, needs 1");
     one = *fold(reshape(one, {}), 1);
     const shape to = to_shape(b, b.input_integers(0));
-    if (element_count(to) <= b.limits().folded_elements) return broadcast_to(one, to);  // a constant again
+    if (element_count(to) <= b.limits().folded_elements)
+        return broadcast_to(one, to);  // a constant again
     return broadcast_to(b.own(0, one), to);
 }
 
 inline any_tensor range(node_builder& b) {
     const auto type = b.value(0).dtype();
     for (int i = 0; i < 3; ++i)
-        if (!b.known(i) || b.value(i).size() != 1) b.fail(errc::unsupported, "needs its start, limit and delta when the graph is built, each one number");
+        if (!b.known(i) || b.value(i).size() != 1)
+            b.fail(errc::unsupported,
+                   "needs its start, limit and delta when the graph is built, each one number");
     const auto build = [&]<class T>(T) {
-        const T start = constant_values<T>(b.value(0))[0], limit = constant_values<T>(b.value(1))[0], delta = constant_values<T>(b.value(2))[0];
+        const T start = constant_values<T>(b.value(0))[0],
+                limit = constant_values<T>(b.value(1))[0],
+                delta = constant_values<T>(b.value(2))[0];
         if (delta == T(0)) b.fail(errc::bad_file, "has a delta of 0");
-        const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-        if (!(n <= static_cast<double>(b.limits().folded_elements))) b.fail(errc::unsupported, "gives more elements than are folded (model_limits::folded_elements)");
+        const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                                   static_cast<double>(delta));
+        if (!(n <= static_cast<double>(b.limits().folded_elements)))
+            b.fail(errc::unsupported,
+                   "gives more elements than are folded (model_limits::folded_elements)");
         std::vector<T> values;
         for (int i = 0; i < n; ++i) {
-            if constexpr (std::is_integral_v<T>) values.push_back(static_cast<T>(static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta)));
+            if constexpr (std::is_integral_v<T>)
+                values.push_back(static_cast<T>(static_cast<std::uint64_t>(start) +
+                                                static_cast<std::uint64_t>(i) *
+                                                    static_cast<std::uint64_t>(delta)));
             else values.push_back(start + static_cast<T>(i) * delta);
         }
-        return make_constant<T>(shape{static_cast<std::int64_t>(values.size())}, std::span<const T>(values));
+        return make_constant<T>(shape{static_cast<std::int64_t>(values.size())},
+                                std::span<const T>(values));
     };
     switch (type) {
         case dtype::f32: return build(float{});
@@ -66,13 +87,20 @@ inline any_tensor range(node_builder& b) {
 }
 
 /// One side of a padded axis; `n` >= 0 elements.
-inline any_tensor padding(node_builder& b, const any_tensor& x, int axis, std::int64_t n, bool end, std::string_view mode, const any_tensor& value) {
+inline any_tensor padding(node_builder& b, const any_tensor& x, int axis, std::int64_t n, bool end,
+                          std::string_view mode, const any_tensor& value) {
     shape s = x.shape();
     const std::int64_t length = s[axis];
     s[axis] = n;
     if (mode == "constant") return broadcast_to(value, s);
-    const std::int64_t room = mode == "reflect" ? length - 1 : mode == "wrap" ? length : length == 0 ? 0 : n;
-    if (n > room) b.fail(errc::unsupported, "pads axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " by " + std::to_string(n) + " in mode " + std::string(mode));
+    const std::int64_t room = mode == "reflect" ? length - 1
+                              : mode == "wrap"  ? length
+                              : length == 0     ? 0
+                                                : n;
+    if (n > room)
+        b.fail(errc::unsupported, "pads axis " + std::to_string(axis) + " of " +
+                                      to_string(x.shape()) + " by " + std::to_string(n) +
+                                      " in mode " + std::string(mode));
     std::vector<slice> slices(s.size());
     slice& part = slices[static_cast<std::size_t>(axis)];
     if (mode == "edge") {
@@ -91,13 +119,17 @@ inline any_tensor padding(node_builder& b, const any_tensor& x, int axis, std::i
 /// Axis by axis: a concatenation with what the mode repeats; negative pads cut.
 inline any_tensor pad(node_builder& b) {
     const auto mode = b.text("mode", "constant");
-    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") b.fail(errc::bad_file, "has an unknown mode");
+    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+        b.fail(errc::bad_file, "has an unknown mode");
     const auto pads = list_of(b, "pads", 1, 11);
     if (!pads) b.fail(errc::bad_file, "lacks the pads");
-    const auto axes = b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3)) : std::nullopt;
+    const auto axes =
+        b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3)) : std::nullopt;
     any_tensor x = b.tensor(0), value;
     const std::size_t count = axes ? axes->size() : x.shape().size();
-    if (pads->size() != 2 * count) b.fail(errc::bad_file, "has " + std::to_string(pads->size()) + " pads, needs " + std::to_string(2 * count));
+    if (pads->size() != 2 * count)
+        b.fail(errc::bad_file,
+               "has " + std::to_string(pads->size()) + " pads, needs " + std::to_string(2 * count));
     if (mode == "constant") {
         const double fill = b.opset() < 11 ? b.real("value", 0) : 0;
         const auto zero = [&] {
@@ -112,13 +144,19 @@ inline any_tensor pad(node_builder& b) {
         value = b.opset() >= 11 && b.has(2) ? reshape(b.tensor(2), {}) : b.own(0, zero());
     }
     for (std::size_t k = 0; k < count; ++k) {
-        const int axis = normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Pad");
+        const int axis =
+            normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Pad");
         const std::int64_t before = (*pads)[k], after = (*pads)[k + count];
         if (before == 0 && after == 0) continue;
-        if (std::min(before, after) < -x.shape()[axis] || std::max(before, after) > (std::int64_t(1) << 40))
-            b.fail(errc::shape_mismatch, "pads axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " by " + std::to_string(before) + " and " + std::to_string(after));
+        if (std::min(before, after) < -x.shape()[axis] ||
+            std::max(before, after) > (std::int64_t(1) << 40))
+            b.fail(errc::shape_mismatch,
+                   "pads axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " by " +
+                       std::to_string(before) + " and " + std::to_string(after));
         std::vector<slice> slices(x.shape().size());
-        slices[static_cast<std::size_t>(axis)] = {std::max<std::int64_t>(-before, 0), x.shape()[axis] + std::min<std::int64_t>(after, 0), 1};
+        slices[static_cast<std::size_t>(axis)] = {
+            std::max<std::int64_t>(-before, 0), x.shape()[axis] + std::min<std::int64_t>(after, 0),
+            1};
         std::vector<any_tensor> parts;
         if (before > 0) parts.push_back(padding(b, x, axis, before, false, mode, value));
         parts.push_back(before < 0 || after < 0 ? slice_view(x, slices) : x);

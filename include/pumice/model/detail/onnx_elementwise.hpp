@@ -17,8 +17,9 @@ inline any_operand operand(node_builder& b, int i) {
     if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);
     bool covered = false;
     for (int k = 0; k < b.inputs(); ++k)
-        covered = covered || (k != i && b.has(k) && !b.known(k) && b.value(k).dtype() != dtype::boolean &&
-                              b.value(k).rank() >= v.rank());
+        covered =
+            covered || (k != i && b.has(k) && !b.known(k) && b.value(k).dtype() != dtype::boolean &&
+                        b.value(k).rank() >= v.rank());
     const double number = constant_values<double>(v)[0];
     if (!covered || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53)) return b.tensor(i);
     return number;
@@ -28,7 +29,8 @@ inline any_operand operand(node_builder& b, int i) {
 inline any_tensor elementwise(node_builder& b) {
     std::vector<any_operand> operands;
     for (int i = 0; i < b.inputs(); ++i) operands.push_back(operand(b, i));
-    for (const attribute& a : b.at().from->attributes) b.ignore(a.name);  // they are among the scalars
+    for (const attribute& a : b.at().from->attributes)
+        b.ignore(a.name);  // they are among the scalars
     for (double s : b.at().scalars) operands.emplace_back(s);
     return pumice::apply(*b.at().op, operands);
 }
@@ -53,7 +55,8 @@ inline any_tensor mean(node_builder& b) {
 
 inline any_tensor mod(node_builder& b) {
     const bool fmod = b.integer("fmod", 0) != 0;
-    if (!fmod && is_floating(b.value(0).dtype())) b.fail(errc::bad_file, "takes floating point with fmod=1 only");
+    if (!fmod && is_floating(b.value(0).dtype()))
+        b.fail(errc::bad_file, "takes floating point with fmod=1 only");
     const any_operand pair[] = {operand(b, 0), operand(b, 1)};
     return pumice::apply(fmod ? op_info_of<op::fmod> : op_info_of<op::remainder>, pair);
 }
@@ -68,7 +71,8 @@ inline any_tensor pow(node_builder& b) {
     } else if (!exponent.is_number && type != other) {
         exponent = astype(exponent.array, result);
     }
-    if (exponent.is_number && exponent.number == 2 && !base.is_number) return astype(pumice::apply<op::square>(base.array), result);
+    if (exponent.is_number && exponent.number == 2 && !base.is_number)
+        return astype(pumice::apply<op::square>(base.array), result);
     const any_operand pair[] = {base, exponent};
     return astype(pumice::apply(op_info_of<op::power>, pair), result);
 }
@@ -98,12 +102,15 @@ inline any_tensor clip(node_builder& b) {
 
 inline any_tensor gelu(node_builder& b) {
     const auto how = b.text("approximate", "none");
-    if (how != "none" && how != "tanh") b.fail(errc::bad_file, "has an unknown value of \"approximate\": " + std::string(how));
-    return how == "tanh" ? pumice::apply<op::gelu_tanh>(b.tensor(0)) : pumice::apply<op::gelu>(b.tensor(0));
+    if (how != "none" && how != "tanh")
+        b.fail(errc::bad_file, "has an unknown value of \"approximate\": " + std::string(how));
+    return how == "tanh" ? pumice::apply<op::gelu_tanh>(b.tensor(0))
+                         : pumice::apply<op::gelu>(b.tensor(0));
 }
 
 inline any_tensor is_inf(node_builder& b) {
-    const bool negative = b.integer("detect_negative", 1) != 0, positive = b.integer("detect_positive", 1) != 0;
+    const bool negative = b.integer("detect_negative", 1) != 0,
+               positive = b.integer("detect_positive", 1) != 0;
     const any_tensor x = b.tensor(0);
     const any_tensor inf = pumice::apply<op::is_inf>(x);
     if (negative && positive) return inf;
@@ -115,9 +122,12 @@ inline any_tensor is_inf(node_builder& b) {
 
 inline any_tensor bit_shift(node_builder& b) {
     const auto direction = b.text("direction", "");
-    if (direction != "LEFT" && direction != "RIGHT") b.fail(errc::bad_file, "needs a direction, LEFT or RIGHT");
+    if (direction != "LEFT" && direction != "RIGHT")
+        b.fail(errc::bad_file, "needs a direction, LEFT or RIGHT");
     const any_operand pair[] = {operand(b, 0), operand(b, 1)};
-    return pumice::apply(direction == "LEFT" ? op_info_of<op::bitwise_left_shift> : op_info_of<op::bitwise_right_shift>, pair);
+    return pumice::apply(direction == "LEFT" ? op_info_of<op::bitwise_left_shift>
+                                             : op_info_of<op::bitwise_right_shift>,
+                         pair);
 }
 
 inline any_tensor identity(node_builder& b) { return b.known(0) ? b.value(0) : b.tensor(0); }
@@ -127,10 +137,16 @@ inline any_tensor cast(node_builder& b) {
     if (!to) b.fail(errc::bad_file, "lacks the attribute \"to\"");
     if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
     b.ignore("round_mode");  // of 8-bit floats only
-    const auto type = to->integer > 0 && to->integer < 100 ? to_dtype(static_cast<std::int32_t>(to->integer)) : std::nullopt;
+    const auto type = to->integer > 0 && to->integer < 100
+                          ? to_dtype(static_cast<std::int32_t>(to->integer))
+                          : std::nullopt;
     if (!type)
-        b.fail(errc::unsupported, "casts to " + std::string(name_of_type(to->integer < 0 || to->integer > 100 ? 100 : static_cast<std::int32_t>(to->integer))) +
-                                      ", which Pumice has no element type for");
+        b.fail(errc::unsupported,
+               "casts to " +
+                   std::string(name_of_type(to->integer < 0 || to->integer > 100
+                                                ? 100
+                                                : static_cast<std::int32_t>(to->integer))) +
+                   ", which Pumice has no element type for");
     return astype(b.tensor(0), b.computed(*type));
 }
 

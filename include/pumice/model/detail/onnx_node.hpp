@@ -6,9 +6,9 @@
 
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
+#include <pumice/model/detail/weights.hpp>
 #include <pumice/model/fold.hpp>
 #include <pumice/model/onnx_tensor.hpp>
-#include <pumice/model/detail/weights.hpp>
 
 #include <cmath>
 
@@ -28,27 +28,30 @@ struct op_row {
 struct step {
     const node* from = nullptr;
     const op_row* row = nullptr;
-    const op_info* op = nullptr;         // of an elementwise operator
-    std::vector<double> scalars;         // its attributes, the trailing operands
+    const op_info* op = nullptr;  // of an elementwise operator
+    std::vector<double> scalars;  // its attributes, the trailing operands
     std::int64_t opset = 0;
-    int number = 0;                      // place in the file
-    std::vector<int> inputs, outputs;    // slots; -1: left out
-    std::vector<any_tensor> tensors;     // values of its attributes, by their place; empty for others
-    bool constant = false;               // every input is a constant
+    int number = 0;                    // place in the file
+    std::vector<int> inputs, outputs;  // slots; -1: left out
+    std::vector<any_tensor> tensors;   // values of its attributes, by their place; empty for others
+    bool constant = false;             // every input is a constant
 };
 
 /// `node "name" (Op)`, or its number where it has no name.
 inline std::string describe(const node& n, int number) {
-    const std::string name = n.name.empty() ? "#" + std::to_string(number) : "\"" + std::string(n.name) + "\"";
+    const std::string name =
+        n.name.empty() ? "#" + std::to_string(number) : "\"" + std::string(n.name) + "\"";
     return "node " + name + " (" + std::string(n.op_type) + ")";
 }
 
 class node_builder {
 public:
     /// With `where` null only shapes and constants are worked out. `compute` replaces f32.
-    node_builder(const step& s, std::span<const any_tensor> slots, std::span<const std::uint8_t> permanent, weights* where,
+    node_builder(const step& s, std::span<const any_tensor> slots,
+                 std::span<const std::uint8_t> permanent, weights* where,
                  std::optional<dtype> compute, const model_limits& limits)
-        : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute), limits_(limits) {}
+        : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute),
+          limits_(limits) {}
 
     // inputs --------------------------------------------------------------------------------------
     int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
@@ -103,10 +106,14 @@ public:
     /// The integers of input i, which must be known when the graph is built.
     std::vector<std::int64_t> input_integers(int i) const {
         if (!known(i))
-            fail(errc::unsupported, "needs input " + std::to_string(i) + " (\"" + std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
-                                        "\") when the graph is built, but it is computed from the model's inputs");
-        if (value(i).size() > limits_.folded_elements) fail(errc::bad_file, "input " + std::to_string(i) + " is too long");
-        if (is_floating(value(i).dtype())) fail(errc::dtype_mismatch, "input " + std::to_string(i) + " must hold integers");
+            fail(errc::unsupported,
+                 "needs input " + std::to_string(i) + " (\"" +
+                     std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
+                     "\") when the graph is built, but it is computed from the model's inputs");
+        if (value(i).size() > limits_.folded_elements)
+            fail(errc::bad_file, "input " + std::to_string(i) + " is too long");
+        if (is_floating(value(i).dtype()))
+            fail(errc::dtype_mismatch, "input " + std::to_string(i) + " must hold integers");
         return constant_values<std::int64_t>(value(i));
     }
     /// The single number of input i, where it is known.
@@ -149,7 +156,9 @@ public:
     void ignore(std::string_view name) { find(name); }
     const attribute* find(std::string_view name, attribute_type type) {
         const attribute* a = find(name);
-        if (a && a->type != type) fail(errc::bad_file, "attribute \"" + std::string(name) + "\" is of another type than ONNX gives it");
+        if (a && a->type != type)
+            fail(errc::bad_file,
+                 "attribute \"" + std::string(name) + "\" is of another type than ONNX gives it");
         return a;
     }
 
@@ -158,7 +167,9 @@ public:
     std::int64_t opset() const noexcept { return step_.opset; }
     const model_limits& limits() const noexcept { return limits_; }
     /// What the file calls `type` as it is computed here.
-    dtype computed(dtype type) const noexcept { return compute_ && type == dtype::f32 ? *compute_ : type; }
+    dtype computed(dtype type) const noexcept {
+        return compute_ && type == dtype::f32 ? *compute_ : type;
+    }
     std::size_t outputs() const noexcept { return step_.outputs.size(); }
     bool wants(std::size_t k) const noexcept { return k < outputs() && step_.outputs[k] >= 0; }
     /// Sets output k (0 is what the builder returns).
@@ -177,12 +188,15 @@ public:
         set(0, std::move(first));
         for (std::size_t i = 0; i < step_.from->attributes.size(); ++i)
             if (!(used_ >> i & 1))
-                fail(errc::unsupported_op, "has the attribute \"" + std::string(step_.from->attributes[i].name) +
-                                               "\", which operator set " + std::to_string(opset()) + " or Pumice does not know");
+                fail(errc::unsupported_op, "has the attribute \"" +
+                                               std::string(step_.from->attributes[i].name) +
+                                               "\", which operator set " + std::to_string(opset()) +
+                                               " or Pumice does not know");
         others_.resize(std::max(others_.size(), outputs()));
         for (std::size_t k = 0; k < outputs(); ++k)
             if (wants(k) && !others_[k].has_value())
-                fail(errc::unsupported_op, "has output " + std::to_string(k) + ", which Pumice does not compute");
+                fail(errc::unsupported_op,
+                     "has output " + std::to_string(k) + ", which Pumice does not compute");
         return std::move(others_);
     }
 

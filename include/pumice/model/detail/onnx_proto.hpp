@@ -14,32 +14,33 @@ namespace pumice::inline PUMICE_ABI {
 
 /// What a file may ask of the loader. A file that passes a limit is refused before memory is taken.
 struct model_limits {
-    std::int64_t items = std::int64_t(1) << 21;      // nodes, names, attributes, tensors, dimensions
-    std::int64_t typed_bytes = std::int64_t(1) << 31;  // of tensors that have to be decoded, all together
-    std::int64_t folded_elements = 1 << 16;          // of a constant that is computed while loading
+    std::int64_t items = std::int64_t(1) << 21;  // nodes, names, attributes, tensors, dimensions
+    std::int64_t typed_bytes = std::int64_t(1)
+                               << 31;        // of tensors that have to be decoded, all together
+    std::int64_t folded_elements = 1 << 16;  // of a constant that is computed while loading
 };
 
 namespace onnx {
 
 /// The bytes of a model and what keeps them alive.
 struct source {
-    std::string name;                      // for messages
+    std::string name;  // for messages
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> keep;
-    std::filesystem::path folder;          // where external data may lie
-    bool has_folder = false;               // false: read from memory, external data is refused
+    std::filesystem::path folder;  // where external data may lie
+    bool has_folder = false;       // false: read from memory, external data is refused
 };
 
 /// One axis of a declared shape: a size, a symbol, or neither.
 struct dimension {
-    std::int64_t size = -1;                // -1: open
+    std::int64_t size = -1;  // -1: open
     std::string_view symbol;
 };
 
 struct value_info {
     std::string_view name;
-    std::int32_t elem_type = 0;            // TensorProto.DataType
-    bool is_tensor = false;                // no sequence, map, optional or sparse tensor
+    std::int32_t elem_type = 0;  // TensorProto.DataType
+    bool is_tensor = false;      // no sequence, map, optional or sparse tensor
     bool has_shape = false;
     std::vector<dimension> dims;
 };
@@ -57,22 +58,34 @@ struct tensor {
     bool has_segment = false;
     bool is_external = false;
     external_data external;
-    std::span<const std::byte> message;    // of the TensorProto: typed fields are decoded from it
+    std::span<const std::byte> message;  // of the TensorProto: typed fields are decoded from it
 };
 
 enum class attribute_type : std::uint8_t {
-    none, real, integer, text, tensor, graph, reals, integers, texts, tensors, graphs, sparse, other
+    none,
+    real,
+    integer,
+    text,
+    tensor,
+    graph,
+    reals,
+    integers,
+    texts,
+    tensors,
+    graphs,
+    sparse,
+    other
 };
 
 /// A node's attribute. Lists of numbers are copied (they are short), the rest are views.
 struct attribute {
     std::string_view name;
     attribute_type type = attribute_type::none;
-    int values = 0;                        // how many of the value fields are set
+    int values = 0;  // how many of the value fields are set
     float real = 0;
     std::int64_t integer = 0;
     std::string_view text;
-    std::span<const std::byte> tensor;     // a TensorProto
+    std::span<const std::byte> tensor;  // a TensorProto
     std::vector<float> reals;
     std::vector<std::int64_t> integers;
     std::vector<std::string_view> texts;
@@ -102,7 +115,9 @@ struct model {
 
     /// Version of an imported operator set, 0 where it is not imported. "ai.onnx" is the default domain.
     std::int64_t version_of(std::string_view domain) const noexcept {
-        const auto plain = [](std::string_view d) { return d == "ai.onnx" ? std::string_view{} : d; };
+        const auto plain = [](std::string_view d) {
+            return d == "ai.onnx" ? std::string_view{} : d;
+        };
         for (const opset& o : opsets)
             if (plain(o.domain) == plain(domain)) return o.version;
         return 0;
@@ -132,10 +147,12 @@ constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
 /// ONNX's name of a data type, for messages.
 constexpr std::string_view name_of_type(std::int32_t code) noexcept {
     constexpr std::string_view names[] = {
-        "UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16",
-        "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ",
-        "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4", "INT4", "FLOAT4E2M1"};
-    return code >= 0 && code < static_cast<std::int32_t>(std::size(names)) ? names[code] : "an unknown type";
+        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",   "INT16",
+        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",  "DOUBLE",
+        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN",
+        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",     "FLOAT4E2M1"};
+    return code >= 0 && code < static_cast<std::int32_t>(std::size(names)) ? names[code]
+                                                                           : "an unknown type";
 }
 
 }  // namespace onnx

@@ -21,25 +21,48 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     if (type == dtype::boolean && (what == reduction::max || what == reduction::min))
         what = what == reduction::max ? reduction::any : reduction::all;
     if (with == around::abs_before) x = pumice::apply<op::abs>(x);
-    if (with == around::square_before || with == around::square_root) x = pumice::apply<op::square>(x);
-    const bool real = what == reduction::mean || what == reduction::logsumexp || with == around::square_root || with == around::logarithm;
+    if (with == around::square_before || with == around::square_root)
+        x = pumice::apply<op::square>(x);
+    const bool real = what == reduction::mean || what == reduction::logsumexp ||
+                      with == around::square_root || with == around::logarithm;
     if (real && !is_floating(x.dtype())) x = astype(x, dtype::f32);
     const bool none = !axes || axes->empty();
-    if (x.rank() > 0 && !(none && noop)) x = reduce(what, x, none ? std::span<const std::int64_t>{} : *axes, keep);
+    if (x.rank() > 0 && !(none && noop))
+        x = reduce(what, x, none ? std::span<const std::int64_t>{} : *axes, keep);
     if (with == around::square_root) x = pumice::apply<op::sqrt>(x);
     if (with == around::logarithm) x = pumice::apply<op::log>(x);
     return astype(x, type);
 }
-inline any_tensor reduce_sum(node_builder& b) { return reduce_axes(b, reduction::sum, around::none, 13); }
-inline any_tensor reduce_mean(node_builder& b) { return reduce_axes(b, reduction::mean, around::none, 18); }
-inline any_tensor reduce_max(node_builder& b) { return reduce_axes(b, reduction::max, around::none, 18); }
-inline any_tensor reduce_min(node_builder& b) { return reduce_axes(b, reduction::min, around::none, 18); }
-inline any_tensor reduce_prod(node_builder& b) { return reduce_axes(b, reduction::prod, around::none, 18); }
-inline any_tensor reduce_l1(node_builder& b) { return reduce_axes(b, reduction::sum, around::abs_before, 18); }
-inline any_tensor reduce_l2(node_builder& b) { return reduce_axes(b, reduction::sum, around::square_root, 18); }
-inline any_tensor reduce_sum_square(node_builder& b) { return reduce_axes(b, reduction::sum, around::square_before, 18); }
-inline any_tensor reduce_log_sum(node_builder& b) { return reduce_axes(b, reduction::sum, around::logarithm, 18); }
-inline any_tensor reduce_log_sum_exp(node_builder& b) { return reduce_axes(b, reduction::logsumexp, around::none, 18); }
+inline any_tensor reduce_sum(node_builder& b) {
+    return reduce_axes(b, reduction::sum, around::none, 13);
+}
+inline any_tensor reduce_mean(node_builder& b) {
+    return reduce_axes(b, reduction::mean, around::none, 18);
+}
+inline any_tensor reduce_max(node_builder& b) {
+    return reduce_axes(b, reduction::max, around::none, 18);
+}
+inline any_tensor reduce_min(node_builder& b) {
+    return reduce_axes(b, reduction::min, around::none, 18);
+}
+inline any_tensor reduce_prod(node_builder& b) {
+    return reduce_axes(b, reduction::prod, around::none, 18);
+}
+inline any_tensor reduce_l1(node_builder& b) {
+    return reduce_axes(b, reduction::sum, around::abs_before, 18);
+}
+inline any_tensor reduce_l2(node_builder& b) {
+    return reduce_axes(b, reduction::sum, around::square_root, 18);
+}
+inline any_tensor reduce_sum_square(node_builder& b) {
+    return reduce_axes(b, reduction::sum, around::square_before, 18);
+}
+inline any_tensor reduce_log_sum(node_builder& b) {
+    return reduce_axes(b, reduction::sum, around::logarithm, 18);
+}
+inline any_tensor reduce_log_sum_exp(node_builder& b) {
+    return reduce_axes(b, reduction::logsumexp, around::none, 18);
+}
 
 inline any_tensor arg_reduce(node_builder& b, reduction what) {
     const any_tensor x = b.tensor(0);
@@ -47,7 +70,8 @@ inline any_tensor arg_reduce(node_builder& b, reduction what) {
     const bool keep = b.integer("keepdims", 1) != 0;
     if (b.integer("select_last_index", 0) == 0) return reduce(what, x, axis, keep);
     const std::int64_t last = x.shape()[normalize_axis(axis[0], x.rank(), "ArgMax")] - 1;
-    return pumice::apply<op::subtract>(static_cast<double>(last), reduce(what, flip(x, axis), axis, keep));
+    return pumice::apply<op::subtract>(static_cast<double>(last),
+                                       reduce(what, flip(x, axis), axis, keep));
 }
 inline any_tensor arg_max(node_builder& b) { return arg_reduce(b, reduction::argmax); }
 inline any_tensor arg_min(node_builder& b) { return arg_reduce(b, reduction::argmin); }
@@ -77,28 +101,40 @@ inline any_tensor batch_normalization(node_builder& b) {
     if (b.integer("training_mode", 0) != 0 || (b.opset() < 9 && b.integer("spatial", 1) != 1))
         b.fail(errc::unsupported, "is in training mode or not spatial");
     const any_tensor x = b.tensor(0);
-    if (x.rank() < 2) b.fail(errc::rank_mismatch, "needs an input (N, C, ...), got the shape " + to_string(x.shape()));
+    if (x.rank() < 2)
+        b.fail(errc::rank_mismatch,
+               "needs an input (N, C, ...), got the shape " + to_string(x.shape()));
     for (int i = 1; i < 5; ++i)
         if (b.extent(i) != shape{x.shape()[1]})
-            b.fail(errc::shape_mismatch, "has a parameter of shape " + to_string(b.extent(i)) + " for an input of " + to_string(x.shape()));
+            b.fail(errc::shape_mismatch, "has a parameter of shape " + to_string(b.extent(i)) +
+                                             " for an input of " + to_string(x.shape()));
     const auto factor_of = [&](const any_tensor& scale, const any_tensor& variance) {
-        return pumice::apply<op::multiply>(scale, pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance, epsilon)));
+        return pumice::apply<op::multiply>(
+            scale, pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance, epsilon)));
     };
     const any_tensor factor = b.derived(0, {1, 4}, [&](auto in) {
         return reshape(factor_of(in[0], in[1]), along_channels(in[0].shape(), x.rank()));
     });
     const any_tensor offset = b.derived(1, {1, 2, 3, 4}, [&](auto in) {
-        const any_tensor shift = pumice::apply<op::subtract>(in[1], pumice::apply<op::multiply>(in[2], factor_of(in[0], in[3])));
+        const any_tensor shift =
+            pumice::apply<op::subtract>(in[1],
+                                        pumice::apply<op::multiply>(in[2],
+                                                                    factor_of(in[0], in[3])));
         return reshape(shift, along_channels(in[0].shape(), x.rank()));
     });
     return pumice::apply<op::add>(pumice::apply<op::multiply>(x, factor), offset);
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`.
-inline any_tensor normalise(const any_tensor& x, std::span<const std::int64_t> axes, double epsilon) {
-    const any_tensor centred = pumice::apply<op::subtract>(x, reduce(reduction::mean, x, axes, true));
-    const any_tensor variance = reduce(reduction::mean, pumice::apply<op::square>(centred), axes, true);
-    return pumice::apply<op::multiply>(centred, pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance, epsilon)));
+inline any_tensor normalise(const any_tensor& x, std::span<const std::int64_t> axes,
+                            double epsilon) {
+    const any_tensor centred =
+        pumice::apply<op::subtract>(x, reduce(reduction::mean, x, axes, true));
+    const any_tensor variance =
+        reduce(reduction::mean, pumice::apply<op::square>(centred), axes, true);
+    return pumice::apply<op::multiply>(centred,
+                                       pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance,
+                                                                                       epsilon)));
 }
 
 inline any_tensor layer_normalization(node_builder& b) {
@@ -106,7 +142,9 @@ inline any_tensor layer_normalization(node_builder& b) {
     const double epsilon = b.real("epsilon", 1e-5);
     b.ignore("stash_type");  // the sums are in f32 for every type below
     std::vector<std::int64_t> axes;
-    for (int i = normalize_axis(b.integer("axis", -1), x.rank(), "LayerNormalization"); i < x.rank(); ++i) axes.push_back(i);
+    for (int i = normalize_axis(b.integer("axis", -1), x.rank(), "LayerNormalization");
+         i < x.rank(); ++i)
+        axes.push_back(i);
     any_tensor y = pumice::apply<op::multiply>(normalise(x, axes, epsilon), b.tensor(1));
     return b.has(2) ? pumice::apply<op::add>(y, b.tensor(2)) : y;
 }
@@ -114,11 +152,17 @@ inline any_tensor layer_normalization(node_builder& b) {
 inline any_tensor instance_normalization(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const double epsilon = b.real("epsilon", 1e-5);
-    if (x.rank() < 3) b.fail(errc::rank_mismatch, "needs an input (N, C, axes...), got the shape " + to_string(x.shape()));
+    if (x.rank() < 3)
+        b.fail(errc::rank_mismatch,
+               "needs an input (N, C, axes...), got the shape " + to_string(x.shape()));
     std::vector<std::int64_t> axes;
     for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
-    const auto along = [&](auto in) { return reshape(in[0], along_channels(in[0].shape(), x.rank())); };
-    return pumice::apply<op::add>(pumice::apply<op::multiply>(normalise(x, axes, epsilon), b.derived(0, {1}, along)), b.derived(1, {2}, along));
+    const auto along = [&](auto in) {
+        return reshape(in[0], along_channels(in[0].shape(), x.rank()));
+    };
+    return pumice::apply<op::add>(pumice::apply<op::multiply>(normalise(x, axes, epsilon),
+                                                              b.derived(0, {1}, along)),
+                                  b.derived(1, {2}, along));
 }
 
 }  // namespace onnx::build

@@ -11,7 +11,8 @@ namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
 
 /// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
-inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute, int i, int since) {
+inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute,
+                                                        int i, int since) {
     if (b.opset() < since) return b.integers(attribute);
     return b.has(i) ? std::optional(b.input_integers(i)) : std::nullopt;
 }
@@ -38,7 +39,8 @@ inline any_tensor reshape_to(node_builder& b) {
         std::int64_t d = (*wanted)[i];
         if (d == 0 && !allow_zero) {
             if (static_cast<int>(i) >= x.rank())
-                b.fail(errc::shape_mismatch, "copies extent " + std::to_string(i) + " of the shape " + to_string(x.shape()));
+                b.fail(errc::shape_mismatch, "copies extent " + std::to_string(i) +
+                                                 " of the shape " + to_string(x.shape()));
             d = x.shape()[static_cast<int>(i)];
         }
         to.push_back(d);
@@ -49,14 +51,17 @@ inline any_tensor reshape_to(node_builder& b) {
 /// The axes before `axis` as one, the others as one.
 inline shape as_matrix(const shape& s, std::int64_t axis) {
     shape to{1, 1};
-    for (int i = 0; i < s.rank(); ++i) to[i < axis ? 0 : 1] = checked_multiply(to[i < axis ? 0 : 1], s[i], "onnx");
+    for (int i = 0; i < s.rank(); ++i)
+        to[i < axis ? 0 : 1] = checked_multiply(to[i < axis ? 0 : 1], s[i], "onnx");
     return to;
 }
 
 inline any_tensor flatten(node_builder& b) {
     const any_tensor x = b.tensor(0);
     std::int64_t axis = b.integer("axis", 1);
-    if (axis < -x.rank() || axis > x.rank()) b.fail(errc::axis_out_of_range, "has axis " + std::to_string(axis) + " for rank " + std::to_string(x.rank()));
+    if (axis < -x.rank() || axis > x.rank())
+        b.fail(errc::axis_out_of_range,
+               "has axis " + std::to_string(axis) + " for rank " + std::to_string(x.rank()));
     if (axis < 0) axis += x.rank();
     return reshape(x, as_matrix(x.shape(), axis));
 }
@@ -70,7 +75,9 @@ inline any_tensor squeeze_axes(node_builder& b) {
     else
         for (std::int64_t a : *axes) {
             const int i = normalize_axis(a, x.rank(), "Squeeze");
-            if (x.shape()[i] != 1) b.fail(errc::shape_mismatch, "squeezes axis " + std::to_string(a) + " of the shape " + to_string(x.shape()));
+            if (x.shape()[i] != 1)
+                b.fail(errc::shape_mismatch, "squeezes axis " + std::to_string(a) +
+                                                 " of the shape " + to_string(x.shape()));
             gone[static_cast<std::size_t>(i)] = true;
         }
     shape to;
@@ -83,7 +90,8 @@ inline any_tensor unsqueeze_axes(node_builder& b) {
     const auto axes = list_of(b, "axes", 1, 13);
     if (!axes) b.fail(errc::bad_file, "lacks the axes");
     const any_tensor x = b.tensor(0);
-    if (axes->size() + x.shape().size() > max_rank) b.fail(errc::rank_mismatch, "makes more than 8 axes");
+    if (axes->size() + x.shape().size() > max_rank)
+        b.fail(errc::rank_mismatch, "makes more than 8 axes");
     const int rank = x.rank() + static_cast<int>(axes->size());
     std::vector<bool> fresh(static_cast<std::size_t>(rank));
     for (std::int64_t a : *axes) {
@@ -92,7 +100,8 @@ inline any_tensor unsqueeze_axes(node_builder& b) {
         fresh[i] = true;
     }
     shape to;
-    for (int i = 0, from = 0; i < rank; ++i) to.push_back(fresh[static_cast<std::size_t>(i)] ? 1 : x.shape()[from++]);
+    for (int i = 0, from = 0; i < rank; ++i)
+        to.push_back(fresh[static_cast<std::size_t>(i)] ? 1 : x.shape()[from++]);
     return respace(x, to);
 }
 
@@ -118,16 +127,21 @@ inline any_tensor join(node_builder& b) {
 inline any_tensor slice_axes(node_builder& b) {
     const auto starts = list_of(b, "starts", 1, 10), ends = list_of(b, "ends", 2, 10);
     const auto axes = list_of(b, "axes", 3, 10);
-    const auto steps = b.opset() >= 10 && b.has(4) ? std::optional(b.input_integers(4)) : std::nullopt;
+    const auto steps =
+        b.opset() >= 10 && b.has(4) ? std::optional(b.input_integers(4)) : std::nullopt;
     if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
     const any_tensor x = b.tensor(0);
-    if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) || (steps && steps->size() != starts->size()))
+    if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) ||
+        (steps && steps->size() != starts->size()))
         b.fail(errc::bad_file, "has starts, ends, axes and steps of unequal number");
     std::vector<slice> slices(x.shape().size());
     for (std::size_t k = 0; k < starts->size(); ++k) {
-        const int i = normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Slice");
-        const std::int64_t most = std::max<std::int64_t>(x.shape()[i], 1);  // a longer step takes one element too
-        slices[static_cast<std::size_t>(i)] = {(*starts)[k], (*ends)[k], std::clamp(steps ? (*steps)[k] : 1, -most, most)};
+        const int i =
+            normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Slice");
+        const std::int64_t most =
+            std::max<std::int64_t>(x.shape()[i], 1);  // a longer step takes one element too
+        slices[static_cast<std::size_t>(i)] = {(*starts)[k], (*ends)[k],
+                                               std::clamp(steps ? (*steps)[k] : 1, -most, most)};
     }
     return slice_view(x, slices);
 }
@@ -139,7 +153,9 @@ inline any_tensor gather(node_builder& b) {
     if (b.known(1) && b.value(1).size() <= b.limits().folded_elements) {
         const auto indices = b.input_integers(1);
         for (std::int64_t i : indices)
-            if (i < -length || i >= length) b.fail(errc::index_out_of_range, "takes index " + std::to_string(i) + " of " + std::to_string(length));
+            if (i < -length || i >= length)
+                b.fail(errc::index_out_of_range,
+                       "takes index " + std::to_string(i) + " of " + std::to_string(length));
         if (b.value(1).rank() == 0) {  // one known index is a view
             std::vector<slice> slices(values.shape().size());
             const std::int64_t i = indices[0] < 0 ? indices[0] + length : indices[0];
@@ -154,7 +170,9 @@ inline any_tensor gather(node_builder& b) {
 inline any_tensor shape_of(node_builder& b) {
     const shape& s = b.extent(0);
     const std::int64_t rank = s.rank();
-    const auto place = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank); };
+    const auto place = [&](std::int64_t i) {
+        return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank);
+    };
     const std::int64_t start = place(b.integer("start", 0)), end = place(b.integer("end", rank));
     std::vector<std::int64_t> values;
     for (std::int64_t i = start; i < end; ++i) values.push_back(s[static_cast<int>(i)]);
@@ -166,7 +184,9 @@ inline any_tensor size_of(node_builder& b) {
 }
 
 inline shape to_shape(node_builder& b, std::span<const std::int64_t> values) {
-    if (values.size() > max_rank) b.fail(errc::rank_mismatch, "makes " + std::to_string(values.size()) + " axes, at most 8 are supported");
+    if (values.size() > max_rank)
+        b.fail(errc::rank_mismatch,
+               "makes " + std::to_string(values.size()) + " axes, at most 8 are supported");
     const shape s(values);
     element_count(s);
     return s;
@@ -181,7 +201,9 @@ inline any_tensor expand(node_builder& b) {
 inline any_tensor tile(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const auto repeats = b.input_integers(1);
-    if (repeats.size() != x.shape().size()) b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(x.rank()));
+    if (repeats.size() != x.shape().size())
+        b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " +
+                                   std::to_string(x.rank()));
     shape split, wide, flat;
     for (int i = 0; i < x.rank(); ++i) {
         const std::int64_t n = repeats[static_cast<std::size_t>(i)];
@@ -199,7 +221,8 @@ inline any_tensor split(node_builder& b) {
     const std::int64_t length = x.shape()[axis];
     auto parts = list_of(b, "split", 1, 13);
     const std::int64_t count = b.integer("num_outputs", static_cast<std::int64_t>(b.outputs()));
-    if (std::cmp_not_equal(count, b.outputs())) b.fail(errc::bad_file, "has another number of outputs than num_outputs");
+    if (std::cmp_not_equal(count, b.outputs()))
+        b.fail(errc::bad_file, "has another number of outputs than num_outputs");
     if (!parts) {
         const std::int64_t each = (length + count - 1) / count;
         parts.emplace();
@@ -208,10 +231,13 @@ inline any_tensor split(node_builder& b) {
     }
     std::int64_t at = 0;
     any_tensor first;
-    if (parts->size() != b.outputs()) b.fail(errc::bad_file, "splits into another number than its outputs");
+    if (parts->size() != b.outputs())
+        b.fail(errc::bad_file, "splits into another number than its outputs");
     for (std::size_t k = 0; k < parts->size(); ++k) {
         const std::int64_t n = (*parts)[k];
-        if (n < 0 || n > length - at) b.fail(errc::shape_mismatch, "splits an axis of " + std::to_string(length) + " into more");
+        if (n < 0 || n > length - at)
+            b.fail(errc::shape_mismatch,
+                   "splits an axis of " + std::to_string(length) + " into more");
         std::vector<slice> slices(x.shape().size());
         slices[static_cast<std::size_t>(axis)] = {at, at + n, 1};
         any_tensor part = slice_view(x, slices);
@@ -219,7 +245,9 @@ inline any_tensor split(node_builder& b) {
         else b.set(k, part);
         at += n;
     }
-    if (at != length) b.fail(errc::shape_mismatch, "splits an axis of " + std::to_string(length) + " into " + std::to_string(at));
+    if (at != length)
+        b.fail(errc::shape_mismatch,
+               "splits an axis of " + std::to_string(length) + " into " + std::to_string(at));
     return first;
 }
 

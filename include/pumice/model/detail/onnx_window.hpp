@@ -10,32 +10,42 @@ namespace onnx::build {
 
 /// The attributes that Conv and the pools share, over two axes; one axis gets a first of length 1.
 struct window_attributes {
-    int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pad_begin[2] = {0, 0}, pad_end[2] = {0, 0};
+    int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pad_begin[2] = {0, 0},
+        pad_end[2] = {0, 0};
 };
 
 /// Pads and windows are multiplied in 32 bits later on.
 inline int small(node_builder& b, std::int64_t value, const char* what) {
     if (value < 0 || value > 32767)
-        b.fail(errc::bad_file, "has " + std::string(what) + " of " + std::to_string(value) + ", outside 0 to 32767");
+        b.fail(errc::bad_file, "has " + std::string(what) + " of " + std::to_string(value) +
+                                   ", outside 0 to 32767");
     return static_cast<int>(value);
 }
 
 /// `image` is the input's shape; `kernel` the window's extents where the weight gives them.
-inline window_attributes read_window(node_builder& b, const shape& image, std::span<const std::int64_t> kernel) {
+inline window_attributes read_window(node_builder& b, const shape& image,
+                                     std::span<const std::int64_t> kernel) {
     const int axes = image.rank() - 2;
-    if (axes < 1) b.fail(errc::rank_mismatch, "needs an input (N, C, axes...), got the shape " + to_string(image));
-    if (axes > 2) b.fail(errc::unsupported, "has " + std::to_string(axes) + " spatial axes; Pumice has kernels for 1 and 2");
+    if (axes < 1)
+        b.fail(errc::rank_mismatch,
+               "needs an input (N, C, axes...), got the shape " + to_string(image));
+    if (axes > 2)
+        b.fail(errc::unsupported,
+               "has " + std::to_string(axes) + " spatial axes; Pumice has kernels for 1 and 2");
     const auto count = static_cast<std::size_t>(axes);
     const auto list = [&](const char* name, std::size_t n, std::vector<std::int64_t> otherwise) {
         auto values = b.integers(name);
         if (values && values->size() != n)
-            b.fail(errc::bad_file, std::string("has ") + std::to_string(values->size()) + " " + name + ", needs " + std::to_string(n));
+            b.fail(errc::bad_file, std::string("has ") + std::to_string(values->size()) + " " +
+                                       name + ", needs " + std::to_string(n));
         return values ? *values : otherwise;
     };
     const std::vector<std::int64_t> ones(count, 1);
-    auto windows = list("kernel_shape", count, std::vector<std::int64_t>(kernel.begin(), kernel.end()));
+    auto windows =
+        list("kernel_shape", count, std::vector<std::int64_t>(kernel.begin(), kernel.end()));
     if (windows.size() != count) b.fail(errc::bad_file, "lacks kernel_shape");
-    if (!kernel.empty() && !std::equal(windows.begin(), windows.end(), kernel.begin(), kernel.end()))
+    if (!kernel.empty() &&
+        !std::equal(windows.begin(), windows.end(), kernel.begin(), kernel.end()))
         b.fail(errc::shape_mismatch, "has a kernel_shape that is not its weight's");
     const auto stride = list("strides", count, ones), dilation = list("dilations", count, ones);
     const auto pads = list("pads", 2 * count, std::vector<std::int64_t>(2 * count, 0));
@@ -55,9 +65,12 @@ inline window_attributes read_window(node_builder& b, const shape& image, std::s
             w.pad_begin[at] = small(b, pads[i], "a pad");
             w.pad_end[at] = small(b, pads[count + i], "a pad");
         } else if (how != "VALID") {  // ceil(length / stride) outputs, an odd pad goes to one side
-            const std::int64_t length = image[2 + static_cast<int>(i)], outputs = (length + w.stride[at] - 1) / w.stride[at];
-            const std::int64_t reach = static_cast<std::int64_t>(w.window[at] - 1) * w.dilation[at] + 1;
-            const std::int64_t total = std::max<std::int64_t>((outputs - 1) * w.stride[at] + reach - length, 0);
+            const std::int64_t length = image[2 + static_cast<int>(i)],
+                               outputs = (length + w.stride[at] - 1) / w.stride[at];
+            const std::int64_t reach =
+                static_cast<std::int64_t>(w.window[at] - 1) * w.dilation[at] + 1;
+            const std::int64_t total =
+                std::max<std::int64_t>((outputs - 1) * w.stride[at] + reach - length, 0);
             const std::int64_t less = total / 2;
             w.pad_begin[at] = small(b, how == "SAME_UPPER" ? less : total - less, "a pad");
             w.pad_end[at] = small(b, how == "SAME_UPPER" ? total - less : less, "a pad");
@@ -89,18 +102,23 @@ inline any_tensor conv(node_builder& b) {
     const shape &image = b.extent(0), &weight = b.extent(1);
     const bool line = image.rank() == 3;
     if (weight.rank() != image.rank())
-        b.fail(errc::rank_mismatch, "has an input of shape " + to_string(image) + " and a weight of " + to_string(weight));
+        b.fail(errc::rank_mismatch, "has an input of shape " + to_string(image) +
+                                        " and a weight of " + to_string(weight));
     const window_attributes w = read_window(b, image, std::span(weight.begin() + 2, weight.end()));
     conv_op options;
     copy_window(w, options);
     options.group = small(b, b.integer("group", 1), "a group");
     checked_multiply(weight[1], options.group, "conv");
-    any_tensor kernel = line ? b.derived(0, {1}, [](auto in) { return planar(in[0]); }) : b.tensor(1);
+    any_tensor kernel =
+        line ? b.derived(0, {1}, [](auto in) { return planar(in[0]); }) : b.tensor(1);
     any_tensor y = pumice::conv(planar(b.tensor(0)), kernel, options);
     if (b.has(2)) {
         if (b.extent(2) != shape{weight[0]})
-            b.fail(errc::shape_mismatch, "has a bias of shape " + to_string(b.extent(2)) + " for " + std::to_string(weight[0]) + " channels");
-        y = pumice::apply<op::add>(y, b.derived(1, {2}, [](auto in) { return reshape(in[0], {in[0].shape()[0], 1, 1}); }));
+            b.fail(errc::shape_mismatch, "has a bias of shape " + to_string(b.extent(2)) + " for " +
+                                             std::to_string(weight[0]) + " channels");
+        y = pumice::apply<op::add>(y, b.derived(1, {2}, [](auto in) {
+            return reshape(in[0], {in[0].shape()[0], 1, 1});
+        }));
     }
     return line ? linear(y) : y;
 }
@@ -113,7 +131,8 @@ inline any_tensor pool_of(node_builder& b, pooling what) {
     copy_window(w, options);
     std::copy_n(w.window, 2, options.window);
     options.ceil_mode = b.integer("ceil_mode", 0) != 0;
-    if (what == pooling::average) options.count_include_pad = b.integer("count_include_pad", 0) != 0;
+    if (what == pooling::average)
+        options.count_include_pad = b.integer("count_include_pad", 0) != 0;
     else b.ignore("storage_order");  // of the second output, which is refused
     const any_tensor y = pool(planar(b.tensor(0)), options);
     return image.rank() == 3 ? linear(y) : y;
@@ -125,7 +144,9 @@ inline any_tensor average_pool(node_builder& b) { return pool_of(b, pooling::ave
 inline any_tensor global_pool(node_builder& b, reduction what) {
     std::vector<std::int64_t> axes;
     for (int i = 2; i < b.extent(0).rank(); ++i) axes.push_back(i);
-    if (axes.empty()) b.fail(errc::rank_mismatch, "needs an input (N, C, axes...), got the shape " + to_string(b.extent(0)));
+    if (axes.empty())
+        b.fail(errc::rank_mismatch,
+               "needs an input (N, C, axes...), got the shape " + to_string(b.extent(0)));
     return reduce(what, b.tensor(0), axes, true);
 }
 inline any_tensor global_average_pool(node_builder& b) { return global_pool(b, reduction::mean); }
@@ -137,7 +158,8 @@ inline any_tensor matmul(node_builder& b) { return pumice::matmul(b.tensor(0), b
 inline any_tensor gemm(node_builder& b) {
     const std::int64_t swap[] = {1, 0};
     if (b.extent(0).rank() != 2 || b.extent(1).rank() != 2)
-        b.fail(errc::rank_mismatch, "takes matrices, got the shapes " + to_string(b.extent(0)) + " and " + to_string(b.extent(1)));
+        b.fail(errc::rank_mismatch, "takes matrices, got the shapes " + to_string(b.extent(0)) +
+                                        " and " + to_string(b.extent(1)));
     any_tensor x = b.tensor(0), y = b.tensor(1);
     if (b.integer("transA", 0) != 0) x = permute_dims(x, swap);
     if (b.integer("transB", 0) != 0) y = permute_dims(y, swap);
@@ -148,7 +170,8 @@ inline any_tensor gemm(node_builder& b) {
     if (!b.has(2) || beta == 0) return r;
     any_tensor c = b.tensor(2);
     if (broadcast(c.shape(), r.shape(), "Gemm") != r.shape())
-        b.fail(errc::shape_mismatch, "has an addend of shape " + to_string(c.shape()) + " for a product of " + to_string(r.shape()));
+        b.fail(errc::shape_mismatch, "has an addend of shape " + to_string(c.shape()) +
+                                         " for a product of " + to_string(r.shape()));
     if (beta != 1) c = pumice::apply<op::multiply>(c, beta);
     return pumice::apply<op::add>(r, c);
 }

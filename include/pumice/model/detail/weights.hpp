@@ -21,7 +21,8 @@ public:
     static constexpr key of_slot(int slot) noexcept { return {slot, -1}; }
     static constexpr key of_step(int step, int number) noexcept { return {step, number}; }
 
-    weights(context where, std::optional<dtype> compute) : where_(std::move(where)), compute_(compute) {}
+    weights(context where, std::optional<dtype> compute)
+        : where_(std::move(where)), compute_(compute) {}
 
     const context& where() const noexcept { return where_; }
 
@@ -44,7 +45,8 @@ public:
     any_tensor upload(const any_tensor& t) const {
         const host_constant* c = constant_of(t);
         if (!c) return t;
-        if (!compute_ || t.dtype() != dtype::f32 || *compute_ == dtype::f32) return from_bytes(t.dtype(), t.shape(), c->bytes(), where_);
+        if (!compute_ || t.dtype() != dtype::f32 || *compute_ == dtype::f32)
+            return from_bytes(t.dtype(), t.shape(), c->bytes(), where_);
         std::vector<std::byte> bytes;
         visit(*compute_, [&](auto to) {
             using To = decltype(to);
@@ -63,7 +65,9 @@ public:
         {
             const std::lock_guard lock(mutex_);
             for (const auto& [k, t] : there_)
-                if (const auto& op = t.get()->op; !t.get()->realised() && !op.is<view_op>() && !op.is<reshape_op>()) roots.push_back(t);
+                if (const auto& op = t.get()->op;
+                    !t.get()->realised() && !op.is<view_op>() && !op.is<reshape_op>())
+                    roots.push_back(t);
         }
         eval(roots);
     }
