@@ -14,7 +14,7 @@ TEST_CASE(
     "device: every device of the machine opens with all its features, robust or not, and closes "
     "silently") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     for (const vulkan::candidate& c : gpu.instance->candidates())
         for (const bool robust : {false, true}) {
             vulkan::device_options options;
@@ -30,7 +30,7 @@ TEST_CASE(
 }
 
 TEST_CASE("device: a device that does not open is an error that names the call") {
-    if (auto gpu = test::open(); !gpu) return;
+    if (auto gpu = test::open(); !gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::instance_options how;
     how.edit_dispatcher = [](vulkan::dispatcher& table) {
         test::intercept<&vulkan::dispatcher::vkCreateDevice>(table);
@@ -53,7 +53,7 @@ TEST_CASE("device: a device that does not open is an error that names the call")
 
 TEST_CASE("device: a hook that throws leaves nothing behind") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::device_options options;
     options.edit_dispatcher = [](vulkan::dispatcher&) { throw std::runtime_error("no"); };
     CHECK_THROWS_AS(vulkan::device::create(gpu.instance, gpu.instance->candidates()[0], options),
@@ -63,7 +63,7 @@ TEST_CASE("device: a hook that throws leaves nothing behind") {
 
 TEST_CASE("device: a loss is remembered") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK_NOTHROW(gpu.device->check_alive("f"));
     CHECK(test::code_of([&] { gpu.device->check(vk::Result::eErrorDeviceLost, "f"); }) ==
           errc::device_lost);
@@ -73,7 +73,7 @@ TEST_CASE("device: a loss is remembered") {
 
 TEST_CASE("device: an adopted device works through the user's lock and is left alone") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     std::mutex theirs;
     {
         vulkan::adopted_device mine;
@@ -169,7 +169,7 @@ void whole_run(const std::shared_ptr<vulkan::instance>& instance,
 TEST_CASE(
     "device: any call may fail at any time: a typed error or no harm, and nothing is left behind") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     const auto instance = gpu.instance;
     test::faults::disarm();
     test::faults::calls = 0;

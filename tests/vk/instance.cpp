@@ -32,19 +32,13 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL fake_door(VkInstance instance, const ch
     return real_door(instance, name);
 }
 
-bool validating() {
-    const char* layers = std::getenv("VK_INSTANCE_LAYERS");
-    return layers && std::string_view(layers).find("validation") != std::string_view::npos;
-}
-
 }  // namespace
 
 TEST_CASE("instance: no driver is no error, but an empty list with reasons") {
     const test::variable files("VK_DRIVER_FILES", "/nonexistent/no.json");
     std::shared_ptr<vulkan::instance> instance;
     if (test::code_of([&] { instance = vulkan::instance::create(); })) {
-        MESSAGE("skipped: no Vulkan loader");
-        return;
+        PUMICE_SKIP("vulkan-device", "no Vulkan loader");
     }
     CHECK(instance->candidates().empty());
     REQUIRE(instance->reasons().size() > 2);
@@ -53,8 +47,7 @@ TEST_CASE("instance: no driver is no error, but an empty list with reasons") {
 
 TEST_CASE("instance: the user's own way to Vulkan, an old loader, and one that fails") {
     if (test::code_of([] { real_door = vulkan::open_loader().get_instance_proc_addr; })) {
-        MESSAGE("skipped: no Vulkan loader");
-        return;
+        PUMICE_SKIP("vulkan-device", "no Vulkan loader");
     }
     const auto create = [] {
         vulkan::instance_options options;
@@ -81,7 +74,7 @@ TEST_CASE("instance: the user's own way to Vulkan, an old loader, and one that f
 }
 
 TEST_CASE("instance: devices that cannot be listed are none, with the call as the reason") {
-    if (auto gpu = test::open(); !gpu) return;
+    if (auto gpu = test::open(); !gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::instance_options options;
     options.edit_dispatcher = [](vulkan::dispatcher& table) {
         test::intercept<&vulkan::dispatcher::vkEnumeratePhysicalDevices>(table);
@@ -97,7 +90,7 @@ TEST_CASE("instance: devices that cannot be listed are none, with the call as th
 
 TEST_CASE("instance: an adopted one lists the same devices and is left alone") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     const auto& table = gpu.instance->table();
     for (int i = 0; i < 2; ++i) {
         const auto adopted =
@@ -109,10 +102,6 @@ TEST_CASE("instance: an adopted one lists the same devices and is left alone") {
 }
 
 TEST_CASE("instance: a validation layer is heard (a canary that must fire)") {
-    if (!validating()) {
-        MESSAGE("skipped: no validation layer");
-        return;
-    }
     int heard = 0;
     vulkan::instance_options options;
     options.on_message = [&heard](severity level, std::string_view text) {
@@ -120,9 +109,10 @@ TEST_CASE("instance: a validation layer is heard (a canary that must fire)") {
         throw 1;  // must not reach the driver
     };
     auto gpu = test::open({}, std::move(options));
-    REQUIRE(gpu);
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK(heard == 0);
-    vk::BufferCreateInfo info{};  // a size of 0 is not allowed
+    if (!test::validating()) return;  // nobody would hear what follows
+    vk::BufferCreateInfo info{};      // a size of 0 is not allowed
     vk::Buffer buffer{};
     const auto result =
         gpu.device->handle().createBuffer(&info, nullptr, &buffer, gpu.device->table());

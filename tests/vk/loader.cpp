@@ -36,8 +36,7 @@ TEST_CASE("loader: an empty variable means the usual names, and opening twice is
     const test::variable chosen("PUMICE_VULKAN_LOADER", "");
     vulkan::loader a;
     if (test::code_of([&a] { a = vulkan::open_loader(); })) {
-        MESSAGE("skipped: no Vulkan loader");
-        return;
+        PUMICE_SKIP("vulkan-device", "no Vulkan loader");
     }
     CHECK(bool(a.get_instance_proc_addr));
     CHECK((a.get_instance_proc_addr == vulkan::open_loader().get_instance_proc_addr));

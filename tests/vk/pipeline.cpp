@@ -71,7 +71,7 @@ std::uint32_t run_once(const test::gpu& gpu, const vulkan::pipeline& kernel, std
 
 TEST_CASE("pipeline: constants specialise it") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     {
         vulkan::pipeline_factory factory(gpu.device);
         CHECK(factory.path().empty());
@@ -86,7 +86,7 @@ TEST_CASE("pipeline: constants specialise it") {
 
 TEST_CASE("pipeline: what is no SPIR-V does not reach the driver") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::pipeline_factory factory(gpu.device);
     const auto code = [&](std::span<const std::uint32_t> words) {
         return test::code_of([&] { factory.create(words, "broken"); });
@@ -102,7 +102,7 @@ TEST_CASE("pipeline: what is no SPIR-V does not reach the driver") {
 TEST_CASE(
     "pipeline: subgroup sizes are asked for where the device has them, and refused where not") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     {
         vulkan::pipeline_factory factory(gpu.device);
         const device_info& info = gpu.device->info();
@@ -124,7 +124,7 @@ TEST_CASE(
 
 TEST_CASE("pipeline: threads create at the same time") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     {
         vulkan::pipeline_factory factory(gpu.device);
         std::atomic<int> wrong{0};
@@ -151,7 +151,7 @@ TEST_CASE("pipeline: threads create at the same time") {
 TEST_CASE(
     "pipeline cache: it is kept, shared, and the driver never sees a damaged or foreign one") {
     auto gpu = test::open(watching());
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     test::temporary_folder folder;
     fs::path path;
     const auto session =
@@ -213,7 +213,7 @@ TEST_CASE(
 TEST_CASE(
     "pipeline cache: a folder that cannot be written costs a line in the log and nothing else") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     test::temporary_folder folder;
     overwrite(folder.path / "file", "x");
     static std::atomic<int> lines{0};

@@ -27,7 +27,7 @@ std::uint64_t tick(const test::gpu& gpu) {
 
 TEST_CASE("queue: values rise by one, threads submit and wait at the same time") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK(gpu.queue->submitted() == 0);
     CHECK(tick(gpu) == 1);
     CHECK(tick(gpu) == 2);
@@ -55,14 +55,14 @@ TEST_CASE("queue: values rise by one, threads submit and wait at the same time")
 
 TEST_CASE("queue: a wait for what nobody submitted is refused") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK(test::code_of([&] { gpu.queue->wait(1); }) == errc::invalid_argument);
     CHECK_FALSE(gpu.queue->reached(1));
 }
 
 TEST_CASE("queue: a submit waits for and signals other semaphores") {
     auto gpu = test::open();
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     const vulkan::timeline first(gpu.device), second(gpu.device);
     const vulkan::semaphore_point wait{first.handle(), 5}, signal{second.handle(), 9};
     const std::uint64_t value = gpu.queue->submit({}, {&wait, 1}, {&signal, 1});
@@ -79,7 +79,7 @@ TEST_CASE("queue: a submit waits for and signals other semaphores") {
 
 TEST_CASE("queue: a submit that fails changes nothing") {
     auto gpu = test::open(with_faults());
-    if (!gpu) return;
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     test::faults::arm(0, VK_ERROR_OUT_OF_HOST_MEMORY);
     CHECK(test::code_of([&] { tick(gpu); }) == errc::out_of_memory);
     test::faults::disarm();
@@ -91,7 +91,7 @@ TEST_CASE("queue: a submit that fails changes nothing") {
 TEST_CASE("queue: after a loss at a submit or a wait, everything says so at once") {
     for (const int at : {0, 1, 2}) {
         auto gpu = test::open(with_faults());
-        if (!gpu) return;
+        if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
         test::faults::arm(at, VK_ERROR_DEVICE_LOST, true);
         CHECK(test::code_of([&] { gpu.queue->wait(tick(gpu)); }).value_or(errc::device_lost) ==
               errc::device_lost);

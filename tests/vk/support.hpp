@@ -6,6 +6,8 @@
 #include <pumice/vk/command_cache.hpp>
 #include <pumice/vk/host_import.hpp>
 
+#include <tests/support/skip.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -27,11 +29,12 @@ struct gpu {
     std::shared_ptr<vulkan::instance> instance;
     std::shared_ptr<vulkan::device> device;
     std::shared_ptr<vulkan::queue> queue;
+    std::string why;  // there is none
 
     explicit operator bool() const noexcept { return device != nullptr; }
 };
 
-/// The first usable device; empty, with a message, on a machine that has none.
+/// The first usable device; empty on a machine that has none. Validation messages go to stderr.
 inline gpu open(const vulkan::device_options& options = {}, vulkan::instance_options how = {}) {
     gpu g;
     if (!how.on_message)
@@ -42,7 +45,7 @@ inline gpu open(const vulkan::device_options& options = {}, vulkan::instance_opt
         g.instance = vulkan::instance::create(std::move(how));
     } catch (const pumice::error& e) {
         if (e.code() != errc::no_vulkan_loader) throw;
-        MESSAGE("skipped: ", e.what());
+        g.why = e.what();
         return g;
     }
     for (const vulkan::candidate& c : g.instance->candidates())
@@ -51,8 +54,14 @@ inline gpu open(const vulkan::device_options& options = {}, vulkan::instance_opt
             g.queue = std::make_shared<vulkan::queue>(g.device);
             return g;
         }
-    MESSAGE("skipped: no Vulkan device");
+    g.why = "no Vulkan device";
     return g;
+}
+
+/// Whether a validation layer listens, as it does under VALIDATION=1.
+inline bool validating() {
+    const char* layers = std::getenv("VK_INSTANCE_LAYERS");
+    return layers && std::string_view(layers).find("validation") != std::string_view::npos;
 }
 
 /// The code of the error that `f` throws; nothing if it throws none.
