@@ -184,7 +184,7 @@ TEST_CASE("conv: windows in plain arithmetic") {
             run<conv_tiled>(*m, sample(d, dtype::f32, p, false, d.chance(0.5), placing::dense),
                             count);
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32})
-            for (int i = 0; i < samples(t == dtype::f32 ? 8 : 3); ++i)
+            for (int i = 0; i < samples(t == dtype::f32 ? 6 : 2); ++i)
                 run<conv_tiled>(*m,
                                 sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
                                        d.chance(0.3) ? placing::dense : placing::any),
@@ -202,7 +202,7 @@ TEST_CASE("conv: windows in cooperative matrices") {
                                   sample(d, dtype::f16, p, false, d.chance(0.5), placing::dense),
                                   count);
         for (const dtype t : {dtype::f16, dtype::bf16})
-            for (int i = 0; i < samples(6); ++i)
+            for (int i = 0; i < samples(5); ++i)
                 run<conv_cooperative>(*m,
                                       sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
                                              d.chance(0.3) ? placing::dense : placing::any),

@@ -141,7 +141,7 @@ TEST_CASE("matmul: products in plain arithmetic") {
         dice d(11);
         for (const dtype t :
              {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
-            for (int i = 0; i < samples(t == dtype::f32 ? 12 : 5); ++i) {
+            for (int i = 0; i < samples(t == dtype::f32 ? 9 : 3); ++i) {
                 const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d),
                               ragged(d), ragged(d)};
                 const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
@@ -269,7 +269,7 @@ TEST_CASE("matmul: products of few rows or columns") {
         tally count("matmul/small");
         dice d(13);
         for (const dtype t : {dtype::f32, dtype::f16, dtype::f64, dtype::i32})
-            for (int i = 0; i < samples(t == dtype::f32 ? 10 : 3); ++i) {
+            for (int i = 0; i < samples(t == dtype::f32 ? 8 : 2); ++i) {
                 sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), d.in(1, 8), ragged(d),
                         ragged(d) * d.in(1, 3)};
                 if (d.chance(0.3)) std::swap(s.m, s.n);
@@ -289,7 +289,7 @@ TEST_CASE("matmul: products in cooperative matrices") {
         tally count("matmul/cooperative");
         dice d(12);
         for (const dtype t : {dtype::f16, dtype::bf16})
-            for (int i = 0; i < samples(14); ++i) {
+            for (int i = 0; i < samples(12); ++i) {
                 const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d),
                               ragged(d), ragged(d)};
                 const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
