@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Views against NumPy's semantics; what each reads is checked through the host engine.
+#include <pumice/graph/view.hpp>
+
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pumice;
+using namespace pumice_test;
+
+namespace {
+
+const std::shared_ptr<engine> home = host();
+constexpr std::nullopt_t none = std::nullopt;
+
+std::string show(const any_tensor& t) {
+    std::string text = to_string(t.shape()) + ":";
+    for (float v : values(t)) text += " " + std::to_string(static_cast<int>(v));
+    return text;
+}
+any_tensor cut(const any_tensor& x, std::vector<slice> s) { return slice_view(x, s); }
+any_tensor permuted(const any_tensor& x, std::vector<std::int64_t> order) { return permute_dims(x, order); }
+any_tensor flipped(const any_tensor& x, std::vector<std::int64_t> axes = {}) { return flip(x, axes); }
+
+}  // namespace
+
+TEST_CASE("slices of one axis, against numpy.arange(n)[start:stop:step]") {
+    struct row {
+        std::int64_t n;
+        slice s;
+        std::vector<float> wanted;
+    };
+    const row rows[] = {
+        {10, {none, none, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+        {10, {2, 7, 1}, {2, 3, 4, 5, 6}},
+        {10, {2, 7, 2}, {2, 4, 6}},
+        {10, {2, 7, 3}, {2, 5}},
+        {10, {none, none, 3}, {0, 3, 6, 9}},
+        {10, {1, none, 4}, {1, 5, 9}},
+        {10, {-3, none, 1}, {7, 8, 9}},
+        {10, {none, -7, 1}, {0, 1, 2}},
+        {10, {-100, 3, 1}, {0, 1, 2}},
+        {10, {7, 100, 1}, {7, 8, 9}},
+        {10, {7, 3, 1}, {}},
+        {10, {10, none, 1}, {}},
+        {10, {100, 200, 1}, {}},
+        {10, {none, none, -1}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+        {10, {none, none, -4}, {9, 5, 1}},
+        {10, {7, 2, -1}, {7, 6, 5, 4, 3}},
+        {10, {7, 2, -2}, {7, 5, 3}},
+        {10, {2, 7, -1}, {}},
+        {10, {-2, -5, -1}, {8, 7, 6}},
+        {10, {100, none, -3}, {9, 6, 3, 0}},
+        {10, {none, 100, -1}, {}},
+        {10, {none, -100, -5}, {9, 4}},
+        {10, {0, none, -1}, {0}},
+        {10, {-100, none, -1}, {}},
+        {10, {none, none, 100}, {0}},
+        {10, {none, none, -100}, {9}},
+        {10, {none, none, std::numeric_limits<std::int64_t>::max()}, {0}},
+        {10, {none, none, std::numeric_limits<std::int64_t>::min()}, {9}},
+        {10, {5, 5, 1}, {}},
+        {10, {5, 5, -1}, {}},
+        {1, {none, none, -1}, {0}},
+        {0, {none, none, 1}, {}},
+        {0, {none, none, -1}, {}},
+        {0, {2, -2, 3}, {}},
+        {3, {-1, none, 1}, {2}},
+        {3, {none, -1, 2}, {0}},
+    };
+    for (const row& r : rows) {
+        const any_tensor x = counting(home, {r.n});
+        const any_tensor y = cut(x, {r.s});
+        CHECK(y.shape() == shape{static_cast<std::int64_t>(r.wanted.size())});
+        CHECK(values(y) == r.wanted);
+    }
+}
+
+TEST_CASE("slices of slices, on several axes") {
+    const any_tensor x = counting(home, {4, 5});
+    CHECK(show(cut(x, {{1, 3, 1}, {none, none, 2}})) == "(2, 3): 5 7 9 10 12 14");
+    CHECK(show(cut(x, {{none, none, -2}})) == "(2, 5): 15 16 17 18 19 5 6 7 8 9");
+    CHECK(show(cut(cut(x, {{none, none, -1}, {none, none, -1}}), {{0, 2, 1}, {1, none, 2}})) == "(2, 2): 18 16 13 11");
+    CHECK(show(cut(x, {})) == "(4, 5): 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19");
+    CHECK(show(cut(x, {{4, none, 1}, {none, none, 1}})) == "(0, 5):");
+    CHECK(code_of([&] { cut(x, {{none, none, 0}}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { cut(x, {{}, {}, {}}); }) == errc::rank_mismatch);
+}
+
+TEST_CASE("permute_dims, flip, expand_dims, squeeze, broadcast_to") {
+    const any_tensor x = counting(home, {2, 3});
+    CHECK(show(permuted(x, {1, 0})) == "(3, 2): 0 3 1 4 2 5");
+    CHECK(show(permuted(x, {-1, -2})) == "(3, 2): 0 3 1 4 2 5");
+    CHECK(show(permuted(counting(home, {2, 1, 3}), {2, 0, 1})) == "(3, 2, 1): 0 3 1 4 2 5");
+    CHECK(show(flipped(x)) == "(2, 3): 5 4 3 2 1 0");
+    CHECK(show(flipped(x, {1})) == "(2, 3): 2 1 0 5 4 3");
+    CHECK(show(flipped(x, {-2})) == "(2, 3): 3 4 5 0 1 2");
+    CHECK(show(expand_dims(x, 1)) == "(2, 1, 3): 0 1 2 3 4 5");
+    CHECK(show(expand_dims(x, -1)) == "(2, 3, 1): 0 1 2 3 4 5");
+    CHECK(show(squeeze(expand_dims(x, 0), 0)) == "(2, 3): 0 1 2 3 4 5");
+    CHECK(show(broadcast_to(counting(home, {3}), {2, 3})) == "(2, 3): 0 1 2 0 1 2");
+    CHECK(show(broadcast_to(counting(home, {2, 1}), {2, 3})) == "(2, 3): 0 0 0 1 1 1");
+    CHECK(show(broadcast_to(counting(home, {}), {2, 2})) == "(2, 2): 0 0 0 0");
+    CHECK(show(broadcast_to(counting(home, {1}), {0})) == "(0,):");
+    CHECK(show(flipped(counting(home, {}))) == "(): 0");
+    CHECK(code_of([&] { permuted(x, {0}); }) == errc::rank_mismatch);
+    CHECK(code_of([&] { permuted(x, {0, 0}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { permuted(x, {0, 2}); }) == errc::axis_out_of_range);
+    CHECK(code_of([&] { squeeze(x, 0); }) == errc::shape_mismatch);
+    CHECK(code_of([&] { expand_dims(x, 3); }) == errc::axis_out_of_range);
+    CHECK(code_of([&] { broadcast_to(x, {3, 3}); }) == errc::shape_mismatch);
+    CHECK(code_of([&] { broadcast_to(x, {3}); }) == errc::shape_mismatch);
+}
+
+TEST_CASE("reshape keeps the order of elements and asks for -1 once") {
+    const any_tensor x = counting(home, {2, 3, 4});
+    CHECK(reshape(x, {6, -1}).shape() == shape{6, 4});
+    CHECK(reshape(x, {-1}).shape() == shape{24});
+    CHECK(reshape(x, {2, 3, 4}).get() == x.get());
+    CHECK(values(reshape(x, {4, 6})) == values(x));
+    CHECK(show(reshape(permuted(counting(home, {2, 3}), {1, 0}), {2, 3})) == "(2, 3): 0 3 1 4 2 5");
+    CHECK(show(reshape(cut(counting(home, {6}), {{none, none, -2}}), {3, 1})) == "(3, 1): 5 3 1");
+    CHECK(show(reshape(broadcast_to(counting(home, {2}), {2, 2}), {4})) == "(4,): 0 1 0 1");
+    CHECK(reshape(counting(home, {}), {1, 1}).shape() == shape{1, 1});
+    CHECK(reshape(counting(home, {0, 3}), {0, 7}).shape() == shape{0, 7});
+    CHECK(code_of([&] { reshape(x, {5, -1}); }) == errc::shape_mismatch);
+    CHECK(code_of([&] { reshape(x, {-1, -1}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { reshape(x, {23}); }) == errc::shape_mismatch);
+    CHECK(code_of([&] { reshape(x, {-2, 12}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { reshape(counting(home, {0}), {0, -1}); }) == errc::shape_mismatch);
+}
+
+TEST_CASE("views of views of what is computed read the right elements") {
+    const any_tensor x = counting(home, {3, 4});
+    const any_tensor y = apply<op::multiply>(x, 10.0);
+    const any_tensor v = permuted(cut(y, {{none, none, 2}, {3, none, -2}}), {1, 0});  // (2, 2)
+    CHECK(show(v) == "(2, 2): 30 110 10 90");
+    CHECK(show(apply<op::add>(v, permuted(v, {1, 0}))) == "(2, 2): 60 120 120 180");
+    CHECK(show(apply<op::subtract>(flipped(y), y)) == "(3, 4): 110 90 70 50 30 10 -10 -30 -50 -70 -90 -110");
+}
+
+TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
+    const std::shared_ptr<engine> own = host();
+    const any_tensor x = counting(own, {4, 4}), v = permuted(x, {1, 0}), w = cut(v, {{1, none, 2}});
+    own->eval(std::vector<node_ptr>{w.get()});
+    CHECK(own->stats().dispatches == 0);
+    CHECK(w.get()->realised());
+    CHECK(w.get()->data == x.get()->data);
+    CHECK(w.get()->layout == strides{2, 4});
+    CHECK(w.get()->offset == 1);
+}
