@@ -18,7 +18,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget mirror format docs wrong_programs headers_alone cross
+  include_direction header_budget format docs wrong_programs headers_alone cross
   front software canary plain host consumers examples compile_cost
   asan_build asan tsan)
 

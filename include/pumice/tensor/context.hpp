@@ -7,6 +7,7 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/tensor/engine.hpp>
 
+#include <cstdlib>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
@@ -48,8 +49,13 @@ struct default_slot {
     std::shared_ptr<engine> current;
 };
 inline default_slot& the_default() {
-    static default_slot slot;
-    return slot;
+    static default_slot* slot = new default_slot;  // let go by release_default, never destroyed
+    return *slot;
+}
+inline void release_default() {
+    default_slot& slot = the_default();
+    const small_lock lock(slot.mutex);
+    slot.current.reset();
 }
 }  // namespace detail
 
@@ -57,7 +63,11 @@ inline default_slot& the_default() {
 inline context default_context() {
     detail::default_slot& slot = detail::the_default();
     const small_lock lock(slot.mutex);
-    if (!slot.current) slot.current = make_engine_for({});
+    if (!slot.current) {
+        slot.current = make_engine_for({});
+        // Registered after the driver's own handlers, so it runs while the driver still lives.
+        std::atexit(&detail::release_default);
+    }
     return context(slot.current);
 }
 
