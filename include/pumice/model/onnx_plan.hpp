@@ -20,16 +20,16 @@ namespace onnx {
 struct plan {
     model file;
     model_limits limits;
-    std::vector<step> steps;               // in an order in which inputs come first; only what outputs need
-    std::vector<std::string_view> names;   // of slots
-    std::vector<any_tensor> constants;     // by slot; empty where the value is computed in a run
-    std::vector<std::uint8_t> permanent;   // by slot: constants of the model
-    std::vector<int> inputs, outputs;      // slots, in the order of the graph
-    std::vector<value_info> input_info;    // of the graph's inputs that are no initializers
-    std::size_t folded = 0;                // nodes that became constants
+    std::vector<step> steps;  // in an order in which inputs come first; only what outputs need
+    std::vector<std::string_view> names;  // of slots
+    std::vector<any_tensor> constants;    // by slot; empty where the value is computed in a run
+    std::vector<std::uint8_t> permanent;  // by slot: constants of the model
+    std::vector<int> inputs, outputs;     // slots, in the order of the graph
+    std::vector<value_info> input_info;   // of the graph's inputs that are no initializers
+    std::size_t folded = 0;               // nodes that became constants
 
     plan() = default;
-    plan(plan&&) = default;                // steps point into the file's nodes, which do not move
+    plan(plan&&) = default;  // steps point into the file's nodes, which do not move
     plan& operator=(plan&&) = default;
 };
 
@@ -61,15 +61,20 @@ private:
     [[noreturn]] void refuse(const std::string& why, errc code = errc::bad_file) const {
         throw error(code, "onnx", p_.file.from.name + ": " + why);
     }
-    static std::string quote(std::string_view name) { return "\"" + std::string(name.substr(0, 128)) + "\""; }
+    static std::string quote(std::string_view name) {
+        return "\"" + std::string(name.substr(0, 128)) + "\"";
+    }
 
     void header() {
         const model& m = p_.file;
         if (m.ir_version < 1) refuse("has no IR version: it is no ONNX model, or it was cut off");
         if (m.version_of("") > newest_opset)
-            write_log(severity::warning, m.from.name + ": operator set " + std::to_string(m.version_of("")) + " is newer than " +
-                                       std::to_string(newest_opset) + ", the newest that this Pumice was written against");
-        if (m.sparse_initializers > 0) refuse("has sparse initializers; make them dense", errc::unsupported);
+            write_log(severity::warning, m.from.name + ": operator set " +
+                                             std::to_string(m.version_of("")) + " is newer than " +
+                                             std::to_string(newest_opset) +
+                                             ", the newest that this Pumice was written against");
+        if (m.sparse_initializers > 0)
+            refuse("has sparse initializers; make them dense", errc::unsupported);
         if (m.outputs.empty()) refuse("has no output");
     }
 
@@ -86,11 +91,17 @@ private:
         const auto initializers = p_.names.size();
         for (const value_info& v : p_.file.inputs) {
             const auto found = slots_.find(v.name);
-            if (found != slots_.end() && static_cast<std::size_t>(found->second) < initializers) continue;  // its default value
-            if (!v.is_tensor) refuse("the input " + quote(v.name) + " is no tensor", errc::unsupported);
+            if (found != slots_.end() && static_cast<std::size_t>(found->second) < initializers)
+                continue;  // its default value
+            if (!v.is_tensor)
+                refuse("the input " + quote(v.name) + " is no tensor", errc::unsupported);
             if (!to_dtype(v.elem_type))
-                refuse("the input " + quote(v.name) + " holds " + std::string(name_of_type(v.elem_type)) + ", which Pumice has no element type for", errc::unsupported);
-            if (v.dims.size() > max_rank) refuse("the input " + quote(v.name) + " has more than 8 axes");
+                refuse("the input " + quote(v.name) + " holds " +
+                           std::string(name_of_type(v.elem_type)) +
+                           ", which Pumice has no element type for",
+                       errc::unsupported);
+            if (v.dims.size() > max_rank)
+                refuse("the input " + quote(v.name) + " has more than 8 axes");
             p_.inputs.push_back(define(v.name, "an input"));
             p_.input_info.push_back(v);
         }
@@ -109,20 +120,27 @@ private:
             s.from = &n;
             s.number = static_cast<int>(all.size());
             if (n.op_type.empty()) refuse(describe(n, s.number) + " has no operator");
-            if (n.attributes.size() > 64) refuse(describe(n, s.number) + " has more than 64 attributes");
+            if (n.attributes.size() > 64)
+                refuse(describe(n, s.number) + " has more than 64 attributes");
             for (std::size_t i = 0; i < n.attributes.size(); ++i)
                 for (std::size_t k = 0; k < i; ++k)
-                    if (n.attributes[i].name == n.attributes[k].name) refuse(describe(n, s.number) + " has an attribute twice: " + quote(n.attributes[i].name));
+                    if (n.attributes[i].name == n.attributes[k].name)
+                        refuse(describe(n, s.number) +
+                               " has an attribute twice: " + quote(n.attributes[i].name));
             s.opset = p_.file.version_of(n.domain);
             if (s.opset < 1 && p_.file.ir_version < 3) s.opset = 1;
-            if (s.opset < 1) refuse(describe(n, s.number) + " is of a domain that the model does not import: " + quote(n.domain));
-            for (std::string_view name : n.outputs) s.outputs.push_back(name.empty() ? -1 : define(name, "a value"));
+            if (s.opset < 1)
+                refuse(describe(n, s.number) +
+                       " is of a domain that the model does not import: " + quote(n.domain));
+            for (std::string_view name : n.outputs)
+                s.outputs.push_back(name.empty() ? -1 : define(name, "a value"));
             all.push_back(std::move(s));
         }
         for (step& s : all)
             for (std::string_view name : s.from->inputs)
                 s.inputs.push_back(name.empty() ? -1 : slot_of(name, describe(*s.from, s.number)));
-        for (const value_info& v : p_.file.outputs) p_.outputs.push_back(slot_of(v.name, "the graph's output"));
+        for (const value_info& v : p_.file.outputs)
+            p_.outputs.push_back(slot_of(v.name, "the graph's output"));
         return all;
     }
 
@@ -143,7 +161,9 @@ private:
         for (const step& s : all)
             for (int o : s.outputs)
                 if (o >= 0) giver[static_cast<std::size_t>(o)] = s.number;
-        const auto giver_of = [&](int slot) { return slot < 0 ? -1 : giver[static_cast<std::size_t>(slot)]; };
+        const auto giver_of = [&](int slot) {
+            return slot < 0 ? -1 : giver[static_cast<std::size_t>(slot)];
+        };
         for (const step& s : all)
             for (int i : s.inputs)
                 if (const int g = giver_of(i); g >= 0) {
@@ -163,22 +183,30 @@ private:
         }
         if (sorted.size() != all.size())
             for (const step& s : all)
-                if (waits[static_cast<std::size_t>(s.number)] > 0) refuse(describe(*s.from, s.number) + " is part of a cycle, or reads one");
+                if (waits[static_cast<std::size_t>(s.number)] > 0)
+                    refuse(describe(*s.from, s.number) + " is part of a cycle, or reads one");
         std::vector<std::uint8_t> live(all.size(), 0);
-        const auto need = [&](int slot) { if (const int g = giver_of(slot); g >= 0) live[static_cast<std::size_t>(g)] = 1; };
+        const auto need = [&](int slot) {
+            if (const int g = giver_of(slot); g >= 0) live[static_cast<std::size_t>(g)] = 1;
+        };
         for (int o : p_.outputs) need(o);
         for (auto at = sorted.rbegin(); at != sorted.rend(); ++at)
             if (live[static_cast<std::size_t>(*at)])
                 for (int i : all[static_cast<std::size_t>(*at)].inputs) need(i);
         for (int at : sorted)
-            if (live[static_cast<std::size_t>(at)]) add(std::move(all[static_cast<std::size_t>(at)]));
+            if (live[static_cast<std::size_t>(at)])
+                add(std::move(all[static_cast<std::size_t>(at)]));
     }
 
     /// Takes a step into the plan; its outputs become constants instead where all its inputs are.
     void add(step s) {
         for (const attribute& a : s.from->attributes)
-            s.tensors.push_back(a.type == attribute_type::tensor ? (*decode_)(read_tensor(p_.file.from, a.tensor, p_.limits)) : any_tensor());
-        s.constant = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return i < 0 || fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)]; });
+            s.tensors.push_back(a.type == attribute_type::tensor
+                                    ? (*decode_)(read_tensor(p_.file.from, a.tensor, p_.limits))
+                                    : any_tensor());
+        s.constant = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
+            return i < 0 || fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)];
+        });
         if (s.constant) {
             if (fold_step(s)) {
                 ++p_.folded;
@@ -194,13 +222,15 @@ private:
     plan p_;
     op_set extra_;
     std::unordered_map<std::string_view, int> slots_;
-    std::set<int> fixed_;                  // slots of constants that only the device computes
+    std::set<int> fixed_;  // slots of constants that only the device computes
     std::unique_ptr<tensor_decoder> decode_;
 };
 
 /// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be folded.
-inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_tensor> slots, const plan& p) {
-    std::vector<any_tensor> results = node_builder(s, slots, p.permanent, nullptr, {}, p.limits).run();
+inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_tensor> slots,
+                                            const plan& p) {
+    std::vector<any_tensor> results =
+        node_builder(s, slots, p.permanent, nullptr, {}, p.limits).run();
     for (any_tensor& r : results) {
         if (!r.has_value()) continue;
         const auto value = fold(r, p.limits.folded_elements);
@@ -211,7 +241,9 @@ inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_t
 }
 
 inline bool all_known(const step& s, std::span<const any_tensor> slots) {
-    return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return i < 0 || constant_of(slots[static_cast<std::size_t>(i)]); });
+    return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
+        return i < 0 || constant_of(slots[static_cast<std::size_t>(i)]);
+    });
 }
 
 /// Runs f; what a graph op throws gets the node's name.
@@ -220,7 +252,8 @@ auto with_place(const plan& p, const step& s, F&& f) {
     try {
         return f();
     } catch (const error& e) {
-        const std::string place = e.where() == "onnx" ? "" : describe(*s.from, s.number) + ": [" + e.where() + "] ";
+        const std::string place =
+            e.where() == "onnx" ? "" : describe(*s.from, s.number) + ": [" + e.where() + "] ";
         throw error(e.code(), "onnx", p.file.from.name + ": " + place + e.message(), e.reasons());
     }
 }
@@ -247,11 +280,15 @@ inline plan make_plan(model m, const model_limits& limits = {}, const op_set& ex
 
 /// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and types
 /// are worked out and nothing can be run. `dry` leaves the context's eager policy aside.
-inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_tensor> inputs, weights* where,
-                                           std::optional<dtype> compute = {}, bool dry = false) {
+inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_tensor> inputs,
+                                           weights* where, std::optional<dtype> compute = {},
+                                           bool dry = false) {
     std::vector<any_tensor> slots = p.constants;
-    const auto narrow = [&](const any_tensor& t) { return compute && t.dtype() == dtype::f32 ? astype(t, *compute) : t; };
-    for (std::size_t i = 0; i < p.inputs.size(); ++i) slots[static_cast<std::size_t>(p.inputs[i])] = narrow(inputs[i]);
+    const auto narrow = [&](const any_tensor& t) {
+        return compute && t.dtype() == dtype::f32 ? astype(t, *compute) : t;
+    };
+    for (std::size_t i = 0; i < p.inputs.size(); ++i)
+        slots[static_cast<std::size_t>(p.inputs[i])] = narrow(inputs[i]);
     for (const step& s : p.steps) {
         const auto key = [&](std::size_t k) { return weights::of_slot(s.outputs[k]); };
         std::vector<any_tensor> results = detail::with_place(p, s, [&] {
@@ -271,13 +308,15 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
             }
             auto made = node_builder(s, slots, p.permanent, where, compute, p.limits).run();
             for (std::size_t k = 0; k < s.outputs.size(); ++k)
-                if (s.constant && where && s.outputs[k] >= 0) made[k] = where->get(key(k), [&] { return made[k]; });
+                if (s.constant && where && s.outputs[k] >= 0)
+                    made[k] = where->get(key(k), [&] { return made[k]; });
             return made;
         });
         for (std::size_t k = 0; k < s.outputs.size(); ++k) {
             if (s.outputs[k] < 0) continue;
             any_tensor& r = slots[static_cast<std::size_t>(s.outputs[k])] = std::move(results[k]);
-            if (const auto& owner = r.get()->owner; owner && !dry && !r.get()->realised()) owner->note(r.get());
+            if (const auto& owner = r.get()->owner; owner && !dry && owner->policies().eager)
+                owner->note(r.get());
         }
     }
     return slots;
