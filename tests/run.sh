@@ -19,10 +19,10 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget format docs wrong_programs headers_alone cross
-  front software canary plain host consumers examples
-  asan_build asan tsan)
-# Asked for by name only, until they pass: not every header has its test yet, and the engine costs the compiler too much.
-later=(mirror compile_cost)
+  front software canary plain host consumers examples)
+# Asked for by name only, until they are known to pass: not every header has its test yet, the engine costs the compiler too
+# much, and the sanitizers have seen parts of the suite alone.
+later=(mirror compile_cost asan_build asan tsan)
 
 set_up() { tools/deps --dev; }
 
@@ -167,6 +167,6 @@ fi
 mkdir -p $logs
 passed=0 failed=0 skipped=0 failures=
 for part in "${parts[@]}"; do run_part "$part"; done
-[[ $# != 0 ]] || echo "not run: ${later[*]} (they do not pass yet; tests/run.sh NAME runs them)"
+[[ $# != 0 ]] || echo "not run: ${later[*]} (not known to pass; tests/run.sh NAME runs them)"
 echo "$((SECONDS / 60)) min $((SECONDS % 60)) s${failures:+; failed:$failures}"
 say_counts $passed $failed $skipped
