@@ -51,7 +51,9 @@ TEST_CASE("copies share the callable, the last one destroys it") {
 }
 
 TEST_CASE("references are handed through, results converted") {
-    const callback<long(std::string&)> grow = [](std::string& s) { return static_cast<int>((s += '!').size()); };
+    const callback<long(std::string&)> grow = [](std::string& s) {
+        return static_cast<int>((s += '!').size());
+    };
     std::string s = "a";
     CHECK(grow(s) == 2);
     CHECK(s == "a!");

@@ -17,7 +17,9 @@ std::string text_of(const builder& b) {
     const auto p = canonical<basic_program<max_program>>(b.view(), order);
     return emit(p.view());
 }
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -68,7 +70,10 @@ TEST_CASE("arguments: addresses first, then scalars in slots of eight bytes") {
     const auto x = b.leaf(0), s = b.number(0), w = b.cast(dtype::f64, x);
     b.out({b.apply<op::add>(x, s), b.apply<op::multiply>(w, b.number(1, dtype::f64))});
     const std::string text = text_of(b);
-    CHECK(has(text, "        public F32.Storage* x0;\n        public F32.Storage* y0;\n        public F64.Storage* y1;\n        public float s0; public uint s_0;\n        public double s1;\n"));
+    CHECK(has(text,
+              "        public F32.Storage* x0;\n        public F32.Storage* y0;\n        public "
+              "F64.Storage* y1;\n        public float s0; public uint s_0;\n        public double "
+              "s1;\n"));
     CHECK(has(text, "leaves = 1;"));
     CHECK(has(text, "operands = 3;"));
     CHECK(has(text, "double t1 = F64.from(v.x0);"));

@@ -23,7 +23,8 @@ std::vector<float> counting(std::size_t n, float first = 0) {
     std::iota(v.begin(), v.end(), first);
     return v;
 }
-void run(const builder& b, const shape& domain, std::vector<host_array> leaves, std::vector<scalar> scalars, std::vector<host_array> outputs) {
+void run(const builder& b, const shape& domain, std::vector<host_array> leaves,
+         std::vector<scalar> scalars, std::vector<host_array> outputs) {
     run_on_host(b.view(), domain, leaves, scalars, outputs);
 }
 
@@ -34,15 +35,19 @@ TEST_CASE("a strided, broadcast, reversed program of two outputs, longer than a 
     const auto x = b.leaf(0), y = b.leaf(1), p = b.apply<op::multiply>(x, y);
     b.out({b.apply<op::add>(p, b.number(0)), b.apply<op::less>(x, y)});
     constexpr std::int64_t rows = 3, columns = 700;
-    std::vector<float> a = counting(rows * columns), c = counting(columns, 100), sums(rows * columns, -1);
+    std::vector<float> a = counting(rows * columns), c = counting(columns, 100),
+                       sums(rows * columns, -1);
     std::unique_ptr<bool[]> less(new bool[rows * columns]);
-    const host_array out_less{reinterpret_cast<std::byte*>(less.get()), dtype::boolean, 0, {columns, 1}};
+    const host_array out_less{
+        reinterpret_cast<std::byte*>(less.get()), dtype::boolean, 0, {columns, 1}};
     // a is read from its end, c is repeated over the rows, the sums are stored transposed.
-    run(b, {rows, columns}, {view_of(a, {-columns, -1}, rows * columns - 1), view_of(c, {0, 1})}, {scalar(0.5f)}, {view_of(sums, {1, rows}), out_less});
+    run(b, {rows, columns}, {view_of(a, {-columns, -1}, rows * columns - 1), view_of(c, {0, 1})},
+        {scalar(0.5f)}, {view_of(sums, {1, rows}), out_less});
     int wrong = 0;
     for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) {
-            const float u = a[static_cast<std::size_t>(rows * columns - 1 - i * columns - j)], v = c[static_cast<std::size_t>(j)];
+            const float u = a[static_cast<std::size_t>(rows * columns - 1 - i * columns - j)],
+                        v = c[static_cast<std::size_t>(j)];
             wrong += sums[static_cast<std::size_t>(j * rows + i)] != u * v + 0.5f;
             wrong += less[static_cast<std::size_t>(i * columns + j)] != (u < v);
         }
@@ -85,7 +90,10 @@ TEST_CASE("casts go through the storage form of their type") {
     std::vector<float> in{2049.0f, 300.0f, -0.0f, 0.5f}, back(4);
     std::vector<std::int8_t> small(4);
     bool truth[4] = {};
-    run(b, {4}, {view_of(in, {1})}, {}, {view_of(back, {1}), view_of(small, {1}), {reinterpret_cast<std::byte*>(truth), dtype::boolean, 0, {1}}});
+    run(b, {4}, {view_of(in, {1})}, {},
+        {view_of(back, {1}),
+         view_of(small, {1}),
+         {reinterpret_cast<std::byte*>(truth), dtype::boolean, 0, {1}}});
     CHECK(back == std::vector<float>{2048.0f, 300.0f, 0.0f, 0.5f});
     CHECK(small == std::vector<std::int8_t>{127, 127, 0, 0});
     CHECK((truth[0] && truth[1] && !truth[2] && truth[3]));

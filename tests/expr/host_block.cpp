@@ -10,10 +10,13 @@ using namespace pumice;
 TEST_CASE("every arithmetic type has a host type of its size") {
     const int sizes[] = {4, 8, 4, 8, 4, 8, 1};
     for (int i = 0; i < 7; ++i)
-        detail::with_host_arithmetic(static_cast<arithmetic>(i), [&]<class T>(T) { CHECK(static_cast<int>(sizeof(T)) == sizes[i]); });
+        detail::with_host_arithmetic(static_cast<arithmetic>(i), [&]<class T>(T) {
+            CHECK(static_cast<int>(sizeof(T)) == sizes[i]);
+        });
     static_assert(detail::kind_of_host<host_arithmetic<arithmetic::i32>> == kind::signed_integer);
     static_assert(detail::kind_of_host<host_arithmetic<arithmetic::u64>> == kind::unsigned_integer);
-    static_assert(detail::kind_of_host<bool> == kind::boolean && detail::kind_of_host<double> == kind::floating);
+    static_assert(detail::kind_of_host<bool> == kind::boolean &&
+                  detail::kind_of_host<double> == kind::floating);
 }
 
 TEST_CASE("a block of operands, and none") {

@@ -26,9 +26,12 @@ class fake_engine final : public pumice::engine {
 public:
     explicit fake_engine(pumice::policy_set set = {}) : engine(std::move(set)) {}
 
-    pumice::node_ptr create(pumice::dtype type, const pumice::shape& extent, const void* data) override {
+    pumice::node_ptr create(pumice::dtype type, const pumice::shape& extent,
+                            const void* data) override {
         auto held = std::make_shared<bytes_held>();
-        held->bytes.resize(static_cast<std::size_t>(pumice::byte_count(type, pumice::element_count(extent))));
+        held->bytes
+            .resize(static_cast<std::size_t>(pumice::byte_count(type,
+                                                                pumice::element_count(extent))));
         if (data) std::memcpy(held->bytes.data(), data, held->bytes.size());
         pumice::node_ptr n = pumice::make_node(type, extent, pumice::source_op{}, {});
         n->owner = shared_from_this();
@@ -36,7 +39,9 @@ public:
         n->state.store(pumice::node_state::realised);
         return n;
     }
-    void eval(std::span<const pumice::node_ptr> roots) override { evaluated += static_cast<int>(roots.size()); }
+    void eval(std::span<const pumice::node_ptr> roots) override {
+        evaluated += static_cast<int>(roots.size());
+    }
     void read(const pumice::node_ptr& n, void* out) override {
         const auto& bytes = static_cast<const bytes_held*>(n->data.get())->bytes;
         std::memcpy(out, bytes.data(), bytes.size());
@@ -52,14 +57,18 @@ private:
     pumice::device_info info_;
 };
 
-inline pumice::any_tensor data(const std::shared_ptr<pumice::engine>& home, const pumice::shape& extent, pumice::dtype type = pumice::dtype::f32) {
+inline pumice::any_tensor data(const std::shared_ptr<pumice::engine>& home,
+                               const pumice::shape& extent,
+                               pumice::dtype type = pumice::dtype::f32) {
     return pumice::any_tensor(home->create(type, extent, nullptr));
 }
-inline pumice::any_tensor data(const std::shared_ptr<pumice::engine>& home, const pumice::shape& extent, const std::vector<float>& values) {
+inline pumice::any_tensor data(const std::shared_ptr<pumice::engine>& home,
+                               const pumice::shape& extent, const std::vector<float>& values) {
     return pumice::any_tensor(home->create(pumice::dtype::f32, extent, values.data()));
 }
 /// 0, 1, 2 ... in row-major order.
-inline pumice::any_tensor counting(const std::shared_ptr<pumice::engine>& home, const pumice::shape& extent) {
+inline pumice::any_tensor counting(const std::shared_ptr<pumice::engine>& home,
+                                   const pumice::shape& extent) {
     std::vector<float> values(static_cast<std::size_t>(pumice::element_count(extent)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     return data(home, extent, values);
@@ -71,7 +80,9 @@ inline std::shared_ptr<pumice::engine> host(bool fusion = true) {
     return std::make_shared<pumice::host_engine>(std::move(set), "host");
 }
 
-inline std::vector<float> values(const pumice::any_tensor& t) { return pumice::to_vector<float>(t); }
+inline std::vector<float> values(const pumice::any_tensor& t) {
+    return pumice::to_vector<float>(t);
+}
 
 /// Thrown code, or `cancelled` where nothing was thrown (no builder says that).
 template <class F>

@@ -21,8 +21,12 @@ std::string show(const any_tensor& t) {
     return text;
 }
 any_tensor cut(const any_tensor& x, std::vector<slice> s) { return slice_view(x, s); }
-any_tensor permuted(const any_tensor& x, std::vector<std::int64_t> order) { return permute_dims(x, order); }
-any_tensor flipped(const any_tensor& x, std::vector<std::int64_t> axes = {}) { return flip(x, axes); }
+any_tensor permuted(const any_tensor& x, std::vector<std::int64_t> order) {
+    return permute_dims(x, order);
+}
+any_tensor flipped(const any_tensor& x, std::vector<std::int64_t> axes = {}) {
+    return flip(x, axes);
+}
 
 }  // namespace
 
@@ -82,7 +86,8 @@ TEST_CASE("slices of slices, on several axes") {
     const any_tensor x = counting(home, {4, 5});
     CHECK(show(cut(x, {{1, 3, 1}, {none, none, 2}})) == "(2, 3): 5 7 9 10 12 14");
     CHECK(show(cut(x, {{none, none, -2}})) == "(2, 5): 15 16 17 18 19 5 6 7 8 9");
-    CHECK(show(cut(cut(x, {{none, none, -1}, {none, none, -1}}), {{0, 2, 1}, {1, none, 2}})) == "(2, 2): 18 16 13 11");
+    CHECK(show(cut(cut(x, {{none, none, -1}, {none, none, -1}}), {{0, 2, 1}, {1, none, 2}})) ==
+          "(2, 2): 18 16 13 11");
     CHECK(show(cut(x, {})) == "(4, 5): 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19");
     CHECK(show(cut(x, {{4, none, 1}, {none, none, 1}})) == "(0, 5):");
     CHECK(code_of([&] { cut(x, {{none, none, 0}}); }) == errc::invalid_argument);
@@ -138,7 +143,8 @@ TEST_CASE("views of views of what is computed read the right elements") {
     const any_tensor v = permuted(cut(y, {{none, none, 2}, {3, none, -2}}), {1, 0});  // (2, 2)
     CHECK(show(v) == "(2, 2): 30 110 10 90");
     CHECK(show(apply<op::add>(v, permuted(v, {1, 0}))) == "(2, 2): 60 120 120 180");
-    CHECK(show(apply<op::subtract>(flipped(y), y)) == "(3, 4): 110 90 70 50 30 10 -10 -30 -50 -70 -90 -110");
+    CHECK(show(apply<op::subtract>(flipped(y), y)) ==
+          "(3, 4): 110 90 70 50 30 10 -10 -30 -50 -70 -90 -110");
 }
 
 TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
