@@ -117,7 +117,8 @@ inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices)
                               1;
         }
         v.start[i] = count == 0 ? 0 : begin;
-        v.step[i] = count <= 1 ? 1 : s.step;  // steps multiply when views are stacked, and one may be huge
+        v.step[i] =
+            count <= 1 ? 1 : s.step;  // steps multiply when views are stacked, and one may be huge
         extent[i] = count;
     }
     return detail::make_view(x, extent, v);
