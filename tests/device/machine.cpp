@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -49,6 +50,26 @@ kernel_service& service() {
     static kernel_service one({.modules = modules()});
     return one;
 }
+
+/// Says what took more than a second, so that a test that seems to hang tells on what.
+/// PUMICE_TEST_TRACE=1 says at once what begins.
+class slow {
+public:
+    explicit slow(std::string what) : what_(std::move(what)) {
+        static const bool trace = !pumice::detail::environment("PUMICE_TEST_TRACE").empty();
+        if (trace) std::printf("%s\n", what_.c_str()), std::fflush(stdout);
+    }
+    ~slow() {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
+        if (took.count() > 1) std::printf("slow: %.1f s %s\n", took.count(), what_.c_str());
+    }
+    slow(const slow&) = delete;
+    slow& operator=(const slow&) = delete;
+
+private:
+    std::string what_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 class gpu final : public machine {
 public:
@@ -99,6 +120,7 @@ public:
         memory_.flush(up, 0, total);
         std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines;
         for (const launch& l : launches) pipelines.push_back(pipeline_of(l));
+        const slow running("running " + std::string(launches[0].module));
 
         const std::uint64_t messages =
             instance_->validation_errors() + instance_->validation_warnings();
@@ -152,9 +174,14 @@ private:
         const std::string name = to_string(request);
         if (pipelines_.size() > 200) pipelines_.clear();
         auto& found = pipelines_[name + "/" + std::to_string(l.subgroup_size)];
-        if (!found)
-            found =
-                factory_.create(preserve_nan(service().get(request)->words, device_->info()), name,
+        if (found) return found;
+        std::shared_ptr<const spirv_code> code;
+        {
+            const slow compiling("compiling " + name);
+            code = service().get(request);
+        }
+        const slow building("building the pipeline of " + name);
+        found = factory_.create(preserve_nan(code->words, device_->info()), name,
                                 {.subgroup_size = l.subgroup_size,
                                  .full_subgroups = l.subgroup_size != 0});
         return found;
