@@ -192,6 +192,16 @@ TEST_CASE("conv: windows in plain arithmetic") {
     }
 }
 
+TEST_CASE("conv: offsets past 32 bits") {
+    for (const auto& m : machines()) {
+        tally count("conv/far");
+        dice d(23);
+        const conv_problem p = geometry(2, 4, 6, 9, 8, 3, 2, 1, 1);
+        run<conv_tiled>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
+        run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, true, placing::any, true), count);
+    }
+}
+
 TEST_CASE("conv: windows in cooperative matrices") {
     bool any = false;
     for (const auto& m : machines()) {

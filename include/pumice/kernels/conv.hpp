@@ -102,10 +102,10 @@ inline launch convolution_launch(const conv_problem& q, const convolution& c,
     windows.write = [&](block_writer& w) {
         write_program(w, q.input, input, 0);
         w.index(q.in_channels / q.shape_of.group);
-        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(q.in_size[i]));
-        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(q.out_size[i]));
+        for (const std::int64_t v : q.in_size) w.index(v);
+        for (const std::int64_t v : q.out_size) w.index(v);
         for (const auto& pair : {q.shape_of.stride, q.shape_of.dilation, q.shape_of.pad_begin})
-            for (int i = 0; i < 2; ++i) w.integer(pair[i]);
+            for (int i = 0; i < 2; ++i) w.index(pair[i]);
         w.align(8);
     };
     return staged_launch(c.p, core, device, wide, &windows);
