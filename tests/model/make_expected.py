@@ -137,6 +137,9 @@ def elementwise():
     case("cast_to_half", "Cast", x, to=TensorProto.FLOAT16)
     case("cast_from_bool", "Cast", np.array([True, False]), to=TensorProto.FLOAT)
     case("cast_like", "CastLike", ints(1, 2, 3), np.array([1], f32))
+    case("swish", "Swish", x, opset=24)
+    case("swish_alpha", "Swish", x, opset=24, alpha=0.5)
+    case("clip_crossed", "Clip", x, np.array(0.5, f32), np.array(-0.5, f32), constants=[1, 2])
     case("dropout", "Dropout", x, np.array(0.5, f32), constants=[1])
     case("dropout_mask", "Dropout", x, outputs=2)
     case("dropout_7", "Dropout", x, opset=7, ratio=0.3)
@@ -216,6 +219,13 @@ def shapes():
     case("pad_edge", "Pad", x, ints(1, 1, 0, 0, 2, 3), constants=[1], mode="edge")
     case("pad_wrap", "Pad", x, ints(0, 1, 0, 0, 2, 0), constants=[1], mode="wrap")
     case("pad_axes", "Pad", x, ints(1, 2), None, ints(1), constants=[1, 3])
+    case("depthtospace", "DepthToSpace", normal(2, 8, 2, 3), blocksize=2)
+    case("depthtospace_crd", "DepthToSpace", normal(2, 8, 2, 3), blocksize=2, mode="CRD")
+    case("spacetodepth", "SpaceToDepth", normal(2, 3, 4, 6), blocksize=2)
+    case("reshape_input", "Reshape", x, ints(4, -1))
+    case("slice_inputs", "Slice", x, ints(0, 1), ints(1, 3))
+    case("range_inputs", "Range", np.array(2, i32), np.array(9, i32), np.array(3, i32))
+    case("expand_input", "Expand", normal(3, 1), ints(2, 1, 4))
     case("constant_of_shape", "ConstantOfShape", ints(2, 3), constants=[0],
          value=numpy_helper.from_array(np.array([7], i32)))
     case("constant_of_shape_zeros", "ConstantOfShape", ints(4), constants=[0])
@@ -250,6 +260,9 @@ def reductions():
     case("batchnormalization_flat", "BatchNormalization", normal(2, 4), *parameters, constants=[1, 2, 3, 4])
     case("layernormalization", "LayerNormalization", x, normal(5), normal(5), constants=[1, 2])
     case("layernormalization_axis", "LayerNormalization", x, normal(4, 5), axis=1, epsilon=1e-3)
+    case("layernormalization_outputs", "LayerNormalization", x, normal(5), outputs=3)
+    case("rmsnormalization", "RMSNormalization", x, normal(5), constants=[1], opset=23)
+    case("groupnormalization", "GroupNormalization", normal(2, 6, 3, 3), normal(6), normal(6), constants=[1, 2], opset=21, num_groups=3)
     case("instancenormalization", "InstanceNormalization", normal(2, 3, 4, 4), normal(3), normal(3), constants=[1, 2])
 
 

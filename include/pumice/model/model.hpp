@@ -5,60 +5,13 @@
 #pragma once
 
 #include <pumice/base/expected.hpp>
+#include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/onnx_dump.hpp>
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
 
 namespace pumice::inline PUMICE_ABI {
-
-/// How a model is loaded. Every field may be left out; contexts and op sets may be given beside it.
-struct load_options {
-    std::int64_t batch = 0;  // the open first axis of inputs; 0 leaves it open
-    std::map<std::string, std::int64_t, std::less<>> dims = {};  // other open axes, by their symbol
-    std::optional<dtype> compute = {};  // f16 or bf16 in place of f32: faster, less exact
-    std::optional<context> where = {};  // the process-wide context where there is none
-    op_set extra = {};                  // a user's own elementwise operators
-    model_limits limits = {};
-};
-
-namespace detail {
-inline void take_option(load_options& chosen, const load_options& o) {
-    const load_options before = std::exchange(chosen, o);
-    if (!chosen.where) chosen.where = before.where;
-    if (chosen.extra.list.empty()) chosen.extra = before.extra;
-}
-inline void take_option(load_options& chosen, const context& c) { chosen.where = c; }
-inline void take_option(load_options& chosen, const op_set& s) { chosen.extra = s; }
-}  // namespace detail
-
-/// What `model::load` takes after the path, in any order: load_options, a context, pm::ops<...>.
-template <class O>
-concept load_option =
-    requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };
-
-/// One axis of an input or output: its size, or -1 and the symbol that the file gives it.
-struct model_dim {
-    std::int64_t size = -1;
-    std::string symbol;
-};
-
-struct model_value {
-    std::string name;
-    pumice::dtype dtype = pumice::dtype::f32;
-    std::vector<model_dim> dims;
-    bool has_shape = false;  // false: the file does not say, any shape is taken
-
-    /// "f32 (batch, 1, 28, 28)".
-    std::string text() const {
-        std::string list;
-        for (const model_dim& d : dims)
-            list += (list.empty() ? "" : ", ") + (d.size >= 0        ? std::to_string(d.size)
-                                                  : d.symbol.empty() ? "?"
-                                                                     : d.symbol);
-        return std::string(to_string(dtype)) + (has_shape ? " (" + list + ")" : " of any shape");
-    }
-};
 
 /// A handle: copies share the weights. All functions are const and may be called by several threads.
 class model {
@@ -190,52 +143,12 @@ private:
                         "compute is f16, bf16 or f32, not " + std::string(to_string(*o.compute)));
         onnx::plan plan = onnx::make_plan(std::move(file), o.limits, o.extra);
         auto s = std::make_shared<state>(std::move(plan), o);
-        describe_values(*s);
+        std::tie(s->inputs, s->outputs) = detail::describe_values(s->plan, o);
         warm_up(*s);
         self_ = std::move(s);
     }
 
     static std::string place(const state& s) { return s.plan.file.from.name + ": "; }
-
-    static void describe_values(state& s) {
-        auto given = s.options.dims;
-        if (s.options.batch < 0)
-            throw error(errc::invalid_argument, "model",
-                        "a batch of " + std::to_string(s.options.batch));
-        std::vector<std::string> symbols;
-        for (const auto& v : s.plan.input_info)
-            for (std::size_t i = 0; i < v.dims.size(); ++i) {
-                const std::string symbol(v.dims[i].symbol);
-                if (v.dims[i].size >= 0 || symbol.empty()) continue;
-                symbols.push_back(symbol);
-                if (i == 0 && s.options.batch > 0) given.emplace(symbol, s.options.batch);
-            }
-        for (const auto& [name, size] : s.options.dims)
-            if (size < 0 || std::find(symbols.begin(), symbols.end(), name) == symbols.end())
-                throw error(errc::invalid_argument, "model",
-                            place(s) +
-                                (size < 0 ? "a negative size for "
-                                          : "no input has an open axis called ") +
-                                "\"" + name + "\"",
-                            std::move(symbols));
-        const auto value = [&](const onnx::value_info& v, bool input) {
-            model_value m{std::string(v.name),
-                          onnx::to_dtype(v.elem_type).value_or(dtype::f32),
-                          {},
-                          v.has_shape};
-            for (std::size_t i = 0; i < v.dims.size(); ++i) {
-                model_dim d{v.dims[i].size, std::string(v.dims[i].symbol)};
-                if (const auto g = given.find(d.symbol);
-                    d.size < 0 && g != given.end() && !d.symbol.empty())
-                    d.size = g->second;
-                if (d.size < 0 && i == 0 && input && s.options.batch > 0) d.size = s.options.batch;
-                m.dims.push_back(std::move(d));
-            }
-            return m;
-        };
-        for (const auto& v : s.plan.input_info) s.inputs.push_back(value(v, true));
-        for (const auto& v : s.plan.file.outputs) s.outputs.push_back(value(v, false));
-    }
 
     /// Builds the graph once, so that faults are found and weights go up now and not in the first run.
     /// With open axes taken as 1 a fault of shapes need not be one.
@@ -249,6 +162,8 @@ private:
         std::vector<any_tensor> slots;
         try {
             slots = onnx::build_graph(s.plan, places, &s.weights, s.options.compute, true);
+        } catch (const onnx::needs_value&) {
+            return;  // a run knows more
         } catch (const error& e) {
             if (!s.open() || e.code() == errc::unsupported_op || e.code() == errc::unsupported ||
                 e.code() == errc::bad_file)

@@ -7,6 +7,7 @@
 #include <pumice/model/detail/onnx_constant.hpp>
 #include <pumice/model/detail/onnx_elementwise.hpp>
 #include <pumice/model/detail/onnx_reduce.hpp>
+#include <pumice/model/detail/onnx_slice.hpp>
 #include <pumice/model/detail/onnx_window.hpp>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ inline constexpr std::array op_table{
     op_row{"Constant",            0, 0,          &build::constant},
     op_row{"ConstantOfShape",     1, 1,          &build::constant_of_shape},
     op_row{"Conv",                2, 3,          &build::conv},
+    op_row{"DepthToSpace",        1, 1,          &build::depth_to_space},
     op_row{"Dropout",             1, 3,          &build::dropout},
     op_row{"Expand",              2, 2,          &build::expand},
     op_row{"Flatten",             1, 1,          &build::flatten},
@@ -58,6 +60,7 @@ inline constexpr std::array op_table{
     op_row{"Gemm",                2, 3,          &build::gemm},
     op_row{"GlobalAveragePool",   1, 1,          &build::global_average_pool},
     op_row{"GlobalMaxPool",       1, 1,          &build::global_max_pool},
+    op_row{"GroupNormalization",  3, 3,          &build::group_normalization},
     op_row{"Identity",            1, 1,          &build::identity},
     op_row{"InstanceNormalization", 3, 3,        &build::instance_normalization},
     op_row{"IsInf",               1, 1,          &build::is_inf},
@@ -71,6 +74,7 @@ inline constexpr std::array op_table{
     op_row{"Mod",                 2, 2,          &build::mod},
     op_row{"Pad",                 1, 4,          &build::pad},
     op_row{"Pow",                 2, 2,          &build::pow},
+    op_row{"RMSNormalization",    2, 2,          &build::rms_normalization},
     op_row{"Range",               3, 3,          &build::range},
     op_row{"ReduceL1",            1, 2,          &build::reduce_l1},
     op_row{"ReduceL2",            1, 2,          &build::reduce_l2},
@@ -87,9 +91,11 @@ inline constexpr std::array op_table{
     op_row{"Size",                1, 1,          &build::size_of},
     op_row{"Slice",               1, 5,          &build::slice_axes},
     op_row{"Softmax",             1, 1,          &build::softmax_axis},
+    op_row{"SpaceToDepth",        1, 1,          &build::space_to_depth},
     op_row{"Split",               1, 2,          &build::split},
     op_row{"Squeeze",             1, 2,          &build::squeeze_axes},
     op_row{"Sum",                 1, any_number, &build::sum},
+    op_row{"Swish",               1, 1,          &build::swish},
     op_row{"Tile",                2, 2,          &build::tile},
     op_row{"Transpose",           1, 1,          &build::transpose},
     op_row{"Unsqueeze",           1, 2,          &build::unsqueeze_axes},

@@ -3,45 +3,18 @@
 // Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, copies no tensor.
 #pragma once
 
-#include <pumice/model/detail/onnx_proto.hpp>
-
-#include <protozero/pbf_reader.hpp>
+#include <pumice/model/detail/onnx_message.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx {
 
 namespace detail {
 
-using protozero::pbf_wire_type;
-
-/// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on, so
-/// that a field of the wrong wire type is skipped like an unknown one and never misread.
-constexpr std::uint32_t varint(std::uint32_t tag) {
-    return protozero::tag_and_type(tag, pbf_wire_type::varint);
-}
-constexpr std::uint32_t bytes(std::uint32_t tag) {
-    return protozero::tag_and_type(tag, pbf_wire_type::length_delimited);
-}
-constexpr std::uint32_t fixed32(std::uint32_t tag) {
-    return protozero::tag_and_type(tag, pbf_wire_type::fixed32);
-}
-constexpr std::uint32_t fixed64(std::uint32_t tag) {
-    return protozero::tag_and_type(tag, pbf_wire_type::fixed64);
-}
-
-inline std::string_view to_text(protozero::data_view v) { return {v.data(), v.size()}; }
-inline std::span<const std::byte> to_bytes(protozero::data_view v) {
-    return std::as_bytes(std::span(v.data(), v.size()));
-}
-inline protozero::data_view to_view(std::span<const std::byte> b) {
-    return {reinterpret_cast<const char*>(b.data()), b.size()};
-}
-
 /// The messages of onnx.proto, one function each. None calls itself, so no input decides the depth.
-class reader {
+class reader : message_reader {
 public:
-    reader(source from, const model_limits& limits) : limits_(limits) {
-        model_.from = std::move(from);
+    reader(const source& from, const model_limits& limits) : message_reader(from, limits) {
+        model_.from = from;
     }
 
     model run() {
@@ -87,32 +60,6 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(const std::string& why) const {
-        throw error(errc::bad_file, "onnx", model_.from.name + ": " + why);
-    }
-
-    /// Every repeated thing passes here, so that a small file cannot ask for much memory.
-    void count() {
-        if (++items_ > limits_.items)
-            refuse("holds more than " + std::to_string(limits_.items) +
-                   " items (model_limits::items)");
-    }
-
-    template <class F>
-    void each(std::span<const std::byte> message, const char* what, F&& field) const {
-        protozero::pbf_reader m(to_view(message));
-        const char* at = m.data().data();
-        try {
-            while (m.next()) {
-                field(m);
-                at = m.data().data();
-            }
-        } catch (const protozero::exception& e) {
-            const auto offset = at - reinterpret_cast<const char*>(model_.from.bytes.data());
-            refuse("offset " + std::to_string(offset) + " (" + what + "): " + e.what());
-        }
-    }
-
     void graph(std::span<const std::byte> message) {
         each(message, "graph", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
@@ -281,15 +228,13 @@ private:
     }
 
     model model_;
-    model_limits limits_;
-    std::int64_t items_ = 0;
 };
 
 }  // namespace detail
 
 /// Reads a file's structure. Throws errc::bad_file with the file and the offset or name.
-inline model read(source from, const model_limits& limits = {}) {
-    return detail::reader(std::move(from), limits).run();
+inline model read(const source& from, const model_limits& limits = {}) {
+    return detail::reader(from, limits).run();
 }
 
 /// The TensorProto of an attribute.

@@ -50,40 +50,34 @@ inline any_tensor constant_of_shape(node_builder& b) {
 }
 
 inline any_tensor range(node_builder& b) {
-    const auto type = b.value(0).dtype();
-    for (int i = 0; i < 3; ++i)
-        if (!b.known(i) || b.value(i).size() != 1)
-            b.fail(errc::unsupported,
-                   "needs its start, limit and delta when the graph is built, each one number");
-    const auto build = [&]<class T>(T) {
-        const T start = constant_values<T>(b.value(0))[0],
-                limit = constant_values<T>(b.value(1))[0],
-                delta = constant_values<T>(b.value(2))[0];
-        if (delta == T(0)) b.fail(errc::bad_file, "has a delta of 0");
-        const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
-                                   static_cast<double>(delta));
+    const any_tensor ends[] = {b.fetched(0), b.fetched(1), b.fetched(2)};
+    for (const any_tensor& e : ends)
+        if (e.size() != 1 || e.dtype() != ends[0].dtype() || e.dtype() == dtype::boolean)
+            b.fail(errc::bad_file, "needs start, limit and delta of one type, each one number");
+    const auto count = [&](double start, double limit, double delta) {
+        const double n = std::ceil((limit - start) / delta);
         if (!(n <= static_cast<double>(b.limits().folded_elements)))
             b.fail(errc::unsupported,
-                   "gives more elements than are folded (model_limits::folded_elements)");
-        std::vector<T> values;
-        for (int i = 0; i < n; ++i) {
+                   "gives more elements than are folded (model_limits::folded_elements), or has a "
+                   "delta of 0");
+        return n > 0 ? static_cast<std::size_t>(n) : 0;
+    };
+    const auto build = [&]<class T>(T) {  // in T, half types in float
+        const T start = constant_values<T>(ends[0])[0], delta = constant_values<T>(ends[2])[0];
+        std::vector<T> values(count(static_cast<double>(start), constant_values<double>(ends[1])[0],
+                                    static_cast<double>(delta)));
+        for (std::size_t i = 0; i < values.size(); ++i) {
             if constexpr (std::is_integral_v<T>)
-                values.push_back(static_cast<T>(static_cast<std::uint64_t>(start) +
-                                                static_cast<std::uint64_t>(i) *
-                                                    static_cast<std::uint64_t>(delta)));
-            else values.push_back(start + static_cast<T>(i) * delta);
+                values[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
+                                           i * static_cast<std::uint64_t>(delta));
+            else values[i] = start + static_cast<T>(i) * delta;
         }
         return make_constant<T>(shape{static_cast<std::int64_t>(values.size())},
                                 std::span<const T>(values));
     };
-    switch (type) {
-        case dtype::f32: return build(float{});
-        case dtype::f64: return build(double{});
-        case dtype::i16: return build(std::int16_t{});
-        case dtype::i32: return build(std::int32_t{});
-        case dtype::i64: return build(std::int64_t{});
-        default: b.fail(errc::dtype_mismatch, "counts in " + std::string(to_string(type)));
-    }
+    const dtype type = ends[0].dtype();
+    if (type == dtype::f64) return build(double{});
+    return astype(is_floating(type) ? build(float{}) : build(std::int64_t{}), type);
 }
 
 /// One side of a padded axis; `n` >= 0 elements.

@@ -5,6 +5,8 @@
 
 #include <pumice/model/detail/onnx_node.hpp>
 
+#include <array>
+
 #include <cmath>
 
 namespace pumice::inline PUMICE_ABI {
@@ -55,8 +57,6 @@ inline any_tensor mean(node_builder& b) {
 
 inline any_tensor mod(node_builder& b) {
     const bool fmod = b.integer("fmod", 0) != 0;
-    if (!fmod && is_floating(b.value(0).dtype()))
-        b.fail(errc::bad_file, "takes floating point with fmod=1 only");
     const any_operand pair[] = {operand(b, 0), operand(b, 1)};
     return pumice::apply(fmod ? op_info_of<op::fmod> : op_info_of<op::remainder>, pair);
 }
@@ -91,9 +91,11 @@ inline any_tensor clip(node_builder& b) {
         if (n && !b.known(0) && std::fabs(*n) <= 0x1p53) return *n;
         return any_operand(b.tensor(i));
     };
-    if (low && high) {
-        const any_operand all[] = {x, bound(1), bound(2)};
-        return pumice::apply(op_info_of<op::clip>, all);
+    if (low && high) {  // where the bounds cross, the upper one is the result
+        any_operand least = bound(1), most = bound(2);
+        if (least.is_number && most.is_number) least.number = std::min(least.number, most.number);
+        else least = pumice::apply(op_info_of<op::minimum>, std::array{least, most});
+        return pumice::apply(op_info_of<op::clip>, std::array{any_operand(x), least, most});
     }
     if (!low && !high) return x;
     const any_operand pair[] = {x, bound(low ? 1 : 2)};
@@ -154,6 +156,14 @@ inline any_tensor cast_like(node_builder& b) {
     if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
     b.ignore("round_mode");
     return astype(b.tensor(0), b.computed(b.value(1).dtype()));
+}
+
+inline any_tensor swish(node_builder& b) {
+    const any_tensor x = b.tensor(0);
+    const double alpha = b.real("alpha", 1);
+    return alpha == 1 ? pumice::apply<op::silu>(x)
+                      : pumice::apply<op::multiply>(
+                            x, pumice::apply<op::sigmoid>(pumice::apply<op::multiply>(x, alpha)));
 }
 
 /// Inference: the input itself; the mask, where it is asked for, is all true.

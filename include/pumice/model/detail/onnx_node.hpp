@@ -44,14 +44,22 @@ inline std::string describe(const node& n, int number) {
     return "node " + name + " (" + std::string(n.op_type) + ")";
 }
 
+/// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when a
+/// model is first built over placeholders.
+class needs_value : public error {
+public:
+    using error::error;
+};
+
 class node_builder {
 public:
-    /// With `where` null only shapes and constants are worked out. `compute` replaces f32.
+    /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has no
+    /// value yet. `compute` replaces f32.
     node_builder(const step& s, std::span<const any_tensor> slots,
                  std::span<const std::uint8_t> permanent, weights* where,
-                 std::optional<dtype> compute, const model_limits& limits)
+                 std::optional<dtype> compute, const model_limits& limits, bool dry = false)
         : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute),
-          limits_(limits) {}
+          limits_(limits), dry_(dry) {}
 
     // inputs --------------------------------------------------------------------------------------
     int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
@@ -103,18 +111,31 @@ public:
         return where_->get(weights::of_step(step_.number, key), [&] { return constant; });
     }
 
-    /// The integers of input i, which must be known when the graph is built.
+    /// Input i as a constant. One that a run computes is evaluated and downloaded here, because the
+    /// graph that is being built depends on it.
+    any_tensor fetched(int i) const {
+        const any_tensor& v = value(i);
+        if (constant_of(v)) return v;
+        const std::string which = "input " + std::to_string(i) + " (\"" +
+                                  std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
+                                  "\")";
+        if (v.size() > limits_.folded_elements) fail(errc::bad_file, which + " is too long");
+        if (!where_ || dry_)
+            throw needs_value(
+                errc::unsupported, "onnx",
+                describe(*step_.from, step_.number) + " needs " + which +
+                    " when the graph is built, but it is computed from the model's inputs");
+        std::vector<std::byte> bytes(static_cast<std::size_t>(v.size_bytes()));
+        read(v, bytes);
+        return make_constant(v.dtype(), v.shape(), std::move(bytes));
+    }
+    /// The integers of input i.
     std::vector<std::int64_t> input_integers(int i) const {
-        if (!known(i))
-            fail(errc::unsupported,
-                 "needs input " + std::to_string(i) + " (\"" +
-                     std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
-                     "\") when the graph is built, but it is computed from the model's inputs");
         if (value(i).size() > limits_.folded_elements)
             fail(errc::bad_file, "input " + std::to_string(i) + " is too long");
         if (is_floating(value(i).dtype()))
             fail(errc::dtype_mismatch, "input " + std::to_string(i) + " must hold integers");
-        return constant_values<std::int64_t>(value(i));
+        return constant_values<std::int64_t>(fetched(i));
     }
     /// The single number of input i, where it is known.
     std::optional<double> number(int i) const {
@@ -192,6 +213,9 @@ public:
                                                std::string(step_.from->attributes[i].name) +
                                                "\", which operator set " + std::to_string(opset()) +
                                                " or Pumice does not know");
+        for (any_tensor& t : others_)  // what was made of constants alone is one, not the device's
+            if (where_ && t.has_value() && !t.get()->owner && !constant_of(t))
+                if (auto value = fold(t, limits_.folded_elements)) t = std::move(*value);
         others_.resize(std::max(others_.size(), outputs()));
         for (std::size_t k = 0; k < outputs(); ++k)
             if (wants(k) && !others_[k].has_value())
@@ -210,6 +234,7 @@ private:
     weights* where_;
     std::optional<dtype> compute_;
     const model_limits& limits_;
+    bool dry_ = false;
     std::uint64_t used_ = 0;
     std::vector<any_tensor> others_;
 };

@@ -115,57 +115,6 @@ inline any_tensor transpose(node_builder& b) {
     return permute_dims(x, *order);
 }
 
-inline any_tensor join(node_builder& b) {
-    std::vector<any_tensor> parts;
-    for (int i = 0; i < b.inputs(); ++i) parts.push_back(b.tensor(i));
-    const auto* axis = b.find("axis", attribute_type::integer);
-    if (!axis && b.opset() >= 4) b.fail(errc::bad_file, "lacks the attribute \"axis\"");
-    return concat(parts, axis ? axis->integer : 1);
-}
-
-/// Starts, ends, axes and steps are inputs from operator set 10 on, attributes before.
-inline any_tensor slice_axes(node_builder& b) {
-    const auto starts = list_of(b, "starts", 1, 10), ends = list_of(b, "ends", 2, 10);
-    const auto axes = list_of(b, "axes", 3, 10);
-    const auto steps =
-        b.opset() >= 10 && b.has(4) ? std::optional(b.input_integers(4)) : std::nullopt;
-    if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
-    const any_tensor x = b.tensor(0);
-    if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) ||
-        (steps && steps->size() != starts->size()))
-        b.fail(errc::bad_file, "has starts, ends, axes and steps of unequal number");
-    std::vector<slice> slices(x.shape().size());
-    for (std::size_t k = 0; k < starts->size(); ++k) {
-        const int i =
-            normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Slice");
-        const std::int64_t most =
-            std::max<std::int64_t>(x.shape()[i], 1);  // a longer step takes one element too
-        slices[static_cast<std::size_t>(i)] = {(*starts)[k], (*ends)[k],
-                                               std::clamp(steps ? (*steps)[k] : 1, -most, most)};
-    }
-    return slice_view(x, slices);
-}
-
-inline any_tensor gather(node_builder& b) {
-    const any_tensor& values = b.value(0);
-    const int axis = normalize_axis(b.integer("axis", 0), values.rank(), "Gather");
-    const std::int64_t length = values.shape()[axis];
-    if (b.known(1) && b.value(1).size() <= b.limits().folded_elements) {
-        const auto indices = b.input_integers(1);
-        for (std::int64_t i : indices)
-            if (i < -length || i >= length)
-                b.fail(errc::index_out_of_range,
-                       "takes index " + std::to_string(i) + " of " + std::to_string(length));
-        if (b.value(1).rank() == 0) {  // one known index is a view
-            std::vector<slice> slices(values.shape().size());
-            const std::int64_t i = indices[0] < 0 ? indices[0] + length : indices[0];
-            slices[static_cast<std::size_t>(axis)] = {i, i + 1, 1};
-            return squeeze(slice_view(b.tensor(0), slices), axis);
-        }
-    }
-    return take(b.tensor(0), b.tensor(1), axis);
-}
-
 /// Known as soon as the input's shape is, which is when the graph is built.
 inline any_tensor shape_of(node_builder& b) {
     const shape& s = b.extent(0);
@@ -195,60 +144,6 @@ inline shape to_shape(node_builder& b, std::span<const std::int64_t> values) {
 inline any_tensor expand(node_builder& b) {
     const any_tensor x = b.tensor(0);
     return broadcast_to(x, broadcast(x.shape(), to_shape(b, b.input_integers(1)), "Expand"));
-}
-
-/// Repeats through a new axis of stride 0 before each repeated one, then a copy.
-inline any_tensor tile(node_builder& b) {
-    const any_tensor x = b.tensor(0);
-    const auto repeats = b.input_integers(1);
-    if (repeats.size() != x.shape().size())
-        b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " +
-                                   std::to_string(x.rank()));
-    shape split, wide, flat;
-    for (int i = 0; i < x.rank(); ++i) {
-        const std::int64_t n = repeats[static_cast<std::size_t>(i)];
-        if (n < 0) b.fail(errc::bad_file, "repeats an axis " + std::to_string(n) + " times");
-        if (n != 1) split.push_back(1), wide.push_back(n);
-        split.push_back(x.shape()[i]), wide.push_back(x.shape()[i]);
-        flat.push_back(checked_multiply(x.shape()[i], n, "Tile"));
-    }
-    return reshape(broadcast_to(reshape(x, split), wide), flat);
-}
-
-inline any_tensor split(node_builder& b) {
-    const any_tensor x = b.tensor(0);
-    const int axis = normalize_axis(b.integer("axis", 0), x.rank(), "Split");
-    const std::int64_t length = x.shape()[axis];
-    auto parts = list_of(b, "split", 1, 13);
-    const std::int64_t count = b.integer("num_outputs", static_cast<std::int64_t>(b.outputs()));
-    if (std::cmp_not_equal(count, b.outputs()))
-        b.fail(errc::bad_file, "has another number of outputs than num_outputs");
-    if (!parts) {
-        const std::int64_t each = (length + count - 1) / count;
-        parts.emplace();
-        for (std::int64_t left = length; std::cmp_less(parts->size(), count); left -= parts->back())
-            parts->push_back(std::min(each, left));
-    }
-    std::int64_t at = 0;
-    any_tensor first;
-    if (parts->size() != b.outputs())
-        b.fail(errc::bad_file, "splits into another number than its outputs");
-    for (std::size_t k = 0; k < parts->size(); ++k) {
-        const std::int64_t n = (*parts)[k];
-        if (n < 0 || n > length - at)
-            b.fail(errc::shape_mismatch,
-                   "splits an axis of " + std::to_string(length) + " into more");
-        std::vector<slice> slices(x.shape().size());
-        slices[static_cast<std::size_t>(axis)] = {at, at + n, 1};
-        any_tensor part = slice_view(x, slices);
-        if (k == 0) first = part;
-        else b.set(k, part);
-        at += n;
-    }
-    if (at != length)
-        b.fail(errc::shape_mismatch,
-               "splits an axis of " + std::to_string(length) + " into " + std::to_string(at));
-    return first;
 }
 
 }  // namespace onnx::build

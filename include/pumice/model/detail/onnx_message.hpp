@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// How protobuf messages of a file are walked: field by field, with the offset of what is broken.
+#pragma once
+
+#include <pumice/model/detail/onnx_proto.hpp>
+
+#include <protozero/pbf_reader.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+namespace onnx {
+
+namespace detail {
+
+using protozero::pbf_wire_type;
+
+/// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on, so
+/// that a field of the wrong wire type is skipped like an unknown one and never misread.
+constexpr std::uint32_t varint(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::varint);
+}
+constexpr std::uint32_t bytes(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::length_delimited);
+}
+constexpr std::uint32_t fixed32(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::fixed32);
+}
+constexpr std::uint32_t fixed64(std::uint32_t tag) {
+    return protozero::tag_and_type(tag, pbf_wire_type::fixed64);
+}
+
+inline std::string_view to_text(protozero::data_view v) { return {v.data(), v.size()}; }
+inline std::span<const std::byte> to_bytes(protozero::data_view v) {
+    return std::as_bytes(std::span(v.data(), v.size()));
+}
+inline protozero::data_view to_view(std::span<const std::byte> b) {
+    return {reinterpret_cast<const char*>(b.data()), b.size()};
+}
+
+/// What every reader of messages shares: the file for messages, the limit on items.
+class message_reader {
+protected:
+    message_reader(const source& from, const model_limits& limits) : from_(from), limits_(limits) {}
+
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw error(errc::bad_file, "onnx", from_.name + ": " + why);
+    }
+
+    /// Every repeated thing passes here, so that a small file cannot ask for much memory.
+    void count() {
+        if (++items_ > limits_.items)
+            refuse("holds more than " + std::to_string(limits_.items) +
+                   " items (model_limits::items)");
+    }
+
+    template <class F>
+    void each(std::span<const std::byte> message, const char* what, F&& field) const {
+        protozero::pbf_reader m(to_view(message));
+        const char* at = m.data().data();
+        try {
+            while (m.next()) {
+                field(m);
+                at = m.data().data();
+            }
+        } catch (const protozero::exception& e) {
+            const auto offset = at - reinterpret_cast<const char*>(from_.bytes.data());
+            refuse("offset " + std::to_string(offset) + " (" + what + "): " + e.what());
+        }
+    }
+
+    source from_;
+
+private:
+    model_limits limits_;
+    std::int64_t items_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace onnx
+}  // namespace pumice::inline PUMICE_ABI
