@@ -3,6 +3,7 @@
 // THE fuser: which lazy nodes share a kernel. Typed code and loaded models come through here.
 #pragma once
 
+#include <pumice/base/hash.hpp>
 #include <pumice/graph/node.hpp>
 
 #include <algorithm>
@@ -73,11 +74,18 @@ private:
     /// Room left for instructions, counted before common subexpressions are merged.
     static constexpr int instruction_budget = 192;
 
+    /// A value that a group reads from memory: a node, at coordinates that `way` tells apart.
+    struct reading {
+        const node* n;
+        std::uint64_t way;
+        friend bool operator==(const reading&, const reading&) = default;
+    };
     struct building {
         kernel_group group;
         shape domain;
-        int instructions = 0, operands = 0;
-        bool merged_away = false;
+        int instructions = 0;
+        std::vector<reading> reads;
+        int merged_into = -1;
     };
     struct membership {
         int group = -1;
@@ -113,42 +121,76 @@ private:
         // A reshape reads memory, so what it reshapes is stored; so is what a stored view looks at.
         if (n->op.is<reshape_op>() || must_store(n)) stored_base_.insert(base(n));
     }
-    static node* base(node* n) {
+    static const node* base(const node* n) {
         while (!n->realised() && is_view(*n)) n = n->inputs[0].get();
         return n;
+    }
+
+    building& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
+    const building& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
+    /// The group that a node belongs to by now, and -1 for none.
+    int group_of(const node* n) const {
+        const auto m = member_.find(n);
+        int g = m == member_.end() ? -1 : m->second.group;
+        while (g >= 0 && at(g).merged_into >= 0) g = at(g).merged_into;
+        return g;
+    }
+
+    static void add_reading(std::vector<reading>& list, reading r) {
+        if (std::find(list.begin(), list.end(), r) == list.end()) list.push_back(r);
+    }
+    static std::uint64_t way_on(std::uint64_t way, std::uint64_t step) {
+        return hasher{}.add(way).add(step).value();
+    }
+    /// What `n` reads when it is itself wanted at the coordinates `way`.
+    static void add_inputs(std::vector<reading>& list, const node* n, std::uint64_t way) {
+        const auto* e = elementwise(*n);
+        if (!e) way = way_on(way, reinterpret_cast<std::uintptr_t>(n));
+        for (const node_ptr& input : n->inputs) add_reading(list, {input.get(), way});
+        for (std::size_t k = 0; e && k < e->iota_axes.size(); ++k)
+            add_reading(list, {n, way_on(way, k)});
+    }
+    /// The readings of a group once it computes `n` instead of reading it.
+    static std::vector<reading> readings_with(const std::vector<reading>& before, const node* n) {
+        std::vector<reading> after;
+        for (const reading& r : before) {
+            if (base(r.n) != n) add_reading(after, r);
+            else
+                add_inputs(after, n,
+                           r.n == n ? r.way : way_on(r.way, reinterpret_cast<std::uintptr_t>(r.n)));
+        }
+        return after;
     }
 
     /// The group that every reader of `n` is in, after merging where that is allowed; -1 if none.
     int join(node* n, bool store) {
         if (stored_base_.contains(n)) return -1;
-        const bool pointwise = elementwise(*n) != nullptr;
-        const bool anchor = !pointwise;
+        const bool anchor = elementwise(*n) == nullptr;
         std::vector<int> groups;
         bool direct = true;
         if (!readers(n, groups, direct)) return -1;
-        for (std::size_t i = 1; i < groups.size(); ++i) {
-            if (!direct || !pointwise || !mergeable(groups[0], groups[i], n)) return -1;
-        }
-        building& g = groups_[static_cast<std::size_t>(groups[0])];
-        int instructions = g.instructions + weight(*n),
-            operands = g.operands + static_cast<int>(n->inputs.size());
-        for (std::size_t i = 1; i < groups.size(); ++i) {
-            instructions += groups_[static_cast<std::size_t>(groups[i])].instructions;
-            operands += groups_[static_cast<std::size_t>(groups[i])].operands;
-        }
+        if (groups.size() > 1 && (!direct || anchor || !mergeable(groups, n))) return -1;
+        const building& g = at(groups[0]);
+        if ((anchor || store) && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
+        if (anchor && (store || !has_epilogue(*n))) return -1;
+
+        int instructions = weight(*n);
         std::size_t outputs = store ? 1 : 0;
-        for (int k : groups) outputs += groups_[static_cast<std::size_t>(k)].group.outputs.size();
-        if (instructions > instruction_budget ||
-            operands + static_cast<int>(outputs) > max_leaves || outputs > max_outputs)
+        std::vector<reading> reads;
+        for (int k : groups) {
+            instructions += at(k).instructions;
+            outputs += at(k).group.outputs.size();
+            for (const reading& r : at(k).reads) add_reading(reads, r);
+        }
+        reads = readings_with(reads, n);
+        if (instructions > instruction_budget || outputs > max_outputs ||
+            reads.size() + outputs > max_leaves)
             return -1;
-        if (anchor &&
-            (store || !direct || g.group.anchor || n->extent != g.domain || !has_epilogue(*n)))
-            return -1;
-        if (store && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
+
         for (std::size_t i = 1; i < groups.size(); ++i) merge(groups[0], groups[i]);
-        building& into = groups_[static_cast<std::size_t>(groups[0])];
+        building& into = at(groups[0]);
         into.instructions = instructions;
-        into.operands = operands;
+        into.reads = std::move(reads);
         if (anchor) into.group.anchor = n;
         else (store ? into.group.outputs : into.group.inlined).push_back(n);
         member_[n] = {groups[0], direct};
@@ -175,33 +217,35 @@ private:
             }
             const auto m = member_.find(u);
             PUMICE_ASSERT(m != member_.end());
-            const building& g = groups_[static_cast<std::size_t>(m->second.group)];
+            const int group = group_of(u);
             if (elementwise(*u)) {
-                direct =
-                    direct && m->second.direct && u->extent == n->extent && u->extent == g.domain;
+                direct = direct && m->second.direct && u->extent == n->extent &&
+                         u->extent == at(group).domain;
             } else {
                 if (!has_prologue(*u)) return false;
                 direct = false;
             }
-            if (std::find(groups.begin(), groups.end(), m->second.group) == groups.end())
-                groups.push_back(m->second.group);
+            if (std::find(groups.begin(), groups.end(), group) == groups.end())
+                groups.push_back(group);
         }
         return !groups.empty();
     }
 
-    /// Two purely elementwise groups over one domain with no path from one to the other.
-    bool mergeable(int a, int b, const node* n) {
-        const building &x = groups_[static_cast<std::size_t>(a)],
-                       &y = groups_[static_cast<std::size_t>(b)];
-        if (x.group.anchor || y.group.anchor || x.domain != y.domain || n->extent != x.domain)
-            return false;
-        return x.group.outputs.size() + y.group.outputs.size() <= max_outputs && !reaches(a, b) &&
-               !reaches(b, a);
+    /// Purely elementwise groups over one domain, with no path from any to another.
+    bool mergeable(const std::vector<int>& groups, const node* n) const {
+        std::size_t outputs = 0;
+        for (int g : groups) {
+            if (at(g).group.anchor || at(g).domain != n->extent) return false;
+            outputs += at(g).group.outputs.size();
+        }
+        if (outputs > max_outputs) return false;
+        for (int from : groups)
+            if (reaches(from, groups)) return false;
+        return true;
     }
-    bool reaches(int from, int to) const {
-        std::vector<const node*> stack(groups_[static_cast<std::size_t>(from)]
-                                           .group.outputs.begin(),
-                                       groups_[static_cast<std::size_t>(from)].group.outputs.end());
+    bool reaches(int from, const std::vector<int>& targets) const {
+        std::vector<const node*> stack(at(from).group.outputs.begin(),
+                                       at(from).group.outputs.end());
         std::unordered_set<const node*> seen;
         while (!stack.empty()) {
             const node* n = stack.back();
@@ -210,8 +254,9 @@ private:
             if (users == users_.end()) continue;
             for (const node* u : users->second) {
                 if (!seen.insert(u).second) continue;
-                const auto m = member_.find(u);
-                if (m != member_.end() && m->second.group == to) return true;
+                const int g = group_of(u);
+                if (g != from && std::find(targets.begin(), targets.end(), g) != targets.end())
+                    return true;
                 if (seen.size() > 256) return true;  // too far to look: do not merge
                 stack.push_back(u);
             }
@@ -219,15 +264,10 @@ private:
         return false;
     }
     void merge(int into, int from) {
-        building &x = groups_[static_cast<std::size_t>(into)],
-                 &y = groups_[static_cast<std::size_t>(from)];
-        x.group.outputs.insert(x.group.outputs.end(), y.group.outputs.begin(),
-                               y.group.outputs.end());
-        x.group.inlined.insert(x.group.inlined.end(), y.group.inlined.begin(),
-                               y.group.inlined.end());
-        y.merged_away = true;
-        for (auto& [n, m] : member_)
-            if (m.group == from) m.group = into;
+        kernel_group &x = at(into).group, &y = at(from).group;
+        x.outputs.insert(x.outputs.end(), y.outputs.begin(), y.outputs.end());
+        x.inlined.insert(x.inlined.end(), y.inlined.begin(), y.inlined.end());
+        at(from).merged_into = into;
     }
 
     void open(node* n) {
@@ -236,7 +276,7 @@ private:
         g.group.outputs.push_back(n);
         if (!elementwise(*n)) g.group.anchor = n;
         g.instructions = weight(*n);
-        g.operands = static_cast<int>(n->inputs.size());
+        add_inputs(g.reads, n, 0);
         member_[n] = {static_cast<int>(groups_.size()), true};
         groups_.push_back(std::move(g));
     }
@@ -246,17 +286,17 @@ private:
         std::unordered_map<int, int> pending;  // group -> groups it waits for
         std::unordered_map<int, std::vector<int>> next;
         std::unordered_set<std::uint64_t> edges;
-        for (node* n : order_) {
-            const auto m = member_.find(n);
-            if (m == member_.end()) continue;
+        for (const node* n : order_) {
+            const int group = group_of(n);
+            if (group < 0) continue;
             for (const node_ptr& input : n->inputs) {
-                const auto p = member_.find(base(input.get()));
-                if (p == member_.end() || p->second.group == m->second.group) continue;
-                const auto edge = static_cast<std::uint64_t>(p->second.group) << 32 |
-                                  static_cast<std::uint32_t>(m->second.group);
+                const int before = group_of(base(input.get()));
+                if (before < 0 || before == group) continue;
+                const auto edge =
+                    static_cast<std::uint64_t>(before) << 32 | static_cast<std::uint32_t>(group);
                 if (!edges.insert(edge).second) continue;
-                next[p->second.group].push_back(m->second.group);
-                ++pending[m->second.group];
+                next[before].push_back(group);
+                ++pending[group];
             }
         }
         std::vector<int> ready;
@@ -268,17 +308,19 @@ private:
                 const int g = ready.back();
                 ready.pop_back();
                 if (!emitted.insert(g).second) continue;
-                result.push_back(std::move(groups_[static_cast<std::size_t>(g)].group));
+                result.push_back(std::move(at(g).group));
                 for (int later : next[g])
                     if (--pending[later] == 0) ready.push_back(later);
             }
         };
-        for (node* n : order_) {
-            const auto m = member_.find(n);
-            if (m != member_.end() && pending[m->second.group] == 0 &&
-                !emitted.contains(m->second.group))
-                finish(m->second.group);
+        for (const node* n : order_) {
+            const int group = group_of(n);
+            if (group >= 0 && pending[group] == 0 && !emitted.contains(group)) finish(group);
         }
+        PUMICE_ASSERT(
+            std::count_if(groups_.begin(), groups_.end(),
+                          [](const building& g) { return g.merged_into < 0; }) ==
+            static_cast<std::ptrdiff_t>(result.size()));  // fewer: the groups wait for each other
         return result;
     }
 

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include <pumice/graph/node.hpp>
+
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace pumice;
+using namespace pumice_test;
+
+TEST_CASE("a node counts its pending users") {
+    const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
+    const any_tensor x = data(home, {2});
+    CHECK(x.get()->pending_uses == 0);
+    {
+        const any_tensor y = apply<op::multiply>(x, x), z = apply<op::relu>(x);
+        CHECK(x.get()->pending_uses == 3);
+        y.get()->release_inputs();
+        CHECK(x.get()->pending_uses == 1);
+        CHECK(y.get()->inputs.empty());
+    }
+    CHECK(x.get()->pending_uses == 0);
+}
+
+TEST_CASE("a million nodes die without recursion, and shared ones live on") {
+    const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
+    any_tensor t = data(home, {1}), middle;
+    for (int i = 0; i < 1000000; ++i) {
+        t = any_tensor(make_node(dtype::f32, {1}, reshape_op{}, {t.get()}));
+        if (i == 500000) middle = t;
+    }
+    t = any_tensor();
+    CHECK(middle.get()->inputs.size() == 1);
+    CHECK(middle.get()->pending_uses == 0);
+    middle = any_tensor();
+    CHECK(!middle.has_value());
+}
+
+TEST_CASE("states and layout") {
+    const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
+    const any_tensor x = data(home, {2, 3}), y = apply<op::relu>(x);
+    CHECK(x.get()->realised());
+    CHECK(!y.get()->realised());
+    CHECK(y.get()->row_major());
+    CHECK(y.get()->count() == 6);
+    CHECK(y.get()->owner == home);
+}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include <pumice/graph/operation.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace pumice;
+
+TEST_CASE("an operation is one of its kinds") {
+    const operation none, source{source_op{}}, view{view_op{{1}, {0}, {2}}},
+        sum{reduce_op{reduction::sum, {1}, true}};
+    CHECK(none.is<source_op>());
+    CHECK(source.is<source_op>());
+    CHECK(none.get_if<source_op>() != nullptr);
+    CHECK(view.is<view_op>());
+    CHECK(!view.is<reduce_op>());
+    CHECK(view.get_if<reduce_op>() == nullptr);
+    REQUIRE(view.get_if<view_op>() != nullptr);
+    CHECK(view.get_if<view_op>()->step == index_list{2});
+    CHECK(sum.get_if<reduce_op>()->keepdims);
+    static_assert(!std::is_constructible_v<operation, int> &&
+                  !std::is_copy_constructible_v<operation>);
+}
+
+TEST_CASE("visit reaches each kind") {
+    std::vector<operation> every;
+    every.emplace_back();
+    every.emplace_back(elementwise_op{});
+    every.emplace_back(view_op{});
+    every.emplace_back(reshape_op{});
+    every.emplace_back(copy_op{});
+    every.emplace_back(reduce_op{});
+    every.emplace_back(softmax_op{});
+    every.emplace_back(matmul_op{});
+    every.emplace_back(conv_op{});
+    every.emplace_back(pool_op{});
+    every.emplace_back(concat_op{});
+    every.emplace_back(take_op{});
+    for (std::size_t i = 0; i < every.size(); ++i)
+        CHECK(every[i].visit([]<class Op>(const Op&) { return detail::operations::number<Op>; }) ==
+              static_cast<int>(i));
+}
+
+TEST_CASE("moving takes the payload along") {
+    operation a = reduce_op{reduction::max, {0, 2}, false};
+    operation b = std::move(a);
+    CHECK(b.get_if<reduce_op>()->axes == std::vector<int>{0, 2});
+    a = softmax_op{1, true};
+    b = std::move(a);
+    CHECK(b.get_if<softmax_op>()->log);
+}
+
+TEST_CASE("every reduction has a name") {
+    CHECK(to_string(reduction::sum) == "sum");
+    CHECK(to_string(reduction::logsumexp) == "logsumexp");
+}
