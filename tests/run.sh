@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget format docs wrong_programs headers_alone cross
-  front software canary plain host consumers examples)
+  front software canary plain host consumers examples start)
 # Asked for by name only, until they are known to pass: not every header has its test yet, the engine costs the compiler too
 # much, and the sanitizers have seen parts of the suite alone.
 later=(mirror compile_cost asan_build asan tsan)
@@ -69,6 +69,8 @@ examples() {
   say_counts $passed $failed 0
 }
 example_programs() { for source in examples/[0-9]*.cpp; do basename "$source" .cpp; done | sed 's/^/example_/' | grep -v '\*'; }
+
+start() { bench/start/run --limits tools/on-software-driver build/gcc/example_01_hello; }
 
 compile_cost() { bench/compile/run --limits; }
 
