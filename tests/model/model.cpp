@@ -73,7 +73,8 @@ TEST_CASE("model: the digits as ONNX Runtime sees them, 6 decimals in f32 and 3 
             CAPTURE(name);
             CAPTURE(digit);
             const auto is = floats_of(m(picture(name, digit))), should = expected(name, digit);
-            CHECK(worst(is, should) <= (m.inputs()[0].dtype == dtype::f16 ? 5e-4 : 1e-6));
+            // As NumPy's assert_almost_equal counts decimals: 1.5 units of the last one.
+            CHECK(worst(is, should) <= (m.inputs()[0].dtype == dtype::f16 ? 5e-4 : 1.5e-6));
             CHECK(std::max_element(is.begin(), is.end()) - is.begin() == digit);
         }
     }

@@ -6,6 +6,7 @@
 #include <pumice/kernels/tile.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -172,6 +173,10 @@ inline support supports_convolution(const conv_problem& p, const device_info& de
     if (!sum_of(p.input.type(), p.weight.type()))
         return support::no("values of " + std::string(to_string(p.input.type())) + " and " +
                            std::string(to_string(p.weight.type())) + " are not summed together");
+    const std::int64_t terms = p.in_channels / p.shape_of.group * p.window[0] * p.window[1];
+    if (terms > std::numeric_limits<std::int32_t>::max())
+        return support::no("an output sums " + std::to_string(terms) +
+                           " products, and kernels count them in 32 bits");
     return {};
 }
 
