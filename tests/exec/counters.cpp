@@ -64,6 +64,26 @@ TEST_CASE("a chain of twenty ops is one dispatch, one upload an operand, one dow
     CHECK(k.barriers() == copied_up(home) + copied_down(home));
 }
 
+TEST_CASE(
+    "sixteen operands, the most that a type takes, are one dispatch; a seventeenth is joined "
+    "again") {
+    const pm::context home;
+    std::vector<pm::matrix<float>> x;
+    for (int i = 0; i < 17; ++i) x.push_back(filled(home, 3, 5, float(i)));
+    auto y = x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7] + x[8] + x[9] + x[10] + x[11] +
+             x[12] + x[13] + x[14] + x[15];
+    CHECK(decltype(y)::tree::leaves == pm::max_tree_leaves);
+    cost k(home);
+    pm::matrix<float> z = y;
+    CHECK(z.to_vector()[1] == 124.0f);
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    pm::matrix<float> w = pm::abs(x[0] * x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7] + x[8] +
+                                  x[9] + x[10] + x[11] + x[12] + x[13] + x[14] + x[15] + x[16]);
+    CHECK(w.to_vector()[0] == 135.0f);
+    CHECK(k.dispatches() == 2);
+}
+
 TEST_CASE("with fusion off each op is a dispatch, and the values agree") {
     const pm::context fused, apart(pm::fusion::none{});
     std::vector<float> values[2];

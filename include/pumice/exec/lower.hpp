@@ -52,7 +52,7 @@ private:
             if (n == group_.anchor) flat.output_given(n->type);
             else flat.output(n, at);
         }
-        if (!flat.fits(group_.outputs.size())) return false;
+        if (!flat.fits()) return false;
         f = flat.finish();
         for (node* n : group_.outputs) {
             operand o{buffers.number_of(n), n->type, 0, {}};
@@ -64,7 +64,7 @@ private:
     bool prologue(buffer_list& buffers, node* n, const affine& at, fused& f) const {
         flattener flat = make(buffers);
         flat.output(n, at);
-        if (!flat.fits(1)) return false;
+        if (!flat.fits()) return false;
         f = flat.finish();
         return true;
     }

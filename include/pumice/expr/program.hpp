@@ -15,7 +15,7 @@ namespace pumice::inline PUMICE_ABI {
 
 /// The longest program; longer ones are split by the fuser.
 inline constexpr int max_program = 256;
-/// Memory operands plus outputs of one kernel.
+/// Memory operands that one kernel reads, and outputs that it writes.
 inline constexpr int max_leaves = 16, max_outputs = 4;
 
 struct instruction {

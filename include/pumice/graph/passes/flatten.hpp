@@ -35,8 +35,8 @@ public:
     void output_given(dtype type) { program_.outputs.push_back(push_given(type)); }
 
     /// False where the program passes what one kernel takes; the fuser then cuts it.
-    bool fits(std::size_t outputs) const noexcept {
-        return program_.code.size() <= max_program && leaves_.size() + outputs <= max_leaves;
+    bool fits() const noexcept {
+        return program_.code.size() <= max_program && leaves_.size() <= max_leaves;
     }
 
     /// The canonical program and its operands. Pre: fits().

@@ -183,8 +183,7 @@ private:
             for (const reading& r : at(k).reads) add_reading(reads, r);
         }
         reads = readings_with(reads, n);
-        if (instructions > instruction_budget || outputs > max_outputs ||
-            reads.size() + outputs > max_leaves)
+        if (instructions > instruction_budget || outputs > max_outputs || reads.size() > max_leaves)
             return -1;
 
         for (std::size_t i = 1; i < groups.size(); ++i) merge(groups[0], groups[i]);
