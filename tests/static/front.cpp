@@ -28,7 +28,7 @@ template <class T> T make();
 
 using fused =
     decltype(pm::relu(make<m<float>&>() * make<m<float>&>() + make<pm::vector<float>&>()));
-static_assert(pm::fuses<fused> && !pm::fuses<m<float>>);
+static_assert(pm::fuses<fused> && pm::fuses<const fused> && !pm::fuses<m<float>>);
 static_assert(fused::dtype() == pm::dtype::f32 && fused::rank() == 2 && fused::tree::nodes == 3);
 static_assert(pm::key_of_tree<fused::tree> !=
               pm::key_of_tree<decltype(make<m<float>&>() * make<m<float>&>())::tree>);

@@ -9,6 +9,7 @@
 #include <pumice/tensor/context.hpp>
 #include <pumice/tensor/once_cell.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 
@@ -196,6 +197,18 @@ public:
     static constexpr pumice::dtype dtype() noexcept { return Tree::type; }
     static constexpr int rank() noexcept { return Extents::rank; }
 
+    /// The canonical program over the distinct operands: what the run-time fuser makes of the node.
+    program kernel() const {
+        program p = *program_node();
+        for (instruction& i : p.code)
+            if (i.what == instruction::code::leaf)
+                i.index = static_cast<std::uint16_t>(std::find(leaves_.begin(), leaves_.end(),
+                                                               leaves_[i.index]) -
+                                                     leaves_.begin());
+        operand_order order;
+        return canonical<program>(p.view(), order);
+    }
+
     /// The lazy node: the same one for every copy of this expression.
     node_ptr get() const {
         return cell_.get([&] {
@@ -352,5 +365,7 @@ template <class X>
 inline constexpr bool fuses = false;
 template <class Tree, class E>
 inline constexpr bool fuses<expression<Tree, E>> = true;
+template <class X>
+inline constexpr bool fuses<const X> = fuses<X>;
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -214,15 +214,15 @@ auto astype(X&& x) {
     }
 }
 
-/// The Slang text of the kernel that X becomes, as a constant.
+/// The Slang text of the kernel that X becomes over operands that are all distinct, as a constant.
 template <class X>
     requires fuses<X>
 inline constexpr auto kernel_text = emit<fixed_string<32768>>(program_of<typename X::tree>.view());
 
-/// The Slang text of the kernel that `x` becomes.
+/// The Slang text of the kernel that `x` becomes; an operand that occurs twice is read once.
 template <class Tree, class E>
-std::string kernel_source(const expression<Tree, E>&) {
-    return emit(program_of<Tree>.view());
+std::string kernel_source(const expression<Tree, E>& x) {
+    return emit(x.kernel().view());
 }
 
 }  // namespace pumice::inline PUMICE_ABI

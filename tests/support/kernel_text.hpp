@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The program that the run-time fuser makes of lazy tensors.
+#pragma once
+
+#include <pumice/exec/lower.hpp>
+#include <pumice/expr/emit.hpp>
+#include <pumice/graph/any_tensor.hpp>
+
+#include <doctest/doctest.h>
+
+namespace pumice_test {
+
+/// The one elementwise program that evaluating the roots runs; fails the test where they take more.
+inline std::shared_ptr<const pumice::program> fused_program(
+    const std::vector<pumice::any_tensor>& roots) {
+    std::vector<pumice::node_ptr> list;
+    for (const pumice::any_tensor& t : roots) list.push_back(t.get());
+    pumice::fuser f(list, true);
+    const std::vector<pumice::kernel_group> groups = f.run();
+    const std::vector<pumice::step> steps = pumice::lower(groups, f.order());
+    REQUIRE(steps.size() == 1);
+    const auto* p = std::get_if<pumice::elementwise_problem>(&steps[0].what);
+    REQUIRE(p != nullptr);
+    return p->body.body;
+}
+
+}  // namespace pumice_test
