@@ -12,8 +12,8 @@
 namespace pumice_test {
 
 /// The one elementwise program that evaluating the roots runs; fails the test where they take more.
-inline std::shared_ptr<const pumice::program> fused_program(
-    const std::vector<pumice::any_tensor>& roots) {
+inline std::shared_ptr<const pumice::program> fused_program(const std::vector<pumice::any_tensor>&
+                                                                roots) {
     std::vector<pumice::node_ptr> list;
     for (const pumice::any_tensor& t : roots) list.push_back(t.get());
     pumice::fuser f(list, true);

@@ -23,7 +23,9 @@ PUMICE_OP(swish2, 1, pm::rules::floating, "", x* pm_sigmoid(x + x));
 
 namespace {
 
-std::filesystem::path folder() { return std::filesystem::path(pumice_test::tests_dir()) / "golden"; }
+std::filesystem::path folder() {
+    return std::filesystem::path(pumice_test::tests_dir()) / "golden";
+}
 
 std::set<std::string> compared;
 
@@ -101,9 +103,8 @@ TEST_CASE("golden: arithmetic, scalars, broadcast and shared operands") {
                                    o.of<float>() + o.of<float>() + o.of<float>() + o.of<float>() +
                                    o.of<float>() + o.of<float>() + o.of<float>() + o.of<float>() +
                                    o.of<float>() + o.of<float>());
-    golden("long_chain",
-           pm::relu(pm::tanh(pm::abs(a * b + c) * b - a) + pm::exp(-pm::abs(b)) * c +
-                    pm::square(a) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b));
+    golden("long_chain", pm::relu(pm::tanh(pm::abs(a * b + c) * b - a) + pm::exp(-pm::abs(b)) * c +
+                                  pm::square(a) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b));
 }
 
 TEST_CASE("golden: conditions") {
@@ -137,8 +138,7 @@ TEST_CASE("golden: element types") {
     golden("f64_literals", pm::degrees(o.of<double>()) + pm::sin(o.of<double>()));
     golden("i8_wraps", o.of<std::int8_t>() * o.of<std::int8_t>() + o.of<std::int8_t>());
     golden("i16_shifted", o.of<std::int16_t>() << o.of<std::int16_t>());
-    golden("i32_bits",
-           (o.of<std::int32_t>() & o.of<std::int32_t>()) | ~o.of<std::int32_t>());
+    golden("i32_bits", (o.of<std::int32_t>() & o.of<std::int32_t>()) | ~o.of<std::int32_t>());
     golden("i32_divided", o.of<std::int32_t>() / o.of<std::int32_t>() % 7);
     golden("i64_floor_divided", pm::floor_divide(o.of<std::int64_t>(), o.of<std::int64_t>()));
     golden("u8_remainder", o.of<std::uint8_t>() % o.of<std::uint8_t>());
@@ -163,8 +163,7 @@ TEST_CASE("golden: what only the run-time fuser makes: indices, random numbers, 
         return pm::emit(pumice_test::fused_program(roots)->view());
     };
     const auto a = o.of<float>(), b = o.of<float>();
-    compare("range_times_operand",
-            text({pm::arange<float>(0, 6, 1, o.home) * o.row<float>()}));
+    compare("range_times_operand", text({pm::arange<float>(0, 6, 1, o.home) * o.row<float>()}));
     compare("identity_matrix", text({pm::eye<float>(4, 6, 1, o.home)}));
     compare("random_uniform",
             text({pm::random::uniform<float>({4, 6}, pm::random::key(1), 0, 1, o.home)}));

@@ -266,7 +266,7 @@ private:
             temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
-        buffer.barrier(both_, vulkan::scope::transfer);
+        buffer.barrier(both_, both_);  // later kernels too, so that nothing is left open
         open_.clear();
         buffer.copy(s.piece, staging,
                     {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
