@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget format docs wrong_programs headers_alone cross
-  front software canary plain host consumers examples start)
+  front software canary plain host add_dtype consumers examples start)
 # Asked for by name only, until they are known to pass: not every header has its test yet, the engine costs the compiler too
 # much, and the sanitizers have seen parts of the suite alone.
 later=(mirror compile_cost asan_build asan tsan)
@@ -51,6 +51,8 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary each tools/on-softw
 
 plain() { PUMICE_TEST_RUN=plain without=canary each tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/test_{device,model}; }
+
+add_dtype() { tests/dtype/run tools/on-software-driver; }
 
 consumers() { LAUNCH=tools/on-software-driver tests/consumer/run build/gcc; }
 

@@ -24,19 +24,24 @@ namespace {
 
 namespace vulkan = pumice::vulkan;
 
-/// The library's modules: embedded, or the files of PUMICE_SHADERS.
+void add_files(std::vector<library_module>& list, const std::string& folder) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (entry.path().extension() != ".slang") continue;
+        std::ostringstream text;
+        text << std::ifstream(entry.path()).rdbuf();
+        list.push_back({std::filesystem::relative(entry.path(), folder)
+                            .replace_extension()
+                            .generic_string(),
+                        text.str()});
+    }
+}
+
+/// The library's modules, embedded or the files of PUMICE_SHADERS, and those of tests/extend.
 std::vector<library_module> modules() {
     std::vector<library_module> list;
+    add_files(list, pumice_test::tests_dir() + "/extend");
     if (const std::string folder = pumice::detail::environment("PUMICE_SHADERS"); !folder.empty()) {
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-            if (entry.path().extension() != ".slang") continue;
-            std::ostringstream text;
-            text << std::ifstream(entry.path()).rdbuf();
-            list.push_back({std::filesystem::relative(entry.path(), folder)
-                                .replace_extension()
-                                .generic_string(),
-                            text.str()});
-        }
+        add_files(list, folder);
         return list;
     }
     for (const shader_source& s : shader_sources) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// THE table of element types: a row here and a conformance in shaders/core.slang make a type.
+// THE table of element types: a row here and a conformance in shaders/element.slang make a type.
 #pragma once
 
 #include <pumice/core/half.hpp>
@@ -14,22 +14,29 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+// clang-format off
+/// THE rows: enumerator, host type, name in messages, conformance in shaders/element.slang, bits of storage, kind, and
+/// the type in which kernels compute.
+#define PUMICE_DTYPES(ROW)                                                \
+    ROW(f64,     double,        "f64",  "F64",  64, floating,         f64) \
+    ROW(f32,     float,         "f32",  "F32",  32, floating,         f32) \
+    ROW(f16,     pumice::f16,   "f16",  "F16",  16, floating,         f32) \
+    ROW(bf16,    pumice::bf16,  "bf16", "BF16", 16, floating,         f32) \
+    ROW(i8,      std::int8_t,   "i8",   "I8",    8, signed_integer,   i32) \
+    ROW(i16,     std::int16_t,  "i16",  "I16",  16, signed_integer,   i32) \
+    ROW(i32,     std::int32_t,  "i32",  "I32",  32, signed_integer,   i32) \
+    ROW(i64,     std::int64_t,  "i64",  "I64",  64, signed_integer,   i64) \
+    ROW(u8,      std::uint8_t,  "u8",   "U8",    8, unsigned_integer, u32) \
+    ROW(u16,     std::uint16_t, "u16",  "U16",  16, unsigned_integer, u32) \
+    ROW(u32,     std::uint32_t, "u32",  "U32",  32, unsigned_integer, u32) \
+    ROW(u64,     std::uint64_t, "u64",  "U64",  64, unsigned_integer, u64) \
+    ROW(boolean, bool,          "bool", "Bool",  8, boolean,          boolean)
+// clang-format on
+
+#define PUMICE_ROW(ENUMERATOR, ...) ENUMERATOR,
 /// Element types, named as the array API names them, in short form.
-enum class dtype : std::uint8_t {
-    f64,
-    f32,
-    f16,
-    bf16,
-    i8,
-    i16,
-    i32,
-    i64,
-    u8,
-    u16,
-    u32,
-    u64,
-    boolean
-};
+enum class dtype : std::uint8_t { PUMICE_DTYPES(PUMICE_ROW) };
+#undef PUMICE_ROW
 
 /// The array API's kinds; ops state which they take.
 enum class kind : std::uint8_t {
@@ -44,29 +51,16 @@ enum class arithmetic : std::uint8_t { f32, f64, i32, i64, u32, u64, boolean };
 
 struct dtype_info {
     std::string_view name;   // in messages and printing
-    std::string_view slang;  // the conformance in shaders/core.slang
+    std::string_view slang;  // the conformance in shaders/element.slang
     int bits;                // storage size of an element, in bits
     pumice::kind kind;
     pumice::arithmetic arithmetic;
 };
 
-// clang-format off
-inline constexpr std::array<dtype_info, 13> dtype_table{{
-    {"f64",  "F64",  64, kind::floating,         arithmetic::f64},
-    {"f32",  "F32",  32, kind::floating,         arithmetic::f32},
-    {"f16",  "F16",  16, kind::floating,         arithmetic::f32},
-    {"bf16", "BF16", 16, kind::floating,         arithmetic::f32},
-    {"i8",   "I8",    8, kind::signed_integer,   arithmetic::i32},
-    {"i16",  "I16",  16, kind::signed_integer,   arithmetic::i32},
-    {"i32",  "I32",  32, kind::signed_integer,   arithmetic::i32},
-    {"i64",  "I64",  64, kind::signed_integer,   arithmetic::i64},
-    {"u8",   "U8",    8, kind::unsigned_integer, arithmetic::u32},
-    {"u16",  "U16",  16, kind::unsigned_integer, arithmetic::u32},
-    {"u32",  "U32",  32, kind::unsigned_integer, arithmetic::u32},
-    {"u64",  "U64",  64, kind::unsigned_integer, arithmetic::u64},
-    {"bool", "Bool",  8, kind::boolean,          arithmetic::boolean},
-}};
-// clang-format on
+#define PUMICE_ROW(ENUMERATOR, HOST, NAME, SLANG, BITS, KIND, ARITHMETIC) \
+    dtype_info{NAME, SLANG, BITS, kind::KIND, arithmetic::ARITHMETIC},
+inline constexpr std::array dtype_table = {PUMICE_DTYPES(PUMICE_ROW)};
+#undef PUMICE_ROW
 
 constexpr const dtype_info& info(dtype type) noexcept {
     return dtype_table[static_cast<std::size_t>(type)];
@@ -108,45 +102,16 @@ constexpr std::optional<dtype> promote(dtype a, dtype b) noexcept {
 
 namespace detail {
 template <class T> struct dtype_row;
-template <> struct dtype_row<double> {
-    static constexpr dtype value = dtype::f64;
-};
-template <> struct dtype_row<float> {
-    static constexpr dtype value = dtype::f32;
-};
-template <> struct dtype_row<f16> {
-    static constexpr dtype value = dtype::f16;
-};
-template <> struct dtype_row<bf16> {
-    static constexpr dtype value = dtype::bf16;
-};
-template <> struct dtype_row<std::int8_t> {
-    static constexpr dtype value = dtype::i8;
-};
-template <> struct dtype_row<std::int16_t> {
-    static constexpr dtype value = dtype::i16;
-};
-template <> struct dtype_row<std::int32_t> {
-    static constexpr dtype value = dtype::i32;
-};
-template <> struct dtype_row<std::int64_t> {
-    static constexpr dtype value = dtype::i64;
-};
-template <> struct dtype_row<std::uint8_t> {
-    static constexpr dtype value = dtype::u8;
-};
-template <> struct dtype_row<std::uint16_t> {
-    static constexpr dtype value = dtype::u16;
-};
-template <> struct dtype_row<std::uint32_t> {
-    static constexpr dtype value = dtype::u32;
-};
-template <> struct dtype_row<std::uint64_t> {
-    static constexpr dtype value = dtype::u64;
-};
-template <> struct dtype_row<bool> {
-    static constexpr dtype value = dtype::boolean;
-};
+template <dtype Type> struct element_for;
+#define PUMICE_ROW(ENUMERATOR, HOST, ...)                 \
+    template <> struct dtype_row<HOST> {                  \
+        static constexpr dtype value = dtype::ENUMERATOR; \
+    };                                                    \
+    template <> struct element_for<dtype::ENUMERATOR> {   \
+        using type = HOST;                                \
+    };
+PUMICE_DTYPES(PUMICE_ROW)
+#undef PUMICE_ROW
 }  // namespace detail
 
 /// A C++ type that is the host form of an element type.
@@ -156,24 +121,17 @@ concept element = requires { detail::dtype_row<std::remove_cv_t<T>>::value; };
 template <element T>
 inline constexpr dtype dtype_of = detail::dtype_row<std::remove_cv_t<T>>::value;
 
+/// A host form that is a struct of bits, which converts to and from float.
+template <class T>
+concept converts_by_float = element<T> && std::is_class_v<std::remove_cv_t<T>>;
+
 /// Calls `f(T{})` with the host type of `type`: the way from a run-time dtype to a template.
 template <class F>
 constexpr decltype(auto) visit(dtype type, F&& f) {
-    switch (type) {
-        case dtype::f64: return f(double{});
-        case dtype::f32: return f(float{});
-        case dtype::f16: return f(f16{});
-        case dtype::bf16: return f(bf16{});
-        case dtype::i8: return f(std::int8_t{});
-        case dtype::i16: return f(std::int16_t{});
-        case dtype::i32: return f(std::int32_t{});
-        case dtype::i64: return f(std::int64_t{});
-        case dtype::u8: return f(std::uint8_t{});
-        case dtype::u16: return f(std::uint16_t{});
-        case dtype::u32: return f(std::uint32_t{});
-        case dtype::u64: return f(std::uint64_t{});
-        case dtype::boolean: break;
-    }
+#define PUMICE_ROW(ENUMERATOR, HOST, ...) \
+    case dtype::ENUMERATOR: return f(HOST{});
+    switch (type) { PUMICE_DTYPES(PUMICE_ROW) }
+#undef PUMICE_ROW
     return f(bool{});
 }
 

@@ -16,11 +16,11 @@ template <element To, element From>
 constexpr To convert(From value) noexcept {
     if constexpr (std::is_same_v<To, From>) {
         return value;
-    } else if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, bf16>) {
+    } else if constexpr (converts_by_float<From>) {
         return convert<To>(static_cast<float>(value));
     } else if constexpr (std::is_same_v<To, bool>) {
         return value != From(0);
-    } else if constexpr (std::is_same_v<To, f16> || std::is_same_v<To, bf16>) {
+    } else if constexpr (converts_by_float<To>) {
         return To(static_cast<float>(value));
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
         if (value != value) return To(0);

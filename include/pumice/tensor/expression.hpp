@@ -28,47 +28,6 @@ template <class Element> struct condition_must_be_bool;
 
 namespace detail {
 
-template <dtype Type> struct element_for;
-template <> struct element_for<dtype::f64> {
-    using type = double;
-};
-template <> struct element_for<dtype::f32> {
-    using type = float;
-};
-template <> struct element_for<dtype::f16> {
-    using type = f16;
-};
-template <> struct element_for<dtype::bf16> {
-    using type = bf16;
-};
-template <> struct element_for<dtype::i8> {
-    using type = std::int8_t;
-};
-template <> struct element_for<dtype::i16> {
-    using type = std::int16_t;
-};
-template <> struct element_for<dtype::i32> {
-    using type = std::int32_t;
-};
-template <> struct element_for<dtype::i64> {
-    using type = std::int64_t;
-};
-template <> struct element_for<dtype::u8> {
-    using type = std::uint8_t;
-};
-template <> struct element_for<dtype::u16> {
-    using type = std::uint16_t;
-};
-template <> struct element_for<dtype::u32> {
-    using type = std::uint32_t;
-};
-template <> struct element_for<dtype::u64> {
-    using type = std::uint64_t;
-};
-template <> struct element_for<dtype::boolean> {
-    using type = bool;
-};
-
 /// What an argument contributes: its tree, its extents, its operands.
 template <class X>
 struct argument {
