@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -89,9 +90,12 @@ constexpr std::int64_t element_count(const shape& s) {
     for (std::int64_t d : s) {
         if (d < 0)
             throw error(errc::invalid_argument, "shape",
-                        "the extent " + std::to_string(d) + " is negative");
+                        "the shape " + to_string(s) + " has a negative extent");
         if (d == 0) zero = true;
-        else n = checked_multiply(n, d, "shape");
+        else if (n > std::numeric_limits<std::int64_t>::max() / d)
+            throw error(errc::size_overflow, "shape",
+                        "the elements of shape " + to_string(s) + " cannot be counted in 63 bits");
+        else n *= d;
     }
     return zero ? 0 : n;
 }

@@ -7,6 +7,7 @@
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/view.hpp>
 
+#include <limits>
 #include <span>
 
 namespace pumice::inline PUMICE_ABI {
@@ -210,7 +211,15 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
                         " do not match: " + std::to_string(x.back()) + " columns against " +
                         std::to_string(y[y.rank() - 2]) + " rows");
     shape batch_a(std::span(x.begin(), x.size() - 2)), batch_b(std::span(y.begin(), y.size() - 2));
-    shape out = broadcast(batch_a, batch_b, "matmul");
+    shape out;
+    try {
+        out = broadcast(batch_a, batch_b, "matmul");
+    } catch (const error& e) {
+        throw error(e.code(), "matmul",
+                    "shapes " + to_string(sa) + " and " + to_string(sb) +
+                        " do not match before their last two axes",
+                    {e.message()});
+    }
     out.push_back(x[x.rank() - 2]);
     out.push_back(y.back());
     any_tensor r(make_node(*common, out, matmul_op{}, {a.get(), b.get()}));
@@ -225,16 +234,34 @@ inline void require(bool good, const char* place, const std::string& message) {
     if (!good) throw error(errc::invalid_argument, place, message);
 }
 
-/// Output length of a sliding window; throws when the window does not fit.
+/// Elements from the first to the last that a window reads. Pre: both are positive.
+constexpr std::int64_t window_reach(std::int64_t window, int dilation, const char* place) {
+    return checked_add(checked_multiply(window - 1, dilation, place), 1, place);
+}
+
+/// Output length of a sliding window; throws when the window does not fit, and for positions that
+/// kernels, which count them in 32 bits, cannot tell apart.
 inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation,
-                                 int pad, bool ceil_mode, const char* place) {
-    require(stride > 0 && dilation > 0 && window > 0, place,
-            "strides, dilations and windows must be positive");
-    const std::int64_t span = length + pad - ((window - 1) * dilation + 1);
-    if (span < 0)
+                                 int pad_begin, int pad_end, bool ceil_mode, const char* place) {
+    if (stride <= 0 || dilation <= 0 || window <= 0)
+        throw error(errc::invalid_argument, place,
+                    "stride " + std::to_string(stride) + ", dilation " + std::to_string(dilation) +
+                        ", window " + std::to_string(window) + ": each must be positive");
+    if (pad_begin < 0 || pad_end < 0)
+        throw error(errc::invalid_argument, place,
+                    "the pads " + std::to_string(pad_begin) + " and " + std::to_string(pad_end) +
+                        " must not be negative");
+    const std::int64_t reach = window_reach(window, dilation, place),
+                       padded = checked_add(checked_add(length, pad_begin, place), pad_end, place);
+    if (reach > padded)
         throw error(errc::shape_mismatch, place,
-                    "a window of " + std::to_string((window - 1) * dilation + 1) +
-                        " does not fit a padded length of " + std::to_string(length + pad));
+                    "a window of " + std::to_string(reach) + " does not fit a padded length of " +
+                        std::to_string(padded));
+    if (padded > std::numeric_limits<std::int32_t>::max() - reach)
+        throw error(errc::size_overflow, place,
+                    "a window of " + std::to_string(reach) + " over a padded length of " +
+                        std::to_string(padded) + " passes the 2^31 positions that kernels count");
+    const std::int64_t span = padded - reach;
     return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
 }
 
@@ -253,21 +280,17 @@ inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv
     detail::require(options.group > 0 && w[0] % options.group == 0, "conv",
                     "group " + std::to_string(options.group) + " does not divide the " +
                         std::to_string(w[0]) + " output channels");
-    if (s[1] != w[1] * options.group)
+    const std::int64_t channels = checked_multiply(w[1], options.group, "conv");
+    if (s[1] != channels)
         throw error(errc::shape_mismatch, "conv",
                     "input " + to_string(s) + " has " + std::to_string(s[1]) +
                         " channels, weight " + to_string(w) + " with group " +
-                        std::to_string(options.group) + " takes " +
-                        std::to_string(w[1] * options.group));
+                        std::to_string(options.group) + " takes " + std::to_string(channels));
     shape out{s[0], w[0]};
-    for (int i = 0; i < 2; ++i) {
-        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0, "conv",
-                        "pads must not be negative");
+    for (int i = 0; i < 2; ++i)
         out.push_back(detail::window_count(s[2 + i], w[2 + i], options.stride[i],
-                                           options.dilation[i],
-                                           options.pad_begin[i] + options.pad_end[i], false,
-                                           "conv"));
-    }
+                                           options.dilation[i], options.pad_begin[i],
+                                           options.pad_end[i], false, "conv"));
     return any_tensor(make_node(x.dtype(), out, options, {x.get(), weight.get()}));
 }
 
@@ -281,14 +304,17 @@ inline any_tensor pool(const any_tensor& x, pool_op options) {
         detail::throw_types(place, std::span(&type, 1), "the op is not defined for this kind");
     shape out{x.shape()[0], x.shape()[1]};
     for (int i = 0; i < 2; ++i) {
-        const int pads = options.pad_begin[i] + options.pad_end[i],
-                  window = (options.window[i] - 1) * options.dilation[i] + 1;
-        detail::require(options.pad_begin[i] >= 0 && options.pad_end[i] >= 0 &&
-                            options.pad_begin[i] < window && options.pad_end[i] < window,
-                        place, "pads must be in [0, window)");
         std::int64_t n =
             detail::window_count(x.shape()[2 + i], options.window[i], options.stride[i],
-                                 options.dilation[i], pads, options.ceil_mode, place);
+                                 options.dilation[i], options.pad_begin[i], options.pad_end[i],
+                                 options.ceil_mode, place);
+        const std::int64_t reach =
+            detail::window_reach(options.window[i], options.dilation[i], place);
+        if (options.pad_begin[i] >= reach || options.pad_end[i] >= reach)
+            throw error(errc::invalid_argument, place,
+                        "the pads " + std::to_string(options.pad_begin[i]) + " and " +
+                            std::to_string(options.pad_end[i]) + " must be below the window of " +
+                            std::to_string(reach));
         // A window of ceil mode may not start in the end padding.
         if (options.ceil_mode &&
             (n - 1) * options.stride[i] >= x.shape()[2 + i] + options.pad_begin[i])

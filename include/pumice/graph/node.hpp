@@ -80,9 +80,11 @@ private:
     }
 };
 
-/// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards.
+/// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
+/// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 inline node_ptr make_node(dtype type, const shape& extent, operation op,
                           std::vector<node_ptr> inputs) {
+    static_cast<void>(byte_count(type, element_count(extent)));
     auto n = std::make_shared<node>();
     n->type = type;
     n->extent = extent;
