@@ -34,16 +34,14 @@ public:
                             {},
                             nullptr});
     }
-    template <class Op>
-    std::uint16_t call(std::uint16_t a, std::uint16_t b) {
-        const dtype type =
-            Op::rule.gives == type_rule::result::boolean ? dtype::boolean : body_->code[b].type;
-        return body_->push({instruction::code::apply, type, 0, {a, b, 0}, &op_info_of<Op>});
-    }
-    template <class Op>
-    std::uint16_t call(std::uint16_t a) {
-        return body_
-            ->push({instruction::code::apply, body_->code[a].type, 0, {a, 0, 0}, &op_info_of<Op>});
+    template <class Op, std::same_as<std::uint16_t>... A>
+    std::uint16_t call(A... arguments) {
+        const std::uint16_t list[] = {arguments...};
+        instruction i{instruction::code::apply, dtype::boolean, 0, {}, &op_info_of<Op>};
+        std::copy(std::begin(list), std::end(list), i.args);
+        if (Op::rule.gives != type_rule::result::boolean)
+            i.type = body_->code[list[sizeof...(A) - 1]].type;
+        return body_->push(i);
     }
     std::uint16_t cast(dtype type, std::uint16_t a) {
         return body_->code[a].type == type
@@ -51,7 +49,6 @@ public:
                    : body_->push({instruction::code::cast, type, 0, {a, 0, 0}, nullptr});
     }
     any_tensor finish(std::uint16_t result, const shape& extent) {
-        element_count(extent);
         body_->outputs.push_back(result);
         op_.body = body_;
         node_ptr n = make_node(body_->code[result].type, extent, std::move(op_), {});
@@ -137,10 +134,15 @@ vector<T> linspace(double start, double stop, std::int64_t count,
     detail::generator g(home);
     const dtype type = dtype_of<T>, real = type == dtype::f64 ? dtype::f64 : dtype::f32;
     const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
-    const auto index = g.cast(real, g.iota(dtype::i64, -1));
-    const auto value = g.call<op::add>(g.call<op::multiply>(index, g.number(scalar(real, step))),
-                                       g.number(scalar(real, start)));
-    return vector<T>(g.finish(g.cast(type, value), shape{count}));
+    const auto index = g.iota(dtype::i64, -1);
+    const auto scaled = g.call<op::multiply>(g.cast(real, index), g.number(scalar(real, step)));
+    const auto value = g.call<op::add>(scaled, g.number(scalar(real, start)));
+    // The last is `stop` itself, whatever the rounding of the others.
+    const auto last =
+        g.call<op::equal>(index, g.number(scalar(dtype::i64, count > 1 ? count - 1 : -1)));
+    return vector<T>(g.finish(g.cast(type,
+                                     g.call<op::where>(last, g.number(scalar(real, stop)), value)),
+                              shape{count}));
 }
 
 /// Ones where column - row == k, zeros elsewhere (NumPy eye).
@@ -192,38 +194,52 @@ private:
 };
 
 namespace detail {
-inline key& process_key() {
-    static key k(0x9e3779b9u);
-    return k;
+struct process_stream {
+    small_mutex mutex;
+    key keys{0x9e3779b9u};
+};
+inline process_stream& the_stream() {
+    static process_stream s;
+    return s;
 }
 inline key fresh() {
-    static small_mutex guard;
-    const small_lock lock(guard);
-    return process_key().next();
+    const small_lock lock(the_stream().mutex);
+    return the_stream().keys.next();
 }
-/// Uniform in (0, 1], 24 bits: never 0, so that a logarithm is finite.
+/// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
+/// errc::size_overflow.
 template <class Generator>
-std::uint16_t unit(Generator& g, std::uint32_t seed) {
+std::uint16_t unit(Generator& g, std::uint32_t seed, const shape& extent, int digits = 24) {
+    if (element_count(extent) > std::int64_t{1} << 32)
+        throw error(errc::size_overflow, "random",
+                    "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
     const auto index = g.iota(dtype::u32, -1);
     const auto bits = g.template call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
     const auto kept =
-        g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 8u)));
+        g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
     const auto count =
         g.template call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
-    return g.template call<op::multiply>(count, g.number(scalar(dtype::f32, 0x1p-24f)));
+    const float step = 1.0f / static_cast<float>(1 << digits);
+    return g.template call<op::multiply>(count, g.number(scalar(dtype::f32, step)));
 }
 }  // namespace detail
 
 /// Makes the process-wide stream that calls without a key take from start anew.
-inline void seed(std::uint32_t value) { detail::process_key() = key(value); }
+inline void seed(std::uint32_t value) {
+    const small_lock lock(detail::the_stream().mutex);
+    detail::the_stream().keys = key(value);
+}
 
-/// Uniform in [low, high). At most 2^32 elements.
+/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in NumPy.
+/// At most 2^32 elements.
 template <element T>
     requires(is_floating(dtype_of<T>))
 created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
                    const context& home = default_context()) {
     pumice::detail::generator g(home);
-    const auto u = detail::unit(g, k.seed());
+    constexpr dtype type = dtype_of<T>;
+    constexpr int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
+    const auto u = detail::unit(g, k.seed(), extent, digits);
     const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
     return created<T>(g.finish(g.cast(dtype_of<T>,
                                       g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)))),
@@ -236,7 +252,8 @@ template <element T>
 created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
                   double deviation = 1, const context& home = default_context()) {
     pumice::detail::generator g(home);
-    const auto u = detail::unit(g, k.seed()), v = detail::unit(g, k.seed() ^ 0x85ebca6bu);
+    const auto u = detail::unit(g, k.seed(), extent),
+               v = detail::unit(g, k.seed() ^ 0x85ebca6bu, extent);
     const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
                two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
     const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));
