@@ -65,7 +65,8 @@ private:
 
     constexpr bool calls_math() const {
         for (const instruction& i : p_.code)
-            if (i.op && i.op->body.find("pm_") != std::string_view::npos) return true;
+            if (i.what == code::apply && i.op->body.find("pm_") != std::string_view::npos)
+                return true;
         return false;
     }
 

@@ -18,12 +18,14 @@ public:
 
     bool has_value() const noexcept { return node_ != nullptr; }
     pumice::dtype dtype() const { return get()->type; }
-    const pumice::shape& shape() const { return get()->extent; }
+    const pumice::shape& shape() const& { return get()->extent; }
+    pumice::shape shape() && { return get()->extent; }  // `for (auto d : (a + b).shape())` is safe
     int rank() const { return get()->extent.rank(); }
     std::int64_t size() const { return get()->count(); }
     std::int64_t size_bytes() const { return byte_count(dtype(), size()); }
 
-    const node_ptr& get() const {
+    node_ptr get() && { return std::as_const(*this).get(); }
+    const node_ptr& get() const& {
         if (!node_)
             throw error(errc::invalid_argument, "tensor",
                         "the tensor is empty (default constructed or moved from)");

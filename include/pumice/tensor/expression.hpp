@@ -152,7 +152,8 @@ public:
         (w.template put<decltype(arguments), X>(std::forward<decltype(arguments)>(arguments)), ...);
     }
 
-    const pumice::shape& shape() const noexcept { return extent_; }
+    const pumice::shape& shape() const& noexcept { return extent_; }
+    pumice::shape shape() && noexcept { return extent_; }
     static constexpr pumice::dtype dtype() noexcept { return Tree::type; }
     static constexpr int rank() noexcept { return Extents::rank; }
 
