@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A fused program says the types of its outputs; what is in it is tested where it is made (passes/flatten.cpp).
+#include <pumice/graph/fused.hpp>
+
+#include <pumice/expr/ops.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace pumice;
+
+TEST_CASE("fused: the types are those of the program's outputs, in their order") {
+    auto body = std::make_shared<program>();
+    const auto x = body->push({instruction::code::leaf, dtype::f32, 0, {}, nullptr});
+    const auto less =
+        body->push({instruction::code::apply, dtype::boolean, 0, {x, x}, &op_info_of<op::less>});
+    const auto half = body->push({instruction::code::cast, dtype::f16, 0, {x}, nullptr});
+    body->outputs = {half, less};
+    fused f;
+    f.body = body;
+    CHECK(f.type() == dtype::f16);
+    CHECK(f.type(0) == dtype::f16);
+    CHECK(f.type(1) == dtype::boolean);
+    CHECK(f.leaves.empty());
+    CHECK(operand{}.buffer == -1);  // no memory, as an iota
+}

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Ops over axes that are in the type: the extents that the type promises are those that come, and the values are NumPy's.
+#include <pumice/tensor/axes.hpp>
+#include <pumice/tensor/creation.hpp>
+
+#include <tests/graph/support.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+namespace pm = pumice;
+using reals = std::vector<float>;
+
+namespace {
+
+const pm::context home(pumice_test::host());
+
+/// 0, 1, 2 ... under extents that the type knows.
+template <std::int64_t... Ns>
+auto counting() {
+    constexpr std::int64_t n = (Ns * ... * 1);
+    return pm::reshape<Ns...>(pm::arange<float>(0, double(n), 1, home));
+}
+/// The run-time shape is one that the type describes; gives the values.
+template <class X>
+reals values(const X& x) {
+    CHECK(X::extents_type::matches(x.shape()));
+    return pm::to_vector<float>(pm::astype(pm::any_tensor(x), pm::dtype::f32));
+}
+
+}  // namespace
+
+TEST_CASE("axes: reductions over one axis, several, all, and with the axes kept") {
+    const auto x = counting<2, 3>();
+    CHECK(values(pm::sum(x)) == reals{15});
+    CHECK(values(pm::sum(x, pm::axis<0>)) == reals{3, 5, 7});
+    CHECK(values(pm::sum(x, pm::axis<-1>)) == reals{3, 12});
+    CHECK(values(pm::sum(x, pm::axes<0, 1>)) == reals{15});
+    CHECK(values(pm::prod(x, pm::axis<1>)) == reals{0, 60});
+    CHECK(values(pm::mean(x, pm::axis<0>)) == reals{1.5f, 2.5f, 3.5f});
+    CHECK(values(pm::max(x, pm::axis<1>)) == reals{2, 5});
+    CHECK(values(pm::min(x, pm::axis<0>)) == reals{0, 1, 2});
+    CHECK(values(pm::argmax(x, pm::axis<1>)) == reals{2, 2});
+    CHECK(values(pm::argmin(x)) == reals{0});
+    const auto kept = pm::sum(x, pm::axis<1>, pm::keepdims);
+    static_assert(std::same_as<decltype(kept)::extents_type, pm::extents<2, 1>>);
+    CHECK(values(kept) == reals{3, 12});
+    CHECK(values(pm::sum(x, pm::keepdims)) == reals{15});
+    CHECK(values(pm::logsumexp(x, pm::axis<1>))[0] ==
+          doctest::Approx(std::log(1 + std::exp(1.0) + std::exp(2.0))));
+    const auto above = x > 2.0f;
+    CHECK(values(pm::any(above, pm::axis<1>)) == reals{0, 1});
+    CHECK(values(pm::all(above, pm::axis<1>)) == reals{0, 1});
+    const auto deep = counting<2, 3, 4>();
+    CHECK(values(pm::sum(deep, pm::axes<0, 2>)) == reals{60, 92, 124});
+    CHECK(values(pm::sum(deep * 2.0f, pm::axes<-1, -3>)) == reals{120, 184, 248});
+}
+
+TEST_CASE("axes: softmax sums to one, and its logarithm does not overflow") {
+    const auto x = counting<2, 3>() * 100.0f;
+    for (const float s : values(pm::sum(pm::softmax(x), pm::axis<1>))) CHECK(s == doctest::Approx(1));
+    for (const float s : values(pm::sum(pm::softmax(x, pm::axis<0>), pm::axis<0>)))
+        CHECK(s == doctest::Approx(1));
+    const reals logs = values(pm::log_softmax(x));
+    CHECK(logs[0] == doctest::Approx(-200));
+    CHECK(logs[2] == doctest::Approx(0));
+}
+
+TEST_CASE("axes: products of every pair of ranks") {
+    const auto m = counting<2, 3>();
+    const auto v = counting<3>();
+    const auto w = counting<2>();
+    CHECK(values(pm::matmul(m, v)) == reals{5, 14});
+    CHECK(values(pm::matmul(w, m)) == reals{3, 4, 5});
+    CHECK(values(pm::matmul(v, v)) == reals{5});
+    CHECK(values(pm::matmul(m, pm::transpose(m))) == reals{5, 14, 14, 50});
+    const auto batch = pm::matmul(counting<2, 2, 3>(), counting<3, 2>());
+    static_assert(std::same_as<decltype(batch)::extents_type, pm::extents<2, 2, 2>>);
+    CHECK(values(batch) == reals{10, 13, 28, 40, 46, 67, 64, 94});
+}
+
+TEST_CASE("axes: joins and gathers") {
+    const auto a = counting<2, 2>();
+    CHECK(values(pm::concat(pm::axis<0>, a, a)) == reals{0, 1, 2, 3, 0, 1, 2, 3});
+    CHECK(values(pm::concat(pm::axis<-1>, a, a + 4.0f)) == reals{0, 1, 4, 5, 2, 3, 6, 7});
+    const pm::vector<std::int64_t> at = pm::adapt(std::vector<std::int64_t>{1, 0, -1}, home);
+    CHECK(values(pm::take(a, at)) == reals{2, 3, 0, 1, 2, 3});
+    CHECK(values(pm::take(a, at, pm::axis<1>)) == reals{1, 0, 1, 3, 2, 3});
+}
+
+TEST_CASE("axes: views") {
+    const auto x = counting<2, 3>();
+    CHECK(values(pm::transpose(x)) == reals{0, 3, 1, 4, 2, 5});
+    CHECK(values(pm::permute_dims(counting<2, 1, 3>(), pm::axes<2, 0, 1>)) ==
+          reals{0, 3, 1, 4, 2, 5});
+    CHECK(values(pm::flip(x)) == reals{5, 4, 3, 2, 1, 0});
+    CHECK(values(pm::flip(x, pm::axis<1>)) == reals{2, 1, 0, 5, 4, 3});
+    CHECK(values(pm::view(x, pm::slice{1, {}, 1}, pm::slice{{}, {}, 2})) == reals{3, 5});
+    CHECK(values(pm::reshape<3, 2>(pm::transpose(x))) == reals{0, 3, 1, 4, 2, 5});
+    CHECK(values(pm::reshape_to(x, std::int64_t{-1})) == reals{0, 1, 2, 3, 4, 5});
+    CHECK(values(pm::broadcast_to<2, 2>(counting<2>())) == reals{0, 1, 0, 1});
+    CHECK(values(pm::expand_dims(x, pm::axis<-1>)) == reals{0, 1, 2, 3, 4, 5});
+    CHECK(values(pm::squeeze(counting<1, 2>(), pm::axis<0>)) == reals{0, 1});
+}
