@@ -60,7 +60,8 @@ TEST_CASE("axes: reductions over one axis, several, all, and with the axes kept"
 
 TEST_CASE("axes: softmax sums to one, and its logarithm does not overflow") {
     const auto x = counting<2, 3>() * 100.0f;
-    for (const float s : values(pm::sum(pm::softmax(x), pm::axis<1>))) CHECK(s == doctest::Approx(1));
+    for (const float s : values(pm::sum(pm::softmax(x), pm::axis<1>)))
+        CHECK(s == doctest::Approx(1));
     for (const float s : values(pm::sum(pm::softmax(x, pm::axis<0>), pm::axis<0>)))
         CHECK(s == doctest::Approx(1));
     const reals logs = values(pm::log_softmax(x));

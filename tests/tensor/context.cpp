@@ -101,8 +101,7 @@ TEST_CASE("context: bytes go in and come out in row-major order") {
 TEST_CASE("context: eval runs several roots, and explain tells before and after") {
     const pm::context home(pumice_test::host());
     const pm::any_tensor x = pm::zeros(pm::dtype::f32, {4}, home);
-    const std::vector<pm::any_tensor> roots{pm::apply<pm::op::exp>(x),
-                                            pm::apply<pm::op::cos>(x)};
+    const std::vector<pm::any_tensor> roots{pm::apply<pm::op::exp>(x), pm::apply<pm::op::cos>(x)};
     CHECK(pm::explain(roots[0]).find("exp") != std::string::npos);
     CHECK(pm::explain(roots[0]).find("not evaluated yet") != std::string::npos);
     pm::eval(std::span<const pm::any_tensor>(roots));

@@ -24,7 +24,8 @@ reals range(double start, double stop, double step) {
 }
 
 /// Philox4x32-10 as in Salmon et al., SC11, figure 5 and table 2: all four words.
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c, std::array<std::uint32_t, 2> k) {
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
+                                    std::array<std::uint32_t, 2> k) {
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t p = std::uint64_t{0xD2511F53} * c[0],
                             q = std::uint64_t{0xCD9E8D57} * c[2];
@@ -90,7 +91,8 @@ TEST_CASE("creation: eye, with more columns, fewer and another diagonal, as nump
     CHECK(pm::eye<bool>(2, -1, 0, home).to_vector() == std::vector<bool>{true, false, false, true});
 }
 
-TEST_CASE("creation: full, zeros and ones of every element type cost no memory until they are stored") {
+TEST_CASE(
+    "creation: full, zeros and ones of every element type cost no memory until they are stored") {
     for (const pm::dtype t : {pm::dtype::f64, pm::dtype::f16, pm::dtype::i8, pm::dtype::u64}) {
         const pm::any_tensor x = pm::full(t, {2, 2}, 3, home);
         CHECK_FALSE(x.get()->realised());
@@ -103,7 +105,8 @@ TEST_CASE("creation: full, zeros and ones of every element type cost no memory u
     const pm::scalar_tensor<float> one = pm::ones<float>({}, home);
     CHECK(one.item() == 1);
     CHECK(pm::zeros<float>({0, 3}, home).rank<2>().to_vector().empty());
-    CHECK(pm::to_vector<float>(pm::full<float>({2}, std::numeric_limits<float>::infinity(), home)) ==
+    CHECK(pm::to_vector<float>(pm::full<float>({2}, std::numeric_limits<float>::infinity(),
+                                               home)) ==
           reals(2, std::numeric_limits<float>::infinity()));
     // 64-bit integers do not pass through double.
     const std::int64_t odd = (std::int64_t{1} << 53) + 1;
@@ -175,8 +178,7 @@ TEST_CASE("creation: uniform numbers are the key's, and lie in [0, 1) in every e
 }
 
 TEST_CASE("creation: normal numbers have their mean and deviation") {
-    const pm::vector<float> x =
-        pm::random::normal<float>({50000}, pm::random::key(11), 2, 3, home);
+    const pm::vector<float> x = pm::random::normal<float>({50000}, pm::random::key(11), 2, 3, home);
     double sum = 0, squares = 0;
     for (const float v : x.to_vector()) {
         sum += v;
@@ -188,7 +190,9 @@ TEST_CASE("creation: normal numbers have their mean and deviation") {
     CHECK(std::sqrt(squares / 50000 - mean * mean) == doctest::Approx(3).epsilon(0.02));
 }
 
-TEST_CASE("creation: keys repeat when copied, differ by next, and the process-wide one follows the seed") {
+TEST_CASE(
+    "creation: keys repeat when copied, differ by next, and the process-wide one follows the "
+    "seed") {
     pm::random::key a(5), b = a;
     const std::uint32_t first = a.next().seed(), second = a.next().seed();
     CHECK(first != second);

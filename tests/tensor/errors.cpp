@@ -32,7 +32,8 @@ pm::matrix<float> matrix(std::int64_t rows, std::int64_t columns) {
 
 /// f throws `code` at `place`, and its text has each of the words.
 template <class F>
-void fails(errc code, std::string_view place, std::initializer_list<std::string_view> words, F&& f) {
+void fails(errc code, std::string_view place, std::initializer_list<std::string_view> words,
+           F&& f) {
     try {
         f();
     } catch (const pm::error& e) {
@@ -40,7 +41,8 @@ void fails(errc code, std::string_view place, std::initializer_list<std::string_
         CHECK_MESSAGE(e.code() == code, pm::to_string(e.code()) << ": " << text);
         CHECK_MESSAGE(e.where() == place, text);
         for (const std::string_view word : words)
-            CHECK_MESSAGE(text.find(word) != std::string::npos, "no \"" << word << "\" in " << text);
+            CHECK_MESSAGE(text.find(word) != std::string::npos,
+                          "no \"" << word << "\" in " << text);
         return;
     }
     FAIL_CHECK("nothing was thrown by " << std::string(place));
@@ -84,10 +86,8 @@ TEST_CASE("errors: reshape") {
           [&] { pm::reshape(x, {0, -1}); });
     fails(errc::invalid_argument, "reshape", {"more than one", "-1"},
           [&] { pm::reshape(x, {-1, -1}); });
-    fails(errc::invalid_argument, "reshape", {"-3", "negative"},
-          [&] { pm::reshape(x, {-3, -8}); });
-    fails(errc::size_overflow, "reshape", {"1099511627776"},
-          [&] { pm::reshape(x, {huge, huge}); });
+    fails(errc::invalid_argument, "reshape", {"-3", "negative"}, [&] { pm::reshape(x, {-3, -8}); });
+    fails(errc::size_overflow, "reshape", {"1099511627776"}, [&] { pm::reshape(x, {huge, huge}); });
 }
 
 TEST_CASE("errors: convolutions") {
@@ -138,8 +138,7 @@ TEST_CASE("errors: pools") {
         change(changed);
         return [&x, changed] { pm::pool(x, changed); };
     };
-    fails(errc::rank_mismatch, "max_pool", {"(8, 8)", "rank 4"},
-          [&] { pm::pool(of({8, 8}), {}); });
+    fails(errc::rank_mismatch, "max_pool", {"(8, 8)", "rank 4"}, [&] { pm::pool(of({8, 8}), {}); });
     fails(errc::dtype_mismatch, "average_pool", {"i32"}, [&] {
         pm::pool_op p;
         p.what = pm::pooling::average;
@@ -182,12 +181,10 @@ TEST_CASE("errors: axes, slices and permutations") {
           [&] { pm::permute_dims(x, axes({1, 1})); });
     fails(errc::rank_mismatch, "permute_dims", {"3 axes", "rank 2"},
           [&] { pm::permute_dims(x, axes({0, 1, 2})); });
-    fails(errc::invalid_argument, "slice", {"step", "axis 1", "0"}, [&] {
-        pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{0, 1, 0});
-    });
-    fails(errc::rank_mismatch, "slice", {"3 slices", "rank 2"}, [&] {
-        pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{}, pm::slice{});
-    });
+    fails(errc::invalid_argument, "slice", {"step", "axis 1", "0"},
+          [&] { pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{0, 1, 0}); });
+    fails(errc::rank_mismatch, "slice", {"3 slices", "rank 2"},
+          [&] { pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{}, pm::slice{}); });
     fails(errc::index_out_of_range, "take", {"axis 0", "(0, 6)", "no elements"},
           [&] { pm::take(of({0, 6}), of({3}, dtype::i32)); });
 }
@@ -233,8 +230,7 @@ TEST_CASE("errors: element types") {
 }
 
 TEST_CASE("errors: sizes and ranks") {
-    fails(errc::rank_mismatch, "shape", {"rank 9", "8"},
-          [] { shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
+    fails(errc::rank_mismatch, "shape", {"rank 9", "8"}, [] { shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
     fails(errc::rank_mismatch, "shape", {"limit of 8"},
           [] { pm::expand_dims(of({1, 1, 1, 1, 1, 1, 1, 1}), 0); });
     fails(errc::rank_mismatch, "shape", {"limit of 8"},
@@ -277,9 +273,8 @@ TEST_CASE("errors: values of the host") {
         std::byte eight[8];
         pm::read(x, eight);
     });
-    fails(errc::shape_mismatch, "tensor", {"a row has 1", "first has 2"}, [] {
-        const pm::matrix<float> ragged{{1, 2}, {3}};
-    });
+    fails(errc::shape_mismatch, "tensor", {"a row has 1", "first has 2"},
+          [] { const pm::matrix<float> ragged{{1, 2}, {3}}; });
     any_tensor empty;
     fails(errc::invalid_argument, "tensor", {"empty", "moved from"}, [&] { pm::sin(empty); });
     any_tensor from = x, to = std::move(from);
@@ -290,7 +285,8 @@ TEST_CASE("errors: two contexts, and the wrong number of operands") {
     const pm::context other(pumice_test::host());
     const pm::vector<float> a(of({3})), b(pm::zeros(dtype::f32, {3}, other));
     fails(errc::context_mismatch, "graph", {"two contexts"}, [&] { pm::vector<float> c = a + b; });
-    fails(errc::context_mismatch, "graph", {"two contexts"}, [&] { pm::concat(pm::axis<0>, a, b); });
+    fails(errc::context_mismatch, "graph", {"two contexts"},
+          [&] { pm::concat(pm::axis<0>, a, b); });
     fails(errc::context_mismatch, "eval", {"two contexts"}, [&] { pm::eval(a, b); });
     fails(errc::invalid_argument, "add", {"2 operands", "got 1"},
           [&] { pm::apply<pm::op::add>(any_tensor(a)); });

@@ -112,8 +112,8 @@ TEST_CASE("expression: with fusion off each op is a node, and eager runs it at o
     const pm::context apart = fresh(pm::fusion::none{}), eager = fresh(pm::eager{});
     const auto a = of(apart, {1, -2, 3}), b = of(eager, {1, -2, 3});
     const auto make = [](const auto& x) {
-        return pm::vector<float>(pm::astype<float>(
-            pm::astype<std::int32_t>(pm::relu(x * 2.5f)) + pm::astype<std::int32_t>(x)));
+        return pm::vector<float>(pm::astype<float>(pm::astype<std::int32_t>(pm::relu(x * 2.5f)) +
+                                                   pm::astype<std::int32_t>(x)));
     };
     const auto y = make(a), z = make(b);
     CHECK_FALSE(y.get()->realised());

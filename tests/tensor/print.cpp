@@ -82,12 +82,12 @@ TEST_CASE("print: above a thousand elements only the edges, three on either side
     const pm::any_tensor narrow =
         pm::reshape(pm::any_tensor(pm::arange<std::int32_t>(0, 1200, 1, home)), {600, 2});
     CHECK(pm::to_string(narrow) ==
-          "[[   0    1]\n [   2    3]\n [   4    5]\n ...\n [1194 1195]\n [1196 1197]\n [1198 1199]]");
+          "[[   0    1]\n [   2    3]\n [   4    5]\n ...\n [1194 1195]\n [1196 1197]\n [1198 "
+          "1199]]");
 }
 
 TEST_CASE("print: streams take tensors and expressions, views too") {
-    const pm::matrix<float> m =
-        pm::from_span<float>({2, 2}, std::vector<float>{1, 2, 3, 4}, home);
+    const pm::matrix<float> m = pm::from_span<float>({2, 2}, std::vector<float>{1, 2, 3, 4}, home);
     std::ostringstream out;
     out << m << '\n' << m * 2.0f << '\n' << pm::transpose(m);
     CHECK(out.str() == "[[1. 2.]\n [3. 4.]]\n[[2. 4.]\n [6. 8.]]\n[[1. 3.]\n [2. 4.]]");

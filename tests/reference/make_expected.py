@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Pumice authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/data/expected/numpy.{txt,bin}: what NumPy and ml_dtypes say of ops, casts, reductions, softmax and products
+in every element type, for tests/reference/numpy.cpp. .deps/venv/bin/python runs it.
+
+A line of the text: KIND NAME ULPS, the result as TYPE:SHAPE:OFFSET, then the operands so; shapes as 2x3, scalars as `-`."""
+import math
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+TO = Path(__file__).resolve().parents[1] / "data/expected"
+TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "i16": np.int16,
+         "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_}
+REAL = ("f64", "f32", "f16", "bf16")
+INTEGER = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+NUMERIC = REAL + INTEGER
+NAMES = {np.dtype(t): n for n, t in TYPES.items()}
+
+rng = np.random.default_rng(7)
+lines, blob = [], bytearray()
+
+
+def put(array):
+    array = np.asarray(array, order="C")
+    text = f"{NAMES[array.dtype]}:{'x'.join(map(str, array.shape)) or '-'}:{len(blob)}"
+    blob.extend(array.tobytes())
+    return text
+
+
+def case(kind, name, ulps, result, *operands):
+    lines.append(" ".join([kind, str(name), str(ulps), put(result), *map(put, operands)]))
+
+
+def values(t, shape, how="special"):
+    """`special` holds NaN, infinities, zeros of both signs and extremes; `positive` and `unit` suit logarithms and arcs."""
+    n = int(np.prod(shape, dtype=np.int64))
+    if t == "bool":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if t in INTEGER:
+        low, high = np.iinfo(TYPES[t]).min, np.iinfo(TYPES[t]).max
+        small = rng.integers(max(low, -9), 10, n)
+        wide = rng.integers(low, high, n, dtype=TYPES[t], endpoint=True)
+        x = np.where(rng.random(n) < 0.6, small.astype(TYPES[t]), wide)
+        if how == "special" and n > 3:
+            x[:3] = [0, low, high]
+        return x.reshape(shape)
+    x = rng.normal(0, 3, n)
+    if how == "positive":
+        x = np.abs(x) + 0.01
+    if how == "unit":
+        x = rng.uniform(-1, 1, n)
+    if how == "special" and n > 12:
+        x[:10] = [0.0, -0.0, 1, -1, 0.5, -2.5, math.inf, -math.inf, math.nan, 3.5]
+    return x.astype(TYPES[t]).reshape(shape)
+
+
+def exact(x):
+    """The operand in a type that rounds so much less that the result's own rounding is what counts."""
+    return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
+
+
+def rounded(x, t):
+    return np.asarray(x).astype(np.float64 if t in ("f16", "bf16") else TYPES[t]).astype(TYPES[t])
+
+
+def wrap(x, t):
+    """An integer of any size modulo 2^bits."""
+    bits = np.iinfo(TYPES[t]).bits
+    flat = [int(v) & ((1 << bits) - 1) for v in np.asarray(x, dtype=object).ravel()]
+    return np.array(flat, dtype=np.uint64).astype(f"u{bits // 8}").view(TYPES[t]).reshape(np.shape(x))
+
+
+def cast(x, to):
+    """As docs/00_map.md says: real to integer saturates, NaN gives 0, integers wrap, anything to bool is `not 0`."""
+    source = NAMES[x.dtype]
+    if to == "bool":
+        return x != 0
+    if to in INTEGER and source in REAL:
+        low, high = int(np.iinfo(TYPES[to]).min), int(np.iinfo(TYPES[to]).max)
+        def one(v):
+            v = float(v)
+            return 0 if math.isnan(v) else high if v >= high else low if v <= low else int(v)
+        return np.array([one(v) for v in x.ravel()], dtype=TYPES[to]).reshape(x.shape)
+    if to in INTEGER:
+        return wrap(x.astype(object), to) if source != "bool" else x.astype(TYPES[to])
+    if to in ("f16", "bf16") and source in INTEGER:          # kernels go by float
+        return x.astype(np.float32).astype(TYPES[to])
+    return x.astype(TYPES[to])
+
+
+np.seterr(all="ignore")
+N = 97
+
+for source in TYPES:
+    for to in TYPES:
+        if source != to:
+            x = values(source, (N,))
+            case("cast", to, 0, cast(x, to), x)
+
+REAL_UNARY = {  # name: function on wide operands, how operands are drawn
+    "negative": (np.negative, "special"), "abs": (np.abs, "special"), "sign": (np.sign, "special"),
+    "square": (np.square, "special"), "reciprocal": (lambda x: 1 / x, "special"), "sqrt": (np.sqrt, "special"),
+    "cbrt": (np.cbrt, "special"), "exp": (np.exp, "special"), "exp2": (np.exp2, "special"), "expm1": (np.expm1, "special"),
+    "log": (np.log, "positive"), "log2": (np.log2, "positive"), "log10": (np.log10, "positive"),
+    "log1p": (np.log1p, "positive"), "sin": (np.sin, "unit"), "cos": (np.cos, "unit"), "tan": (np.tan, "unit"),
+    "asin": (np.arcsin, "unit"), "acos": (np.arccos, "unit"), "atan": (np.arctan, "special"), "sinh": (np.sinh, "special"),
+    "cosh": (np.cosh, "special"), "tanh": (np.tanh, "special"), "asinh": (np.arcsinh, "special"),
+    "acosh": (lambda x: np.arccosh(x), "positive"), "atanh": (np.arctanh, "unit"), "floor": (np.floor, "special"),
+    "ceil": (np.ceil, "special"), "trunc": (np.trunc, "special"), "round": (np.rint, "special"),
+    "relu": (lambda x: np.where(x < 0, 0, x), "special"), "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "special"),
+    "softplus": (lambda x: np.logaddexp(0, x), "special"), "erf": (np.vectorize(math.erf, otypes=[float]), "special")}
+REAL_BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum,
+               "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin, "copysign": np.copysign, "hypot": np.hypot,
+               "atan2": np.arctan2, "fmod": np.fmod, "remainder": np.remainder, "floor_divide": np.floor_divide}
+COMPARE = {"equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
+           "greater": np.greater, "greater_equal": np.greater_equal}
+CLASSIFY = {"is_nan": np.isnan, "is_inf": np.isinf, "is_finite": np.isfinite, "signbit": np.signbit}
+
+for t in REAL:
+    for name, (function, how) in REAL_UNARY.items():
+        x = values(t, (N,), how)
+        if name == "acosh":
+            x = (x + TYPES[t](1)).astype(TYPES[t])
+        case("op", name, 4, rounded(function(exact(x)), t), x)
+    for name, function in REAL_BINARY.items():
+        x, y = values(t, (N,)), rng.permutation(values(t, (N,)))
+        if name in ("fmod", "remainder", "floor_divide"):    # infinite quotients aside, NumPy's own warnings begin
+            x, y = values(t, (N,), "positive"), values(t, (N,), "unit")
+        case("op", name, 4, rounded(function(exact(x), exact(y)), t), x, y)
+    x, y = values(t, (N,), "positive"), values(t, (N,), "unit")
+    case("op", "power", 4, rounded(np.power(exact(x), exact(y)), t), x, y)
+    for name, function in CLASSIFY.items():
+        x = values(t, (N,))
+        case("op", name, 0, function(exact(x)), x)
+
+def truncated(x, y):
+    return 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+INTEGER_BINARY = {
+    "add": lambda x, y, b: x + y, "subtract": lambda x, y, b: x - y, "multiply": lambda x, y, b: x * y,
+    "divide": lambda x, y, b: truncated(x, y), "floor_divide": lambda x, y, b: 0 if y == 0 else x // y,
+    "remainder": lambda x, y, b: 0 if y == 0 else x % y, "fmod": lambda x, y, b: 0 if y == 0 else x - truncated(x, y) * y,
+    "maximum": lambda x, y, b: max(x, y), "minimum": lambda x, y, b: min(x, y), "bitwise_and": lambda x, y, b: x & y,
+    "bitwise_or": lambda x, y, b: x | y, "bitwise_xor": lambda x, y, b: x ^ y,
+    "squared_difference": lambda x, y, b: (x - y) ** 2}
+for t in INTEGER:
+    bits = np.iinfo(TYPES[t]).bits
+    for name, function in INTEGER_BINARY.items():
+        x, y = values(t, (N,)), rng.permutation(values(t, (N,)))
+        result = np.array([function(int(a), int(b), bits) for a, b in zip(x, y)], dtype=object)
+        case("op", name, 0, wrap(result, t), x, y)
+    x, y = values(t, (N,)), rng.integers(0, bits, N).astype(TYPES[t])
+    case("op", "bitwise_left_shift", 0, np.left_shift(x, y), x, y)
+    case("op", "bitwise_right_shift", 0, np.right_shift(x, y), x, y)
+    x, y = rng.integers(0, 6, N).astype(TYPES[t]), rng.integers(0, 5, N).astype(TYPES[t])
+    case("op", "power", 0, wrap(np.power(x.astype(np.uint64), y.astype(np.uint64)).astype(object), t), x, y)
+    x = values(t, (N,))
+    for name, function in {"negative": lambda v: -v, "abs": abs, "square": lambda v: v * v, "bitwise_invert": lambda v: ~v,
+                           "relu": lambda v: max(v, 0), "sign": lambda v: (v > 0) - (v < 0)}.items():
+        case("op", name, 0, wrap(np.array([function(int(v)) for v in x], dtype=object), t), x)
+
+for t in NUMERIC:
+    for name, function in COMPARE.items():
+        x, y = values(t, (N,)), rng.permutation(values(t, (N,)))
+        case("op", name, 0, function(exact(x), exact(y)) if t in REAL else function(x, y), x, y)
+    c, x, y = values("bool", (5, 1)), values(t, (5, 13)), values(t, (13,))
+    case("op", "where", 0, np.where(c, x, y), c, x, y)
+for name, function in {"logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor}.items():
+    x, y = values("bool", (N,)), values("bool", (N,))
+    case("op", name, 0, function(x, y), x, y)
+
+for shape, axis in (((7, 33), 1), ((7, 33), 0), ((3, 5, 4), 1), ((130,), 0)):
+    for t in REAL:
+        x = values(t, shape, "positive")
+        small = (x / TYPES[t](3)).astype(TYPES[t])
+        case("reduce", f"sum:{axis}", 8, rounded(exact(x).sum(axis), t), x)
+        case("reduce", f"mean:{axis}", 8, rounded(exact(x).mean(axis), t), x)
+        case("reduce", f"prod:{axis}", 64, rounded(exact(small).prod(axis), t), small)
+        case("reduce", f"logsumexp:{axis}", 8, rounded(np.log(np.exp(exact(x)).sum(axis)), t), x)
+        y = values(t, shape, "special" if shape == (130,) else "unit")
+        case("reduce", f"max:{axis}", 0, rounded(exact(y).max(axis), t), y)
+        case("reduce", f"min:{axis}", 0, rounded(exact(y).min(axis), t), y)
+        case("reduce", f"argmax:{axis}", 0, np.asarray(exact(y).argmax(axis), np.int64), y)
+        case("reduce", f"argmin:{axis}", 0, np.asarray(exact(y).argmin(axis), np.int64), y)
+        e = np.exp(exact(y) - exact(y).max(axis, keepdims=True))
+        case("softmax", axis, 8, rounded(e / e.sum(axis, keepdims=True), t), y)
+        case("log_softmax", axis, 8, rounded(np.log(e / e.sum(axis, keepdims=True)), t), y)
+    for t in INTEGER:
+        x = values(t, shape)
+        case("reduce", f"sum:{axis}", 0, wrap(x.astype(object).sum(axis), t), x)
+        case("reduce", f"prod:{axis}", 0, wrap(x.astype(object).prod(axis), t), x)
+        case("reduce", f"max:{axis}", 0, np.asarray(x.max(axis)), x)
+        case("reduce", f"min:{axis}", 0, np.asarray(x.min(axis)), x)
+        case("reduce", f"argmax:{axis}", 0, np.asarray(x.argmax(axis), np.int64), x)
+        case("reduce", f"argmin:{axis}", 0, np.asarray(x.argmin(axis), np.int64), x)
+    b = values("bool", shape)
+    case("reduce", f"any:{axis}", 0, np.asarray(b.any(axis)), b)
+    case("reduce", f"all:{axis}", 0, np.asarray(b.all(axis)), b)
+
+for left, right in (((5, 7), (7, 3)), ((2, 1, 4, 33), (3, 33, 6)), ((65, 40), (40, 17)), ((9,), (9, 4)), ((4, 9), (9,))):
+    for t in REAL:
+        x, y = values(t, left, "positive"), values(t, right, "positive")
+        case("matmul", "-", 8, rounded(np.matmul(exact(x), exact(y)), t), x, y)
+
+(TO / "numpy.txt").write_text("\n".join([f"# NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", *lines]) + "\n")
+(TO / "numpy.bin").write_bytes(bytes(blob))
+print(len(lines), "cases,", len(blob) // 1024, "KiB")

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// reference() of the kernels and the host path against NumPy and ml_dtypes, in every element type
+// (make_expected.py writes what they say). The ONNX operators' cases compare with ONNX Runtime.
+#include <pumice/front.hpp>
+#include <pumice/expr/ops.hpp>
+
+#include <tests/support/skip.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace pm = pumice;
+
+namespace {
+
+struct array {
+    pm::dtype type{};
+    pm::shape extent;
+    std::span<const std::byte> bytes;
+};
+
+struct expected_case {
+    std::string kind, name;
+    double ulps = 0;
+    array result;
+    std::vector<array> operands;
+};
+
+pm::dtype dtype_named(std::string_view name) {
+    for (std::size_t i = 0; i < pm::dtype_table.size(); ++i)
+        if (pm::dtype_table[i].name == name) return static_cast<pm::dtype>(i);
+    FAIL("no element type is called " << std::string(name));
+    return {};
+}
+
+/// TYPE:SHAPE:OFFSET
+array parse(const std::string& text, std::span<const std::byte> blob) {
+    std::istringstream in(text);
+    std::string type, extent, offset;
+    std::getline(in, type, ':'), std::getline(in, extent, ':'), std::getline(in, offset);
+    array a{dtype_named(type), {}, {}};
+    std::istringstream sizes(extent == "-" ? "" : extent);
+    for (std::string size; std::getline(sizes, size, 'x');) a.extent.push_back(std::stoll(size));
+    const std::int64_t length = pm::byte_count(a.type, pm::element_count(a.extent));
+    a.bytes = blob.subspan(std::stoul(offset), static_cast<std::size_t>(length));
+    return a;
+}
+
+const std::vector<expected_case>& cases() {
+    static std::vector<char> blob;
+    static const std::vector<expected_case> list = [] {
+        const std::string base = pumice_test::tests_dir() + "/data/expected/numpy.";
+        std::ifstream binary(base + "bin", std::ios::binary), text(base + "txt");
+        blob.assign(std::istreambuf_iterator<char>(binary), {});
+        std::vector<expected_case> found;
+        for (std::string line; std::getline(text, line);) {
+            if (line.starts_with('#')) continue;
+            std::istringstream in(line);
+            expected_case c;
+            std::string word;
+            in >> c.kind >> c.name >> c.ulps >> word;
+            c.result = parse(word, std::as_bytes(std::span(blob)));
+            while (in >> word) c.operands.push_back(parse(word, std::as_bytes(std::span(blob))));
+            found.push_back(std::move(c));
+        }
+        return found;
+    }();
+    return list;
+}
+
+const std::map<std::string_view, const pm::op_info*>& ops() {
+    static const auto map = [] {
+        std::map<std::string_view, const pm::op_info*> m;
+        [&]<class... Ops>(pm::op_list<Ops...>) {
+            (m.emplace(pm::op_info_of<Ops>.name, &pm::op_info_of<Ops>), ...);
+        }(pm::all_ops{});
+        return m;
+    }();
+    return map;
+}
+
+pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>& x) {
+    if (c.kind == "op") {
+        const std::vector<pm::any_operand> operands(x.begin(), x.end());
+        return pm::apply(*ops().at(c.name), operands);
+    }
+    if (c.kind == "cast") return pm::astype(x[0], c.result.type);
+    if (c.kind == "matmul") return pm::matmul(x[0], x[1]);
+    if (c.kind == "softmax") return pm::softmax(x[0], std::stoll(c.name));
+    if (c.kind == "log_softmax") return pm::softmax(x[0], std::stoll(c.name), true);
+    REQUIRE(c.kind == "reduce");
+    const std::size_t colon = c.name.find(':');
+    const std::int64_t axis[] = {std::stoll(c.name.substr(colon + 1))};
+    for (int r = 0; r <= static_cast<int>(pm::reduction::logsumexp); ++r)
+        if (to_string(static_cast<pm::reduction>(r)) == c.name.substr(0, colon))
+            return pm::reduce(static_cast<pm::reduction>(r), x[0], axis);
+    FAIL("no reduction is called " << c.name);
+    return {};
+}
+
+double number(pm::dtype type, const std::byte* at) {
+    return pm::visit(type, [&]<class T>(T v) {
+        std::memcpy(&v, at, sizeof v);
+        return static_cast<double>(pm::convert<double>(v));
+    });
+}
+
+/// How far apart the type's numbers lie at v.
+double spacing(pm::dtype type, double v) {
+    const int digits = type == pm::dtype::f64   ? 53
+                       : type == pm::dtype::f32 ? 24
+                       : type == pm::dtype::f16 ? 11
+                                                : 8;
+    const int least = type == pm::dtype::f64 ? -1022 : type == pm::dtype::f16 ? -14 : -126;
+    int exponent = 0;
+    std::frexp(v, &exponent);
+    return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));
+}
+
+bool agree(const array& want, const std::vector<std::byte>& got, double ulps, std::string& why) {
+    if (std::equal(got.begin(), got.end(), want.bytes.begin(), want.bytes.end())) return true;
+    const auto size = static_cast<std::size_t>(pm::info(want.type).bits / 8);
+    for (std::size_t at = 0; at < got.size(); at += size) {
+        const double is = number(want.type, &got[at]), should = number(want.type, &want.bytes[at]);
+        const bool same = pm::is_floating(want.type)
+                              ? is == should || (std::isnan(is) && std::isnan(should)) ||
+                                    std::fabs(is - should) <= ulps * spacing(want.type, should)
+                              : std::memcmp(&got[at], &want.bytes[at], size) == 0;
+        if (same) continue;
+        std::ostringstream text;
+        text.precision(17);
+        text << "element " << at / size << " is " << is << ", not " << should;
+        why = text.str();
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("reference: every op, cast, reduction, softmax and product is NumPy's in every type") {
+    const pm::context host(pm::host_only{});
+    std::map<std::string, int> counts;
+    for (const expected_case& c : cases()) {
+        std::vector<pm::any_tensor> operands;
+        for (const array& a : c.operands)
+            operands.push_back(pm::from_bytes(a.type, a.extent, a.bytes, host));
+        const std::string about = c.kind + " " + c.name + " of " +
+                                  std::string(to_string(c.operands[0].type)) +
+                                  to_string(c.operands[0].extent);
+        const pm::any_tensor y = compute(c, operands);
+        CHECK_MESSAGE(y.dtype() == c.result.type, about);
+        CHECK_MESSAGE(y.shape() == c.result.extent, about);
+        if (y.dtype() != c.result.type || y.shape() != c.result.extent) continue;
+        std::vector<std::byte> got(c.result.bytes.size());
+        pm::read(y, got);
+        std::string why;
+        CHECK_MESSAGE(agree(c.result, got, c.ulps, why), about << ": " << why);
+        ++counts[c.kind];
+    }
+    CHECK(counts["op"] > 400);
+    CHECK(counts["cast"] == 13 * 12);
+    CHECK(counts["reduce"] > 200);
+    CHECK(counts["softmax"] == 16);
+    CHECK(counts["matmul"] == 20);
+}
