@@ -120,3 +120,18 @@ TEST_CASE("a new order keeps the order of every conflicting pair, on random prog
         CHECK(barriers(items, order) <= barriers(items, in_order(items.size())));
     }
 }
+
+TEST_CASE("a tracker that remembers too much is full, and one that was cleared is not") {
+    pm::hazard_tracker t;
+    for (int i = 0; i < int(pm::hazard_tracker::most); ++i) {
+        CHECK_FALSE(t.full());
+        t.add({read(i)});
+    }
+    CHECK(t.full());
+    t.clear();
+    CHECK_FALSE(t.full());
+    std::vector<pm::ordered_item>
+        apart;  // many independent items keep their order, and each comes once
+    for (int i = 0; i < 2000; ++i) apart.push_back({{read(i), write(5000 + i)}});
+    CHECK(pm::bunch(apart) == in_order(2000));
+}

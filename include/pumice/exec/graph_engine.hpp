@@ -48,9 +48,9 @@ protected:
 
     void evaluate(std::span<const node_ptr> roots) {
         evaluation e = plan(roots);
-        if (e.steps.empty() && e.views.empty()) return;
+        if (e.stored.empty() && e.views.empty()) return;
         std::vector<std::shared_ptr<storage>> made(e.stored.size());
-        if (!e.steps.empty()) execute(e, made);
+        if (!e.stored.empty()) execute(e, made);
         for (const step& s : e.steps)
             for (node* n : s.outputs) n->record = s.record;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {

@@ -46,6 +46,10 @@ public:
     bool empty() const noexcept { return read_.empty() && written_.empty(); }
     std::size_t size() const noexcept { return read_.size() + written_.size(); }
 
+    /// It remembers so much that comparing costs more than a barrier would.
+    bool full() const noexcept { return size() >= most; }
+    static constexpr std::size_t most = 512;
+
 private:
     std::vector<byte_range> read_, written_;
 };
@@ -68,7 +72,7 @@ inline std::vector<std::size_t> bunch(const std::vector<ordered_item>& items) {
             ++first;
             continue;
         }
-        if (batch.conflicts(items[first].accesses)) batch.clear();
+        if (batch.full() || batch.conflicts(items[first].accesses)) batch.clear();
         hazard_tracker skipped;  // an item may not pass one that it conflicts with
         for (std::size_t i = first, seen = 0; i < items.size() && seen < window; ++i) {
             if (done[i]) continue;

@@ -33,11 +33,18 @@ inline std::vector<library_module> shader_library() {
 class vulkan_runtime {
 public:
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
-                   const policy_set& policies)
-        : instance_(std::move(instance)), device_(vulkan::device::create(instance_, chosen)),
+                   const policy_set& policies, const vulkan::device_options& options = {})
+        : instance_(std::move(instance)),
+          device_(vulkan::device::create(instance_, chosen, options)),
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
-          factory_(device_, folder(policies)), kernels_(service_options(policies)) {}
+          factory_(device_, folder(policies)), kernels_(service_options(policies)) {
+        if (!device_->info().unified_memory) return;
+        host_sees_.emplace(device_);
+        host_sees_->begin(true);
+        host_sees_->barrier(vulkan::scope::compute | vulkan::scope::transfer, vulkan::scope::host);
+        host_sees_->end();
+    }
 
     vulkan_runtime(const vulkan_runtime&) = delete;
     vulkan_runtime& operator=(const vulkan_runtime&) = delete;
@@ -50,6 +57,12 @@ public:
     vulkan::command_cache& commands() noexcept { return commands_; }
     kernel_service& kernels() noexcept { return kernels_; }
     const vulkan::instance& instance() const noexcept { return *instance_; }
+
+    /// On unified memory: submitted behind kernels whose results the host reads where they lie.
+    /// A wait for the timeline alone makes nothing visible to the host.
+    vk::CommandBuffer host_sees() const noexcept {
+        return host_sees_ ? host_sees_->handle() : vk::CommandBuffer();
+    }
 
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are several.
     std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines(const std::vector<const launch*>&
@@ -144,6 +157,7 @@ private:
     vulkan::command_cache commands_;
     vulkan::pipeline_factory factory_;
     kernel_service kernels_;
+    std::optional<vulkan::commands> host_sees_;
     std::unordered_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 

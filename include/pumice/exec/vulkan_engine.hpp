@@ -224,7 +224,7 @@ private:
         buffer.begin();
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
         for (std::size_t i : bunch(accesses)) {
-            if (tracker.conflicts(accesses[i].accesses)) {
+            if (tracker.full() || tracker.conflicts(accesses[i].accesses)) {
                 buffer.barrier(both_, both_);
                 tracker.clear();
             }
@@ -240,11 +240,19 @@ private:
             buffer.dispatch(what.what->grid[0], what.what->grid[1], what.what->grid[2]);
         }
         buffer.end();
-        const std::uint64_t value = runtime_->queue().submit(buffer.handle());
-        runtime_->commands().give(std::move(buffer), value);
+        const std::uint64_t value = submit(std::move(buffer));
         for (const item& i : items)
             if (i.upload_to) i.upload_to->on_device = true;
         open_ = std::move(tracker);
+        return value;
+    }
+
+    /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
+    std::uint64_t submit(vulkan::commands buffer) {
+        const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
+        const std::uint64_t value =
+            runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1));
+        runtime_->commands().give(std::move(buffer), value);
         return value;
     }
 
@@ -266,15 +274,14 @@ private:
             temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
-        buffer.barrier(both_, both_);  // later kernels too, so that nothing is left open
-        open_.clear();
+        buffer.barrier(both_, both_);
         buffer.copy(s.piece, staging,
                     {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
         buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
         buffer.end();
-        const std::uint64_t value = runtime_->queue().submit(buffer.handle());
+        const std::uint64_t value = submit(std::move(buffer));
         temp.value = s.last_use = value;
-        runtime_->commands().give(std::move(buffer), value);
+        open_.clear();
         runtime_->queue().wait(value);
         memory.invalidate(staging, 0, static_cast<std::uint64_t>(size));
         std::memcpy(out, staging.mapped, static_cast<std::size_t>(size));

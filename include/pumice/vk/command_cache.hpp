@@ -30,12 +30,13 @@ public:
                     used_.pop_back();
                     return found;
                 }
+            used_.reserve(++made_);  // so that `give` needs no memory
         }
         return commands(queue_->device());
     }
 
-    /// Gives one back, last submitted with `value` (0: never).
-    void give(commands buffer, std::uint64_t value) {
+    /// Gives one of its own back, last submitted with `value` (0: never).
+    void give(commands buffer, std::uint64_t value) noexcept {
         const std::lock_guard lock(mutex_);
         used_.push_back({std::move(buffer), value});
     }
@@ -47,6 +48,7 @@ private:
     };
     std::shared_ptr<vulkan::queue> queue_;
     std::mutex mutex_;
+    std::size_t made_ = 0;
     std::vector<entry> used_;
 };
 

@@ -53,8 +53,8 @@ public:
 
     vk::CommandBuffer handle() const noexcept { return buffer_; }
 
-    /// Starts over. `reusable`: it will be submitted more than once (each time after the last is
-    /// done). pre: the device does not use it any more.
+    /// Starts over. `reusable`: it will be submitted more than once, also while the device is at it.
+    /// pre: the device does not use it any more.
     void begin(bool reusable = false) {
         device_
             ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),
@@ -62,9 +62,9 @@ public:
                     "vkResetCommandPool");
         bound_ = vk::Pipeline{};
         vk::CommandBufferBeginInfo info{};
-        if (!reusable)
-            info.flags =
-                vk::CommandBufferUsageFlags(vk::CommandBufferUsageFlagBits::eOneTimeSubmit);
+        info.flags =
+            vk::CommandBufferUsageFlags(reusable ? vk::CommandBufferUsageFlagBits::eSimultaneousUse
+                                                 : vk::CommandBufferUsageFlagBits::eOneTimeSubmit);
         device_->check(buffer_.begin(&info, table()), "vkBeginCommandBuffer");
         device_->stats().recordings += 1;
     }

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Random programs over a few variables, and the comparison of what they leave in them.
+#pragma once
+
+#include <pumice/front.hpp>
+
+#include <cmath>
+#include <random>
+
+namespace test {
+
+namespace pm = pumice;
+
+using variables = std::vector<pm::any_tensor>;
+
+/// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products, joins.
+inline pm::any_tensor statement(std::mt19937& random, const variables& have, std::int64_t n, bool heavy) {
+    const auto pick = [&] { return have[random() % have.size()]; };
+    const std::int64_t both[] = {1, 0}, last[] = {1};
+    const pm::any_tensor a = pick(), b = pick();
+    switch (random() % (heavy ? 16 : 12)) {
+        case 0: return pm::apply<pm::op::add>(a, b);
+        case 1: return pm::apply<pm::op::subtract>(a, b);
+        case 2: return pm::apply<pm::op::multiply>(pm::apply<pm::op::tanh>(a), b);
+        case 3: return pm::apply<pm::op::maximum>(a, b);
+        case 4: return pm::apply<pm::op::where>(pm::apply<pm::op::less>(a, b), a, 0.25);
+        case 5: return pm::apply<pm::op::sigmoid>(a);
+        case 6: return pm::apply<pm::op::multiply>(a, double(random() % 7) * 0.25 - 0.75);
+        case 7: return pm::permute_dims(a, both);
+        case 8: return pm::flip(a, last);
+        case 9: {
+            const pm::slice row[] = {{std::int64_t(random() % std::uint64_t(n)), {}, 1}, {}};
+            const pm::slice first[] = {{0, 1, 1}, {}};
+            return pm::apply<pm::op::add>(a, pm::slice_view(pm::slice_view(b, row), first));
+        }
+        case 10: return pm::reshape(pm::reshape(a, {n * n}), {n, n});
+        case 11: return pm::apply<pm::op::abs>(pm::apply<pm::op::negative>(a));
+        case 12:
+            return pm::apply<pm::op::subtract>(a, pm::reduce(pm::reduction::mean, b, last, true));
+        case 13: return pm::softmax(a, 1);
+        case 14: return pm::apply<pm::op::multiply>(pm::matmul(a, b), 1.0 / double(n));
+        default: {
+            const pm::slice low[] = {{0, n / 2, 1}, {}}, high[] = {{n / 2, n, 1}, {}};
+            const pm::any_tensor halves[] = {pm::slice_view(b, high), pm::slice_view(a, low)};
+            return pm::concat(halves, 0);
+        }
+    }
+}
+
+struct program_kind {
+    bool heavy = true;     // with reductions, products and joins
+    int variables = 3;
+    int most = 15;         // statements
+    float start = 0;       // added to the values that the variables start with
+};
+
+/// A program: statements that assign to random variables, so that old values stay alive in views only.
+inline variables run(const pm::context& home, unsigned seed, const program_kind& kind = {}) {
+    std::mt19937 random(seed);
+    const std::int64_t n = 2 + std::int64_t(random() % 9);
+    variables held;
+    for (int v = 0; v < kind.variables; ++v) {
+        std::vector<float> start(static_cast<std::size_t>(n * n));
+        for (float& x : start) x = float(int(random() % 41) - 20) / 16 + kind.start;
+        held.push_back(pm::from_bytes(pm::dtype::f32, {n, n}, std::as_bytes(std::span(start)),
+                                           home));
+    }
+    const int length = 2 + int(random() % unsigned(kind.most - 1));
+    for (int s = 0; s < length; ++s) {
+        const std::size_t target = random() % held.size();
+        held[target] = statement(random, held, n, kind.heavy);
+        if (home.get()->policies().eager && !held[target].get()->realised())
+            pm::eval(std::span<const pm::any_tensor>(&held[target], 1));
+        if (random() % 8 == 0)
+            pm::eval(std::span<const pm::any_tensor>(&held[random() % held.size()], 1));
+    }
+    return held;
+}
+
+inline int differences(const variables& a, const variables& b) {
+    int wrong = 0;
+    for (std::size_t v = 0; v < a.size(); ++v) {
+        const std::vector<float> x = pm::to_vector<float>(a[v]), y = pm::to_vector<float>(b[v]);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            wrong += !(std::fabs(x[i] - y[i]) <= 2e-5f * (1 + std::fabs(y[i])) ||
+                       (std::isnan(x[i]) && std::isnan(y[i])));
+    }
+    return wrong;
+}
+
+/// The elements of all variables, after each other; one evaluation.
+inline std::vector<float> values(const variables& all_of) {
+    pm::eval(all_of);
+    std::vector<float> all;
+    for (const pm::any_tensor& v : all_of) {
+        const std::vector<float> one = pm::to_vector<float>(v);
+        all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+}
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace test

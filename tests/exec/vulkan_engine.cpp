@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The Vulkan engine when calls fail, when much is submitted and nothing conflicts, and what it says to the host.
+#include "random_programs.hpp"
+#include "support.hpp"
+
+namespace pm = pumice;
+using table = test::vulkan::dispatcher;
+
+namespace {
+
+pm::any_tensor numbers(const pm::context& home, std::int64_t n, float start) {
+    std::vector<float> v(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + float(i % 17);
+    return pm::from_bytes(pm::dtype::f32, {n}, std::as_bytes(std::span(v)), home);
+}
+void eval(const pm::any_tensor& t) { pm::eval(std::span<const pm::any_tensor>(&t, 1)); }
+
+}  // namespace
+
+TEST_CASE("engine: any call that fails is an error, after which the device is idle and the same works") {
+    for (const bool staged : {false, true}) {
+        CAPTURE(staged);
+        test::wishes w;
+        w.staged = staged;
+        w.policies = test::unfused();
+        w.edit = [](table& t) {
+            test::intercept<&table::vkQueueSubmit2, &table::vkBeginCommandBuffer,
+                            &table::vkEndCommandBuffer, &table::vkResetCommandPool,
+                            &table::vkCreateCommandPool, &table::vkAllocateCommandBuffers,
+                            &table::vkAllocateMemory, &table::vkCreateBuffer,
+                            &table::vkCreateComputePipelines, &table::vkCreateShaderModule>(t);
+        };
+        const auto expected = [&] {
+            const std::optional<pm::context> home = test::open_context(w);
+            return home ? test::values(test::run(*home, 5)) : std::vector<float>{};
+        }();
+        if (expected.empty()) PUMICE_SKIP("vulkan-device", "the case is of a device");
+        int failed = 0;
+        for (int n = 0;; ++n) {
+            CAPTURE(n);
+            const std::optional<pm::context> home = test::open_context(w);
+            test::faults::arm(n, VK_ERROR_OUT_OF_HOST_MEMORY);
+            std::optional<pm::errc> code;
+            try {
+                test::values(test::run(*home, 5));
+            } catch (const pm::error& e) {
+                code = e.code();
+            }
+            const bool over = test::faults::calls <= n;
+            test::faults::disarm();
+            if (over) break;
+            failed += code.has_value();
+            if (code) CHECK((*code == pm::errc::out_of_memory || *code == pm::errc::vulkan_failed));
+            CHECK(test::same_bits(test::values(test::run(*home, 5)), expected));
+        }
+        CHECK(failed > 10);
+    }
+}
+
+TEST_CASE("engine: a download that fails takes no hazard with it") {
+    test::wishes w;
+    w.staged = true;
+    w.policies = test::unfused();
+    w.edit = [](table& t) { test::intercept<&table::vkQueueSubmit2>(t); };
+    const std::optional<pm::context> home = test::open_context(w);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const pm::any_tensor a = numbers(*home, 64, 0);
+    const pm::any_tensor b = pm::apply<pm::op::abs>(a);
+    eval(b);
+    test::faults::arm(0, VK_ERROR_OUT_OF_HOST_MEMORY);
+    CHECK(test::code_of([&] { pm::to_vector<float>(b); }) == pm::errc::out_of_memory);
+    test::faults::disarm();
+    const std::uint64_t barriers = home->stats().barriers;
+    const pm::any_tensor c = pm::apply<pm::op::negative>(b);
+    eval(c);  // reads what was written without a barrier since
+    CHECK(home->stats().barriers == barriers + 1);
+    CHECK(pm::to_vector<float>(c)[3] == -3);
+    CHECK(pm::to_vector<float>(b)[3] == 3);
+}
+
+TEST_CASE("engine: what nothing conflicts with is not remembered for ever") {
+    const std::optional<pm::context> home = test::open_context({{}, false, test::unfused()});
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const pm::any_tensor a = numbers(*home, 16, 0);
+    std::vector<pm::any_tensor> kept;
+    const std::uint64_t before = home->stats().barriers;
+    const std::size_t rounds = 2 * pm::hazard_tracker::most;
+    for (std::size_t i = 0; i < rounds; ++i) {  // each reads `a` and writes memory of its own
+        kept.push_back(pm::apply<pm::op::multiply>(a, double(i)));
+        eval(kept.back());
+    }
+    const std::uint64_t barriers = home->stats().barriers - before;
+    CHECK(barriers >= 2 * rounds / pm::hazard_tracker::most - 1);
+    CHECK(barriers <= 2 * rounds / pm::hazard_tracker::most + 1);
+    CHECK(pm::to_vector<float>(kept[7])[3] == 21);
+    CHECK(pm::to_vector<float>(kept.back())[1] == float(rounds - 1));
+}
+
+TEST_CASE("engine: what kernels wrote is made visible to the host before it reads it where it lies") {
+    test::adversary device;
+    test::wishes w;
+    w.edit = device.edit();
+    const std::optional<pm::context> home = test::open_context(w);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const pm::any_tensor y = pm::apply<pm::op::abs>(numbers(*home, 64, -3));
+    CHECK(pm::to_vector<float>(y)[1] == 2);
+    CHECK(device.flushes == 1);
+    CHECK(device.last_seen_by_host);
+}
+
+TEST_CASE("engine: a small part of a large array is fetched alone") {
+    const std::optional<pm::context> home = test::open_context({{}, true, {}});
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const pm::any_tensor y = pm::apply<pm::op::abs>(numbers(*home, 4096, 1));
+    const pm::slice middle[] = {{1000, 1010, 1}};
+    const pm::any_tensor part = pm::slice_view(y, middle);
+    eval(part);
+    const std::vector<float> v = pm::to_vector<float>(part);
+    CHECK(v.size() == 10);
+    CHECK(v[0] == 1 + 1000 % 17);
+    CHECK(home->stats().downloaded_bytes == 40);
+    CHECK(pm::to_vector<float>(y)[4095] == 1 + 4095 % 17);
+    CHECK(home->stats().downloaded_bytes == 40 + 4096 * 4);
+}
