@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Which steps a small graph gives: the problem, its sizes, the buffers behind its operands, and the cut of a group that
+// no kernel takes.
+#include <tests/graph/support.hpp>
+
+#include <pumice/exec/lower.hpp>
+
+#include <doctest/doctest.h>
+
+namespace pm = pumice;
+
+namespace {
+
+std::shared_ptr<pm::engine> home() {
+    static const auto engine = std::make_shared<pumice_test::fake_engine>();
+    return engine;
+}
+pm::any_tensor given(const pm::shape& extent) {
+    return pm::any_tensor(home()->create(pm::dtype::f32, extent, nullptr));
+}
+std::vector<pm::step> steps_of(const pm::any_tensor& root, bool fusion = true) {
+    pm::fuser f(std::span(&root.get(), 1), fusion);
+    const std::vector<pm::kernel_group> groups = f.run();
+    return pm::lower(groups, f.order());
+}
+/// The node behind a leaf.
+const pm::node* behind(const pm::step& s, const pm::operand& o) {
+    return s.buffers.at(static_cast<std::size_t>(o.buffer));
+}
+
+}  // namespace
+
+TEST_CASE("lower: relu(matmul(a, b) + bias) is one product with an epilogue") {
+    const pm::any_tensor a = given({2, 5, 7}), b = given({7, 3}), bias = given({3});
+    const pm::any_tensor y =
+        pm::apply<pm::op::relu>(pm::apply<pm::op::add>(pm::matmul(a, b), bias));
+    const std::vector<pm::step> s = steps_of(y);
+    REQUIRE(s.size() == 1);
+    const auto& p = std::get<pm::matmul_problem>(s[0].what);
+    CHECK(p.batch == pm::shape{2});
+    CHECK(p.m == 5);
+    CHECK(p.n == 3);
+    CHECK(p.k == 7);
+    CHECK(behind(s[0], p.a.leaves.at(0)) == a.get().get());
+    CHECK(p.a.leaves[0].steps == pm::strides{35, 7, 1});
+    CHECK(behind(s[0], p.b.leaves.at(0)) == b.get().get());
+    CHECK(p.b.leaves[0].steps == pm::strides{0, 3, 1});  // one for all of the batch
+    CHECK(behind(s[0], p.epilogue.leaves.at(0)) == bias.get().get());
+    CHECK(p.epilogue.leaves[0].steps == pm::strides{0, 0, 1});
+    CHECK(behind(s[0], p.epilogue.outputs.at(0)) == y.get().get());
+    CHECK(s[0].outputs == std::vector<pm::node*>{y.get().get()});
+    CHECK(steps_of(y, false).size() == 3);
+}
+
+TEST_CASE("lower: a reduction's programs are over kept axes, then reduced ones; views are strides") {
+    const pm::any_tensor a = given({2, 3, 4});
+    const std::int64_t turned[] = {2, 0, 1}, axes[] = {1, 2};
+    const pm::any_tensor t = pm::permute_dims(a, turned);  // (4, 2, 3)
+    const pm::any_tensor y = pm::reduce(pm::reduction::sum, pm::apply<pm::op::abs>(t), axes, true);
+    const std::vector<pm::step> s = steps_of(y);
+    REQUIRE(s.size() == 1);
+    const auto& p = std::get<pm::reduce_problem>(s[0].what);
+    CHECK(p.outer == pm::shape{4});
+    CHECK(p.inner == pm::shape{2, 3});
+    CHECK(p.prologue.leaves.at(0).steps == pm::strides{1, 12, 4});
+    CHECK(p.epilogue.outputs.at(0).steps == pm::strides{1});
+}
+
+TEST_CASE("lower: a join is a copy for each part, each into its place") {
+    const pm::any_tensor a = given({2, 3}), b = given({2, 5});
+    const std::int64_t last[] = {1};
+    const pm::any_tensor parts[] = {a, pm::flip(b, last)};
+    const std::vector<pm::step> s = steps_of(pm::concat(parts, 1));
+    REQUIRE(s.size() == 2);
+    const auto& first = std::get<pm::elementwise_problem>(s[0].what);
+    const auto& second = std::get<pm::elementwise_problem>(s[1].what);
+    CHECK(first.domain == pm::shape{2, 3});
+    CHECK(first.body.outputs.at(0).offset == 0);
+    CHECK(first.body.outputs[0].steps == pm::strides{8, 1});
+    CHECK(second.domain == pm::shape{2, 5});
+    CHECK(second.body.outputs.at(0).offset == 3);
+    CHECK(second.body.leaves.at(0).offset == 4);
+    CHECK(second.body.leaves[0].steps == pm::strides{5, -1});
+    CHECK(s[0].outputs == s[1].outputs);
+}
+
+TEST_CASE("lower: softmax and take keep their axis apart") {
+    const pm::any_tensor a = given({2, 3, 4});
+    const std::vector<pm::step> s = steps_of(pm::softmax(a, 1));
+    REQUIRE(s.size() == 1);
+    const auto& p = std::get<pm::softmax_problem>(s[0].what);
+    CHECK(p.outer == pm::shape{2, 4});
+    CHECK(p.length == 3);
+    CHECK(p.prologue.leaves.at(0).steps == pm::strides{12, 1, 4});
+    const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 6}, nullptr));
+    const std::vector<pm::step> t = steps_of(pm::take(a, rows, 1));
+    REQUIRE(t.size() == 1);
+    const auto& q = std::get<pm::take_problem>(t[0].what);
+    CHECK(q.domain == pm::shape{2, 5, 6, 4});
+    CHECK(q.axis == 1);
+    CHECK(q.index_rank == 2);
+    CHECK(q.length == 3);
+    CHECK(behind(t[0], q.indices) == rows.get().get());
+}
+
+TEST_CASE("lower: a group with more operands than a kernel takes is computed node by node") {
+    std::vector<pm::any_tensor> sums{given({4})};
+    pm::kernel_group wide;
+    for (int i = 0; i < 20; ++i) {
+        sums.push_back(pm::apply<pm::op::add>(sums.back(), given({4})));
+        wide.inlined.push_back(sums.back().get().get());
+    }
+    wide.outputs = {wide.inlined.back()};
+    wide.inlined.pop_back();
+    const std::vector<pm::node*> order = pm::lazy_order(std::span(&sums.back().get(), 1));
+    const std::vector<pm::step> s = pm::lower({wide}, order);
+    REQUIRE(s.size() == 20);
+    for (std::size_t i = 0; i < s.size(); ++i) {
+        CHECK(s[i].outputs == std::vector<pm::node*>{sums[i + 1].get().get()});
+        CHECK(std::get<pm::elementwise_problem>(s[i].what).body.leaves.size() == 2);
+    }
+    wide.inlined.erase(wide.inlined.begin(), wide.inlined.begin() + 10);  // 11 operands: it fits
+    CHECK(pm::lower({wide}, order).size() == 1);
+}

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel is chosen, what is said of the others, and what a user's policy may do.
+#include <tests/expr/support.hpp>
+
+#include <pumice/exec/select.hpp>
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+using namespace pumice;
+
+namespace {
+
+device_info device() {
+    device_info d;
+    d.name = "a device";
+    d.max_workgroup_count = {65535, 65535, 65535};
+    d.max_workgroup_invocations = 1024;
+    d.shared_memory = 32 << 10;
+    return d;
+}
+
+/// y = x + x over n elements, read with this step.
+elementwise_problem doubled(dtype type, std::int64_t n, std::int64_t step) {
+    pumice_test::builder b;
+    const auto x = b.leaf(0, type);
+    b.out({b.apply<op::add>(x, x)});
+    program p;
+    p.code.assign(b.view().code.begin(), b.view().code.end());
+    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
+    elementwise_problem e{{n}, {}};
+    e.body.body = std::make_shared<const program>(std::move(p));
+    e.body.leaves = {{0, type, 0, {step}}};
+    e.body.outputs = {{1, type, 0, {1}}};
+    return e;
+}
+
+errc code_of(const std::function<void()>& f, std::vector<std::string>* reasons = nullptr) {
+    try {
+        f();
+    } catch (const error& e) {
+        if (reasons) *reasons = e.reasons();
+        return e.code();
+    }
+    return errc{};
+}
+
+}  // namespace
+
+TEST_CASE("select: the cheapest kernel that takes the problem, and why the other was not taken") {
+    const choice wide = choose(doubled(dtype::f32, 64, 1), device(), {});
+    CHECK(wide.record->kernel == "elementwise/vector4");
+    REQUIRE(wide.launches.size() == 1);
+    CHECK(wide.launches[0].entry == "vector4");
+    CHECK(wide.record->rejected == std::vector<std::string>{"elementwise/strided: costs more"});
+    const choice apart = choose(doubled(dtype::f32, 64, 2), device(), {});
+    CHECK(apart.record->kernel == "elementwise/strided");
+    REQUIRE(apart.record->rejected.size() == 1);
+    CHECK(apart.record->rejected[0].starts_with("elementwise/vector4: an operand is neither"));
+}
+
+TEST_CASE("select: a problem that no kernel takes is refused with the reason of each") {
+    std::vector<std::string> reasons;
+    CHECK(code_of([] { choose(doubled(dtype::f64, 64, 1), device(), {}); }, &reasons) ==
+          errc::unsupported);
+    REQUIRE(reasons.size() == 2);
+    CHECK(reasons[0] == "elementwise/vector4: the device has no f64");
+    CHECK(reasons[1] == "elementwise/strided: the device has no f64");
+    device_info able = device();
+    able.float64_arithmetic = true;
+    CHECK(choose(doubled(dtype::f64, 64, 1), able, {}).record->kernel == "elementwise/vector4");
+}
+
+TEST_CASE("select: a user's policy sees every kernel that takes the problem, and decides") {
+    policy_set p;
+    std::vector<std::string> seen;
+    std::size_t answer = 1;
+    p.kernel = [&](std::span<const kernel_candidate> list) {
+        seen.clear();
+        for (const kernel_candidate& c : list) {
+            CHECK(c.supported);
+            CHECK(c.reason.empty());
+            seen.emplace_back(c.name);
+        }
+        return answer;
+    };
+    const choice c = choose(doubled(dtype::f32, 64, 1), device(), p);
+    CHECK(seen == std::vector<std::string>{"elementwise/vector4", "elementwise/strided"});
+    CHECK(c.record->kernel == "elementwise/strided");
+    CHECK(c.launches[0].entry == "strided");
+    answer = 0;
+    choose(doubled(dtype::f32, 64, 2), device(), p);  // only one is able here
+    CHECK(seen == std::vector<std::string>{"elementwise/strided"});
+    answer = 1;
+    CHECK(code_of([&] { choose(doubled(dtype::f32, 64, 2), device(), p); }) ==
+          errc::invalid_argument);
+    portable{}.apply(p);
+    CHECK(choose(doubled(dtype::f32, 64, 1), device(), p).record->kernel == "elementwise/strided");
+    fastest{}.apply(p);
+    CHECK(choose(doubled(dtype::f32, 64, 1), device(), p).record->kernel == "elementwise/vector4");
+}
+
+TEST_CASE("select: a kernel of several launches comes with the scratch that they share") {
+    reduce_problem p;
+    p.outer = {1};
+    p.inner = {1 << 20};
+    p.prologue = doubled(dtype::f32, 4, 1).body;
+    p.prologue.outputs.clear();
+    p.prologue.leaves[0].steps = {0, 1};
+    pumice_test::builder b;
+    b.out({b.given()});
+    program body;
+    body.code.assign(b.view().code.begin(), b.view().code.end());
+    body.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
+    p.epilogue.body = std::make_shared<const program>(std::move(body));
+    p.epilogue.outputs = {{1, dtype::f32, 0, {1}}};
+    const choice c = choose(p, device(), {});
+    CHECK(c.record->kernel == "reduce/slices");
+    REQUIRE(c.launches.size() == 2);
+    CHECK(c.scratch > 0);
+    // What the first writes into it, the second reads, or else no hazard would be seen.
+    const auto touches = [&](const launch& l, bool write) {
+        for (const pumice::access& a : l.accesses)
+            if (a.buffer == -2 && a.write == write && a.begin == 0 && a.end == c.scratch) return true;
+        return false;
+    };
+    CHECK(touches(c.launches[0], true));
+    CHECK(touches(c.launches[1], false));
+    p.inner = {64};
+    CHECK(choose(p, device(), {}).launches.size() == 1);
+}
+
+TEST_CASE("select: the host solves a problem by the kernels' reference") {
+    float x[] = {1, 2, 3, 4, 5, 6}, y[3] = {};
+    solve_on_host(doubled(dtype::f32, 3, 2),
+                  {{reinterpret_cast<std::byte*>(x), reinterpret_cast<std::byte*>(y)}});
+    CHECK(y[0] == 2);
+    CHECK(y[1] == 6);
+    CHECK(y[2] == 10);
+}
