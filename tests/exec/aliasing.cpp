@@ -59,10 +59,12 @@ public:
     player(const pm::context& home, unsigned seed) : home_(home), random_(seed) {
         pm::shape extent;
         for (auto r = 1 + roll(3); r > 0; --r) extent.push_back(1 + roll(5));
-        if (roll(2) == 0) extent = {extent[0], extent[0]};  // square, so that it meets its transposition
+        if (roll(2) == 0)
+            extent = {extent[0], extent[0]};  // square, so that it meets its transposition
         value m{extent, {}};
         for (std::int64_t i = 0; i < m.size(); ++i) m.v.push_back(std::int32_t(roll(2000)) - 1000);
-        pm::any_tensor t = pm::from_bytes(pm::dtype::i32, extent, std::as_bytes(std::span(m.v)), home);
+        pm::any_tensor t =
+            pm::from_bytes(pm::dtype::i32, extent, std::as_bytes(std::span(m.v)), home);
         have_.push_back({std::move(t), std::move(m)});
     }
 
@@ -72,7 +74,9 @@ public:
             case 0:
             case 1: return keep(view(view(have_[at])));
             case 2: return keep(combine(have_[at], same_shape(have_[at])));
-            case 3: have_[at] = combine(have_[at], view_of_same_shape(have_[at])); return;  // over itself
+            case 3:
+                have_[at] = combine(have_[at], view_of_same_shape(have_[at]));
+                return;  // over itself
             case 4: have_[at] = scaled(have_[at]); return;
             case 5: return keep(rejoined(have_[at]));
             case 6: pm::eval(std::span<const pm::any_tensor>(&have_[at].t, 1)); return;
@@ -105,7 +109,8 @@ private:
                 pm::shape to;
                 std::vector<std::int64_t> starts, steps;
                 for (int d = 0; d < rank; ++d) {
-                    const std::int64_t step = (roll(2) ? 1 : -1) * (1 + roll(3)), start = roll(extent[d]),
+                    const std::int64_t step = (roll(2) ? 1 : -1) * (1 + roll(3)),
+                                       start = roll(extent[d]),
                                        room = step > 0 ? extent[d] - 1 - start : start,
                                        count = 1 + roll(room / std::abs(step) + 1);
                     const std::int64_t stop = start + count * step;
@@ -114,8 +119,7 @@ private:
                     starts.push_back(start);
                     steps.push_back(step);
                 }
-                return {pm::slice_view(p.t, slices),
-                        picked(p.m, to, [&](pm::index_list at) {
+                return {pm::slice_view(p.t, slices), picked(p.m, to, [&](pm::index_list at) {
                             for (int d = 0; d < rank; ++d)
                                 at[d] = starts[std::size_t(d)] + at[d] * steps[std::size_t(d)];
                             return at;
@@ -136,7 +140,8 @@ private:
                 std::shuffle(order.begin(), order.end(), random_);
                 pm::shape to;
                 for (const std::int64_t d : order) to.push_back(extent[int(d)]);
-                return {pm::permute_dims(p.t, order), picked(p.m, to, [&](const pm::index_list& at) {
+                return {pm::permute_dims(p.t, order),
+                        picked(p.m, to, [&](const pm::index_list& at) {
                             pm::index_list from = at;
                             for (int d = 0; d < rank; ++d) from[int(order[std::size_t(d)])] = at[d];
                             return from;
@@ -256,7 +261,8 @@ TEST_CASE("an op over its own operand gives what it gives into another tensor") 
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = float(i % 7) - float(i % 5);
     const std::int64_t swapped[] = {1, 0};
     const auto fresh = [&] {
-        pm::any_tensor t = pm::from_bytes(pm::dtype::f32, {6, 8}, std::as_bytes(std::span(v)), home);
+        pm::any_tensor t =
+            pm::from_bytes(pm::dtype::f32, {6, 8}, std::as_bytes(std::span(v)), home);
         return pm::apply<pm::op::add>(t, 0.0);  // on the device, and nobody else's
     };
     using act = pm::any_tensor (*)(const pm::any_tensor&);

@@ -149,8 +149,8 @@ TEST_CASE("counters are what Vulkan was asked for: the attention block's barrier
             const pm::any_tensor q = pm::matmul(n, wq), rope_q = pm::apply<pm::op::tanh>(q),
                                  key = pm::matmul(n, wk);
             const pm::any_tensor rope_k = together ? key : pm::apply<pm::op::tanh>(key),
-                                 set_k = pm::apply<pm::op::abs>(rope_k),
-                                 v = pm::matmul(n, wv), set_v = pm::apply<pm::op::abs>(v);
+                                 set_k = pm::apply<pm::op::abs>(rope_k), v = pm::matmul(n, wv),
+                                 set_v = pm::apply<pm::op::abs>(v);
             const pm::any_tensor flash = pm::apply<pm::op::clip>(rope_q, set_k, set_v);
             pm::eval(std::span<const pm::any_tensor>(&flash, 1));
             CHECK(k.dispatches() == (together ? 7 : 8));
@@ -215,14 +215,16 @@ TEST_CASE("random programs give the same bits in every order that the barriers p
             CHECK(device.moved > device.commands / 8);
             CHECK(device.most_at_once > 1);
             CHECK(device.last_seen_by_host);
-            std::printf("measured %s memory, fusion %s: %d programs, %d waits, %zu commands, %zu of them "
-                        "out of their place, %zu barriers\n",
-                        staged ? "copied" : "mapped", fusion ? "on" : "off", t.programs,
-                        device.flushes, device.commands, device.moved, device.barriers);
+            std::printf(
+                "measured %s memory, fusion %s: %d programs, %d waits, %zu commands, %zu of them "
+                "out of their place, %zu barriers\n",
+                staged ? "copied" : "mapped", fusion ? "on" : "off", t.programs, device.flushes,
+                device.commands, device.moved, device.barriers);
         }
 }
 
-TEST_CASE("every family of kernels gives the same bits in every order, those of several launches too") {
+TEST_CASE(
+    "every family of kernels gives the same bits in every order, those of several launches too") {
     adversary device;
     test::wishes w;
     w.edit = device.edit();
@@ -253,7 +255,9 @@ TEST_CASE("every family of kernels gives the same bits in every order, those of 
                              small = pm::pool(features, halve);
         const std::int32_t picked[] = {3, -1, 0};
         const pm::any_tensor rows =
-            pm::take(small, pm::from_bytes(pm::dtype::i32, {3}, std::as_bytes(std::span(picked)), *home), 2);
+            pm::take(small,
+                     pm::from_bytes(pm::dtype::i32, {3}, std::as_bytes(std::span(picked)), *home),
+                     2);
         const pm::any_tensor halves[] = {rows, rows};
         const pm::any_tensor joined = pm::concat(halves, 1);
         pm::eval(std::span<const pm::any_tensor>(&image, 1));  // a submit of its own
@@ -263,7 +267,8 @@ TEST_CASE("every family of kernels gives the same bits in every order, those of 
     for (unsigned seed = 0; seed < 12; ++seed) {
         CAPTURE(seed);
         run(adversary::order::recorded, 0, 1);  // what lies in memory from before is wrong
-        CHECK(same_bits(run(seed == 0 ? adversary::order::reversed : adversary::order::random, seed, 0),
+        CHECK(same_bits(run(seed == 0 ? adversary::order::reversed : adversary::order::random, seed,
+                            0),
                         expected));
     }
     CHECK(device.moved > device.commands / 8);
@@ -272,7 +277,8 @@ TEST_CASE("every family of kernels gives the same bits in every order, those of 
     CHECK_FALSE(same_bits(run(adversary::order::reversed, 0, 0), expected));
 }
 
-TEST_CASE("a barrier too few shows: programs differ as soon as any share of the barriers is dropped") {
+TEST_CASE(
+    "a barrier too few shows: programs differ as soon as any share of the barriers is dropped") {
     for (const std::size_t n : {1u, 2u, 3u, 5u}) {
         CAPTURE(n);
         adversary device;
@@ -290,7 +296,8 @@ TEST_CASE("a barrier too few shows: programs differ as soon as any share of the 
     }
 }
 
-TEST_CASE("without barriers a real GPU gives wrong results, so the tests that find none mean something") {
+TEST_CASE(
+    "without barriers a real GPU gives wrong results, so the tests that find none mean something") {
     const test::found_device f = test::find_device();
     if (!f.best) PUMICE_SKIP("vulkan-device", "the case is of a device");
     if (f.best->info.type == pm::device_type::cpu)

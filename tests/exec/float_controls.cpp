@@ -47,7 +47,8 @@ device_info keeps(bool in32, bool in64) {
 
 }  // namespace
 
-TEST_CASE("float controls: the capability stands behind the others, the mode behind the entry point's") {
+TEST_CASE(
+    "float controls: the capability stands behind the others, the mode behind the entry point's") {
     for (const bool doubles : {false, true}) {
         CAPTURE(doubles);
         const module_text m = module_with(doubles);
@@ -94,7 +95,9 @@ TEST_CASE("float controls: what is no SPIR-V comes back unchanged, however it is
     for (int round = 0; round < 20000; ++round) {
         words noise = whole;
         for (int changes = 1 + int(random() % 4); changes > 0; --changes)
-            noise[5 + random() % (noise.size() - 5)] = random() % 2 ? std::uint32_t(random()) : std::uint32_t(random() % 8) << 16 | std::uint32_t(random() % 60);
+            noise[5 + random() % (noise.size() - 5)] =
+                random() % 2 ? std::uint32_t(random())
+                             : std::uint32_t(random() % 8) << 16 | std::uint32_t(random() % 60);
         const words out = preserve_nan(noise, device);
         CHECK((out.size() == noise.size() || out.size() == noise.size() + 6 ||
                out.size() == noise.size() + 10));

@@ -47,7 +47,8 @@ private:
         REQUIRE(made.size() == stored);
         for (auto& m : made) m = std::make_shared<held>();
         for (pm::step& s : e.steps) {
-            s.record = std::make_shared<pm::kernel_record>(pm::kernel_record{"k", fused_name(s.what), {}});
+            s.record =
+                std::make_shared<pm::kernel_record>(pm::kernel_record{"k", fused_name(s.what), {}});
         }
     }
     pm::device_info info_;
@@ -63,7 +64,8 @@ struct place {
 
 }  // namespace
 
-TEST_CASE("graph engine: a failure leaves every node lazy, with its inputs, and the next try does it") {
+TEST_CASE(
+    "graph engine: a failure leaves every node lazy, with its inputs, and the next try does it") {
     const place p;
     const pm::matrix<float> a = p.given();
     pm::matrix<float> x = pm::matmul(a, a), y = pm::softmax(x, pm::axis<1>);
@@ -71,7 +73,8 @@ TEST_CASE("graph engine: a failure leaves every node lazy, with its inputs, and 
     p.engine->failures = 2;
     for (int i = 0; i < 2; ++i) {
         CHECK_THROWS_AS(pm::eval(turned), pm::error);
-        for (const pm::any_tensor& t : {pm::any_tensor(x), pm::any_tensor(y), pm::any_tensor(turned)}) {
+        for (const pm::any_tensor& t :
+             {pm::any_tensor(x), pm::any_tensor(y), pm::any_tensor(turned)}) {
             CHECK_FALSE(t.get()->realised());
             CHECK_FALSE(t.get()->data);
             CHECK(t.get()->inputs.size() >= 1);

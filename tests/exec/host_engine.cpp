@@ -10,7 +10,8 @@
 
 namespace pm = pumice;
 
-TEST_CASE("host: memory is aligned to a cache line, and what is not there is an error with its size") {
+TEST_CASE(
+    "host: memory is aligned to a cache line, and what is not there is an error with its size") {
     for (const std::int64_t bytes : {0, 1, 63, 4096}) {
         const pm::host_memory m(bytes);
         CHECK(reinterpret_cast<std::uintptr_t>(m.data()) % 64 == 0);

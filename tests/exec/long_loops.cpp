@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <unistd.h>
+#include <cstdio>
 
 namespace pm = pumice;
 

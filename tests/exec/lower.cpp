@@ -53,7 +53,8 @@ TEST_CASE("lower: relu(matmul(a, b) + bias) is one product with an epilogue") {
     CHECK(steps_of(y, false).size() == 3);
 }
 
-TEST_CASE("lower: a reduction's programs are over kept axes, then reduced ones; views are strides") {
+TEST_CASE(
+    "lower: a reduction's programs are over kept axes, then reduced ones; views are strides") {
     const pm::any_tensor a = given({2, 3, 4});
     const std::int64_t turned[] = {2, 0, 1}, axes[] = {1, 2};
     const pm::any_tensor t = pm::permute_dims(a, turned);  // (4, 2, 3)

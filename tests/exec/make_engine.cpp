@@ -19,7 +19,9 @@ pm::policy_set none_of_them() {
 
 }  // namespace
 
-TEST_CASE("make_engine: a named policy that no device meets throws with what was sought, found and refused") {
+TEST_CASE(
+    "make_engine: a named policy that no device meets throws with what was sought, found and "
+    "refused") {
     pm::policy_set p = none_of_them();
     p.device_named = true;
     try {
@@ -52,7 +54,8 @@ TEST_CASE("make_engine: host_only takes the host without asking Vulkan") {
 }
 
 TEST_CASE("make_engine: PUMICE_DEVICE is a wish that a policy of the program's overrules") {
-    const auto ranks = [](const char* wish, pm::policy_set p, pm::device_type type, const char* name) {
+    const auto ranks = [](const char* wish, pm::policy_set p, pm::device_type type,
+                          const char* name) {
         const test::variable v("PUMICE_DEVICE", wish);
         pm::detail::apply_environment(p);
         pm::device_candidate d;

@@ -20,8 +20,8 @@ pm::device_info described() {
     d.max_workgroup_invocations = 1024;
     d.max_workgroup_count = {65535, 65535, 65535};
     d.shared_memory = 48 << 10;
-    d.matrix_shapes.push_back(
-        {pm::dtype::f16, pm::dtype::f16, pm::dtype::f32, pm::dtype::f32, 16, 16, 16});
+    d.matrix_shapes.push_back({pm::dtype::f16, pm::dtype::f16, pm::dtype::f32, pm::dtype::f32, 16,
+                               16, 16});
     return d;
 }
 
@@ -52,7 +52,8 @@ TEST_CASE("null device: a chain is one launch, counted and kept, without a devic
     CHECK(n.home.stats().dispatches == 1);
 }
 
-TEST_CASE("null device: with fusion off each op is a launch, in an order that computes inputs first") {
+TEST_CASE(
+    "null device: with fusion off each op is a launch, in an order that computes inputs first") {
     pm::policy_set apart;
     apart.fusion = false;
     const nothing_there n(described(), apart);
@@ -96,6 +97,7 @@ TEST_CASE("null device: there is nothing to read, and it says so") {
     CHECK(code == pm::errc::unsupported);
     CHECK(n.home.device_report().find("a described GPU") != std::string::npos);
     CHECK(n.home.device().name == "a described GPU");
-    CHECK_THROWS_AS(pm::zeros(pm::dtype::f32, {std::int64_t(1) << 40, std::int64_t(1) << 40}, n.home),
+    CHECK_THROWS_AS(pm::zeros(pm::dtype::f32, {std::int64_t(1) << 40, std::int64_t(1) << 40},
+                              n.home),
                     pm::error);
 }

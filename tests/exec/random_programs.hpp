@@ -15,7 +15,8 @@ namespace pm = pumice;
 using variables = std::vector<pm::any_tensor>;
 
 /// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products, joins.
-inline pm::any_tensor statement(std::mt19937& random, const variables& have, std::int64_t n, bool heavy) {
+inline pm::any_tensor statement(std::mt19937& random, const variables& have, std::int64_t n,
+                                bool heavy) {
     const auto pick = [&] { return have[random() % have.size()]; };
     const std::int64_t both[] = {1, 0}, last[] = {1};
     const pm::any_tensor a = pick(), b = pick();
@@ -49,10 +50,10 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
 }
 
 struct program_kind {
-    bool heavy = true;     // with reductions, products and joins
+    bool heavy = true;  // with reductions, products and joins
     int variables = 3;
-    int most = 15;         // statements
-    float start = 0;       // added to the values that the variables start with
+    int most = 15;    // statements
+    float start = 0;  // added to the values that the variables start with
 };
 
 /// A program: statements that assign to random variables, so that old values stay alive in views only.
@@ -64,7 +65,7 @@ inline variables run(const pm::context& home, unsigned seed, const program_kind&
         std::vector<float> start(static_cast<std::size_t>(n * n));
         for (float& x : start) x = float(int(random() % 41) - 20) / 16 + kind.start;
         held.push_back(pm::from_bytes(pm::dtype::f32, {n, n}, std::as_bytes(std::span(start)),
-                                           home));
+                                      home));
     }
     const int length = 2 + int(random() % unsigned(kind.most - 1));
     for (int s = 0; s < length; ++s) {

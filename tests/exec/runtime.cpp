@@ -46,7 +46,8 @@ TEST_CASE("runtime: eight threads that want one kernel get one pipeline, and the
     CHECK(home->stats().slang_compiles + home->stats().cache_hits == 1);
 }
 
-TEST_CASE("runtime: equal launches share a pipeline, others have their own, and each place gets its") {
+TEST_CASE(
+    "runtime: equal launches share a pipeline, others have their own, and each place gets its") {
     const auto runtime = test::open_runtime();
     if (!runtime) PUMICE_SKIP("vulkan-device", "the case is of a device");
     const pm::context host(pm::host_only{});
@@ -56,7 +57,8 @@ TEST_CASE("runtime: equal launches share a pipeline, others have their own, and 
                other = launches_of(pm::matrix<float>(pm::abs(a)), device),
                scaled = launches_of(pm::matrix<float>(a * 2.0f), device),
                scaled_more = launches_of(pm::matrix<float>(a * 3.0f), device);
-    const auto made = runtime->pipelines({&sum[0], &other[0], &sum[0], &scaled[0], &scaled_more[0]});
+    const auto made =
+        runtime->pipelines({&sum[0], &other[0], &sum[0], &scaled[0], &scaled_more[0]});
     REQUIRE(made.size() == 5);
     CHECK(made[0] == made[2]);
     CHECK(made[0] != made[1]);
@@ -66,7 +68,9 @@ TEST_CASE("runtime: equal launches share a pipeline, others have their own, and 
     CHECK(runtime->device().stats().pipelines == 3);
 }
 
-TEST_CASE("runtime: a kernel that does not compile is an error, and the others are made at the next try") {
+TEST_CASE(
+    "runtime: a kernel that does not compile is an error, and the others are made at the next "
+    "try") {
     const auto runtime = test::open_runtime();
     if (!runtime) PUMICE_SKIP("vulkan-device", "the case is of a device");
     const pm::context host(pm::host_only{});
@@ -89,7 +93,7 @@ TEST_CASE("runtime: a request names each generated program once, with its text")
     REQUIRE(l.size() == 1);
     const pm::kernel_request r = pm::vulkan_runtime::request_for(l[0]);
     CHECK(r.module == "matmul");
-    CHECK(l[0].programs.size() == 3);      // two factors and what is stored
+    CHECK(l[0].programs.size() == 3);  // two factors and what is stored
     std::set<std::string> names;
     for (const pm::generated_module& g : r.generated) {
         CHECK(names.insert(g.name).second);  // both factors are read by the same program
@@ -104,6 +108,7 @@ TEST_CASE("runtime: the library's shaders are whole and named as their files") {
         CHECK(names.insert(m.name).second);
         CHECK(m.source.size() > 100);
     }
-    for (const char* name : {"elementwise", "reduce", "softmax", "matmul", "pool", "take", "program"})
+    for (const char* name :
+         {"elementwise", "reduce", "softmax", "matmul", "pool", "take", "program"})
         CHECK(names.contains(name));
 }

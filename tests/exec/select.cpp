@@ -123,7 +123,8 @@ TEST_CASE("select: a kernel of several launches comes with the scratch that they
     // What the first writes into it, the second reads, or else no hazard would be seen.
     const auto touches = [&](const launch& l, bool write) {
         for (const pumice::access& a : l.accesses)
-            if (a.buffer == -2 && a.write == write && a.begin == 0 && a.end == c.scratch) return true;
+            if (a.buffer == -2 && a.write == write && a.begin == 0 && a.end == c.scratch)
+                return true;
         return false;
     };
     CHECK(touches(c.launches[0], true));

@@ -38,7 +38,8 @@ inline found_device find_device() {
 /// How a test wants its device.
 struct wishes {
     vulkan::dispatcher_hook edit;
-    bool staged = false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
+    bool staged =
+        false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
     pumice::policy_set policies;
 };
 
@@ -56,8 +57,8 @@ inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}
 inline std::optional<pumice::context> open_context(const wishes& w = {}) {
     auto runtime = open_runtime(w);
     if (!runtime) return std::nullopt;
-    return pumice::context(
-        std::make_shared<pumice::vulkan_engine>(std::move(runtime), w.policies, "of a test"));
+    return pumice::context(std::make_shared<pumice::vulkan_engine>(std::move(runtime), w.policies,
+                                                                   "of a test"));
 }
 
 inline pumice::policy_set unfused() {
@@ -79,8 +80,9 @@ struct counting<Result(VKAPI_PTR*)(Arguments...), Member> {
     }
 };
 template <auto Member>
-using counting_of = counting<
-    std::remove_reference_t<decltype(std::declval<vulkan::dispatcher&>().*Member)>, Member>;
+using counting_of =
+    counting<std::remove_reference_t<decltype(std::declval<vulkan::dispatcher&>().*Member)>,
+             Member>;
 }  // namespace detail
 
 /// Puts a count before functions of a dispatcher.
@@ -153,8 +155,8 @@ private:
     using stages = VkPipelineStageFlags2;
     struct command {
         enum class kind { dispatch, copy, fill, barrier } what;
-        stages stage = 0;                // where it runs
-        stages before = 0, behind = 0;   // of a barrier
+        stages stage = 0;               // where it runs
+        stages before = 0, behind = 0;  // of a barrier
         VkPipeline pipeline = VK_NULL_HANDLE;
         VkPipelineLayout layout = VK_NULL_HANDLE;
         std::array<std::uint32_t, 4> pushed{};
@@ -175,8 +177,8 @@ private:
     /// Single stages, which are all that commands run in.
     static stages expand(stages s) {
         constexpr stages transfers = VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT;
-        stages out = s & (VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_HOST_BIT |
-                          transfers);
+        stages out =
+            s & (VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_HOST_BIT | transfers);
         if (s & VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT) out |= transfers;
         if (s & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
             out |= transfers | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
@@ -189,7 +191,7 @@ private:
         ++flushes;
         most_at_once = std::max(most_at_once, held_);
         std::vector<const command*> list;
-        std::vector<stages> after;                  // what each command of `list` is ordered before
+        std::vector<stages> after;  // what each command of `list` is ordered before
         std::vector<std::vector<std::size_t>> needs;  // commands that each must follow
         for (const command& c : pending_) {
             if (c.what == command::kind::barrier) {
@@ -279,8 +281,8 @@ private:
         memory.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
         memory.srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT;
         memory.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT;
-        memory.dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT |
-                               VK_ACCESS_2_HOST_READ_BIT;
+        memory.dstAccessMask =
+            VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT;
         VkDependencyInfo info{};
         info.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
         info.memoryBarrierCount = 1;

@@ -18,7 +18,8 @@ void eval(const pm::any_tensor& t) { pm::eval(std::span<const pm::any_tensor>(&t
 
 }  // namespace
 
-TEST_CASE("engine: any call that fails is an error, after which the device is idle and the same works") {
+TEST_CASE(
+    "engine: any call that fails is an error, after which the device is idle and the same works") {
     for (const bool staged : {false, true}) {
         CAPTURE(staged);
         test::wishes w;
@@ -97,7 +98,8 @@ TEST_CASE("engine: what nothing conflicts with is not remembered for ever") {
     CHECK(pm::to_vector<float>(kept.back())[1] == float(rounds - 1));
 }
 
-TEST_CASE("engine: what kernels wrote is made visible to the host before it reads it where it lies") {
+TEST_CASE(
+    "engine: what kernels wrote is made visible to the host before it reads it where it lies") {
     test::adversary device;
     test::wishes w;
     w.edit = device.edit();

@@ -24,7 +24,9 @@ TEST_CASE("storage: device memory is had once, and goes back at once where no su
         CHECK(s.piece.device_address == address);
     }
     CHECK(in_use() == before);
-    { pm::vulkan_storage never(runtime, 1000); }
+    {
+        pm::vulkan_storage never(runtime, 1000);
+    }
     CHECK(in_use() == before);
 }
 

@@ -104,7 +104,9 @@ TEST_CASE("the mask of vectors: contiguous and aligned, or constant, along the l
         fused f;
         const auto any = [&] {
             const std::int64_t steps[] = {0, 1, 1, 2}, rows[] = {0, 4, 8, 6}, starts[] = {0, 4, 2};
-            return operand{random() % 8 == 0 ? -1 : 0, dtype::f32, starts[random() % 3],
+            return operand{random() % 8 == 0 ? -1 : 0,
+                           dtype::f32,
+                           starts[random() % 3],
                            {rows[random() % 4], steps[random() % 4]}};
         };
         f.leaves = {any(), any()};
@@ -112,12 +114,13 @@ TEST_CASE("the mask of vectors: contiguous and aligned, or constant, along the l
         out.buffer = 1;
         f.outputs = {out};
         const std::optional<std::uint32_t> mask = vector_mask(f, domain);
-        const auto quad = [&](const operand& o) {  // each group of four starts at a multiple of four
-            bool aligned = o.steps[1] == 1;
-            for (std::int64_t y = 0; y < domain[0]; ++y)
-                aligned = aligned && (o.offset + y * o.steps[0]) % 4 == 0;
-            return aligned;
-        };
+        const auto quad =
+            [&](const operand& o) {  // each group of four starts at a multiple of four
+                bool aligned = o.steps[1] == 1;
+                for (std::int64_t y = 0; y < domain[0]; ++y)
+                    aligned = aligned && (o.offset + y * o.steps[0]) % 4 == 0;
+                return aligned;
+            };
         CAPTURE(round);
         if (!mask) {
             const auto fine = [&](const operand& o) {

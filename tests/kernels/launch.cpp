@@ -38,8 +38,7 @@ TEST_CASE("the range of an operand is from its first byte to its last, whatever 
         shape domain;
         for (auto r = random() % 4; r > 0; --r) domain.push_back(std::int64_t(random() % 5));
         operand o{7, random() % 2 ? dtype::f64 : dtype::i8, 500, {}};
-        for (int d = 0; d < domain.rank(); ++d)
-            o.steps.push_back(std::int64_t(random() % 41) - 20);
+        for (int d = 0; d < domain.rank(); ++d) o.steps.push_back(std::int64_t(random() % 41) - 20);
         const pumice::access a = range_of(o, domain, round % 2 == 0);
         const std::int64_t n = element_count(domain), size = info(o.type).bits / 8;
         std::int64_t low = 1 << 20, high = -1;
@@ -95,9 +94,8 @@ TEST_CASE("a parameter block lies as the C struct does: addresses and scalars in
         };
         REQUIRE(l.parameters.size() == (wide ? sizeof(wide_block) : sizeof(narrow_block)));
         REQUIRE(l.relocations.size() == 4);
-        const std::size_t places[] = {0, 8, 16,
-                                      wide ? offsetof(wide_block, address)
-                                           : offsetof(narrow_block, address)};
+        const std::size_t places[] = {
+            0, 8, 16, wide ? offsetof(wide_block, address) : offsetof(narrow_block, address)};
         const int buffers[] = {5, 6, 9, 9};
         for (std::size_t i = 0; i < 4; ++i) {
             CHECK(l.relocations[i].at == places[i]);
@@ -126,7 +124,9 @@ TEST_CASE("a parameter block lies as the C struct does: addresses and scalars in
     }
 }
 
-TEST_CASE("a program without operands still has one field, since Slang has no empty structs in C layout") {
+TEST_CASE(
+    "a program without operands still has one field, since Slang has no empty structs in C "
+    "layout") {
     pumice_test::builder b;
     b.out({b.given()});
     const fused f = made(b);  // a prologue: its output goes nowhere

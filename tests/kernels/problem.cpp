@@ -65,8 +65,9 @@ TEST_CASE("an elementwise problem: each output at each coordinate") {
     pumice_test::builder b;
     const auto x = b.leaf(0), y = b.leaf(1);
     b.out({b.apply<op::add>(x, y), b.apply<op::multiply>(x, y)});
-    elementwise_problem p{{3, 4}, made(b, {{0, dtype::f32, 0, {1, 3}}, {0, dtype::f32, 11, {0, -1}}},
-                                       {{1, dtype::f32, 0, {4, 1}}, {2, dtype::f32, 0, {1, 3}}})};
+    elementwise_problem p{{3, 4},
+                          made(b, {{0, dtype::f32, 0, {1, 3}}, {0, dtype::f32, 11, {0, -1}}},
+                               {{1, dtype::f32, 0, {4, 1}}, {2, dtype::f32, 0, {1, 3}}})};
     elementwise_strided::reference(p, over({&a, &sums, &products}));
     for (std::int64_t i = 0; i < 3; ++i)
         for (std::int64_t j = 0; j < 4; ++j) {
@@ -75,7 +76,8 @@ TEST_CASE("an elementwise problem: each output at each coordinate") {
         }
 }
 
-TEST_CASE("a reduction: the prologue over kept axes, then reduced ones; the epilogue over kept ones") {
+TEST_CASE(
+    "a reduction: the prologue over kept axes, then reduced ones; the epilogue over kept ones") {
     std::vector<float> a = numbers(2 * 3 * 4), out(4, -1);
     reduce_problem p;
     p.outer = {4};     // the last axis of (2, 3, 4) is kept
@@ -113,7 +115,8 @@ TEST_CASE("softmax: along the inner axis, the last coordinate of both programs")
     }
 }
 
-TEST_CASE("a product: a over (m, k), b over (k, n), the epilogue over (m, n), each behind the batch") {
+TEST_CASE(
+    "a product: a over (m, k), b over (k, n), the epilogue over (m, n), each behind the batch") {
     constexpr std::int64_t batch = 2, m = 3, n = 4, k = 5;
     std::vector<float> a = numbers(batch * m * k), b = numbers(k * n), out(batch * m * n);
     matmul_problem p;
@@ -133,7 +136,8 @@ TEST_CASE("a product: a over (m, k), b over (k, n), the epilogue over (m, n), ea
             }
 }
 
-TEST_CASE("a convolution: input (n, c, y, x), weight (out, within the group, ky, kx), as ONNX Conv") {
+TEST_CASE(
+    "a convolution: input (n, c, y, x), weight (out, within the group, ky, kx), as ONNX Conv") {
     conv_problem p;
     p.batch = 2, p.in_channels = 4, p.out_channels = 6;
     p.shape_of.group = 2;
@@ -217,7 +221,9 @@ TEST_CASE("a pool: windows over the padded input, an average over what they hold
         }
 }
 
-TEST_CASE("take: the index axes stand where the axis was; negative indices count back, others are clamped") {
+TEST_CASE(
+    "take: the index axes stand where the axis was; negative indices count back, others are "
+    "clamped") {
     std::vector<float> x = numbers(2 * 5 * 3), out(2 * 4 * 3);
     std::vector<std::int32_t> rows{4, -1, 0, 99};
     take_problem p;

@@ -84,7 +84,8 @@ TEST_CASE("an epilogue stores what it is given, computed, at its coordinates and
     CHECK(same);
 }
 
-TEST_CASE("a type that the device lacks is refused by name: in memory, in arithmetic, at the store") {
+TEST_CASE(
+    "a type that the device lacks is refused by name: in memory, in arithmetic, at the store") {
     device_info device;
     device.int64_arithmetic = true;
     const auto refused = [&](dtype loaded, dtype computed, dtype stored) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // reference() of the kernels and the host path against NumPy and ml_dtypes, in every element type
 // (make_expected.py writes what they say). The ONNX operators' cases compare with ONNX Runtime.
-#include <pumice/front.hpp>
 #include <pumice/expr/ops.hpp>
+#include <pumice/front.hpp>
 
 #include <tests/support/skip.hpp>
 
