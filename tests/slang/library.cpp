@@ -2,27 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support.hpp"
 
+#include <tests/support/scope.hpp>
+
 #include <fstream>
 
 using namespace pumice;
 
 namespace {
-
-/// Sets a variable for a scope.
-struct variable {
-    const char* name;
-    std::optional<std::string> before;
-    variable(const char* n, const std::string& value) : name(n) {
-        if (const char* old = std::getenv(n)) before = old;
-        ::setenv(n, value.c_str(), 1);
-    }
-    variable(const variable&) = delete;
-    variable& operator=(const variable&) = delete;
-    ~variable() {
-        if (before) ::setenv(name, before->c_str(), 1);
-        else ::unsetenv(name);
-    }
-};
 
 void touch(const test::fs::path& file) { std::ofstream(file) << "not a library"; }
 
@@ -41,9 +27,9 @@ TEST_CASE("a named library is found as a file and in a folder, and nowhere else"
     CHECK(plain.identity != versioned.identity);
     CHECK(find_slang((here.path / "libslang-compiler.so").string()).identity == plain.identity);
 
-    const variable set("PUMICE_SLANG_LIBRARY", here.path.string());
+    const test::variable set("PUMICE_SLANG_LIBRARY", here.path.string());
     CHECK(find_slang().identity == plain.identity);
-    const variable gone("PUMICE_SLANG_LIBRARY", (here.path / "gone").string());
+    const test::variable gone("PUMICE_SLANG_LIBRARY", (here.path / "gone").string());
     const slang_location none = find_slang();
     CHECK_FALSE(none.found());
     CHECK(none.named);

@@ -6,6 +6,7 @@
 #include <pumice/vk/command_cache.hpp>
 #include <pumice/vk/host_import.hpp>
 
+#include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
 
 #include <doctest/doctest.h>
@@ -134,18 +135,6 @@ struct temporary_folder {
         std::error_code ignored;
         std::filesystem::remove_all(path, ignored);
     }
-};
-
-/// Sets an environment variable for its own lifetime.
-struct variable {
-    std::string name, before;
-    bool had = false;
-    variable(const char* what, const char* value) : name(what) {
-        if (const char* old = std::getenv(what)) before = old, had = true;
-        ::setenv(what, value, 1);
-    }
-    variable(const variable&) = delete;
-    ~variable() { had ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
 };
 
 /// The parameter block of `scale_kernel`.

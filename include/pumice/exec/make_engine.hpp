@@ -94,7 +94,9 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
     if (policies.device_named)
         throw error(code, "context", "no usable Vulkan device; sought: " + policies.device_wish,
                     reasons);
-    write_log(severity::warning, "no usable Vulkan device: the host device computes");
+    std::string warning = "no usable Vulkan device: the host device computes";
+    for (const std::string& r : reasons) warning += "\n  - " + r;
+    write_log(severity::warning, warning);
     return detail::host_fallback(std::move(policies), reasons);
 }
 

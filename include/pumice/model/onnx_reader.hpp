@@ -230,11 +230,37 @@ private:
     model model_;
 };
 
+/// What a file that is no model begins like, and what to do then; empty where that is not known.
+inline std::string beginning_of(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return "the file is empty";
+    const struct {
+        std::string_view magic, text;
+    } known[] = {
+        {"version https://git-lfs", "it is a Git LFS pointer: fetch the file with git lfs pull"},
+        {"PK\x03\x04", "it is a zip archive, as PyTorch writes: export the model to ONNX"},
+        {"\x89HDF", "it is an HDF5 file, as Keras writes: convert it with tf2onnx"},
+        {"GGUF", "it is a GGUF file"},
+        {"\x89PNG", "it is a PNG image"},
+        {"<", "it begins like a web page: was the page saved and not the file?"},
+    };
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (const auto& k : known)
+        if (text.starts_with(k.magic)) return std::string(k.text);
+    return {};
+}
+
 }  // namespace detail
 
 /// Reads a file's structure. Throws errc::bad_file with the file and the offset or name.
 inline model read(const source& from, const model_limits& limits = {}) {
-    return detail::reader(from, limits).run();
+    try {
+        return detail::reader(from, limits).run();
+    } catch (const error& e) {
+        std::vector<std::string> reasons = e.reasons();
+        if (std::string why = detail::beginning_of(from.bytes); !why.empty())
+            reasons.push_back(std::move(why));
+        throw error(e.code(), e.where(), e.message(), std::move(reasons));
+    }
 }
 
 /// The TensorProto of an attribute.

@@ -79,7 +79,8 @@ public:
         if (!failed) trim(file);
         else if (!complained_.test_and_set())
             write_log(severity::warning, "[cache] kernels are not kept: cannot write in " +
-                                             detail::to_utf8(folder_) + ": " + failed.message());
+                                             detail::to_utf8(folder_) + ": " + failed.message() +
+                                             "; PUMICE_CACHE_DIR names another folder");
     }
 
 private:

@@ -62,15 +62,22 @@ protected:
                 field(m);
                 at = m.data().data();
             }
+        } catch (const protozero::end_of_buffer_exception&) {
+            refuse(place(at, what) +
+                   "ends in the middle: the file was cut off, or is no ONNX model");
         } catch (const protozero::exception& e) {
-            const auto offset = at - reinterpret_cast<const char*>(from_.bytes.data());
-            refuse("offset " + std::to_string(offset) + " (" + what + "): " + e.what());
+            refuse(place(at, what) + e.what());
         }
     }
 
     source from_;
 
 private:
+    std::string place(const char* at, const char* what) const {
+        const auto offset = at - reinterpret_cast<const char*>(from_.bytes.data());
+        return "offset " + std::to_string(offset) + " (" + what + "): ";
+    }
+
     model_limits limits_;
     std::int64_t items_ = 0;
 };
