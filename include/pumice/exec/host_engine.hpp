@@ -46,14 +46,14 @@ inline void gather(dtype type, const shape& extent, const std::byte* from, std::
                     static_cast<std::size_t>(byte_count(type, element_count(extent))));
         return;
     }
-    const std::int64_t size = info(type).bits / 8;
+    const int bits = info(type).bits;
     auto* out = static_cast<std::byte*>(to);
     const int inner = extent.rank() - 1;
     for_each_row(extent, [&](const index_list& row) {
         std::int64_t at = offset;
         for (int i = 0; i < row.rank(); ++i) at += row[i] * steps[i];
-        for (std::int64_t i = 0; i < extent[inner]; ++i, at += steps[inner], out += size)
-            std::memcpy(out, from + at * size, static_cast<std::size_t>(size));
+        detail::copy_elements(bits, from + at * (bits / 8), steps[inner], out, 1, extent[inner]);
+        out += extent[inner] * (bits / 8);
     });
 }
 

@@ -24,118 +24,231 @@ struct host_array {
 
 namespace detail {
 
-/// Between storage type S and its host arithmetic type.
-template <element S>
-auto to_arithmetic(S v) {
-    using A = host_arithmetic<info(dtype_of<S>).arithmetic>;
-    if constexpr (std::is_same_v<A, wrapping<std::int32_t>>) return A(static_cast<std::int32_t>(v));
-    else return static_cast<A>(v);
-}
-template <class A> constexpr auto plain(A v) { return v; }
+template <class A> constexpr A plain(A v) { return v; }
 template <class I> constexpr I plain(wrapping<I> v) { return v.value; }
 
-template <element S>
-void load_block(const host_array& a, std::int64_t at, std::int64_t step, void* out,
-                std::int64_t n) {
-    using A = decltype(to_arithmetic(S{}));
-    auto* r = static_cast<A*>(out);
-    const auto* p = reinterpret_cast<const S*>(a.data);
-    if (!a.data)
-        for (std::int64_t i = 0; i < n; ++i) r[i] = to_arithmetic(convert<S>(at + i * step));
-    else if (step == 1)
-        for (std::int64_t i = 0; i < n; ++i) r[i] = to_arithmetic(p[at + i]);
-    else
-        for (std::int64_t i = 0; i < n; ++i) r[i] = to_arithmetic(p[at + i * step]);
-}
+/// Elements that are worked on at a time.
+inline constexpr std::int64_t host_block_size = 256;
 
-template <element S>
-void store_block(const host_array& a, std::int64_t at, std::int64_t step, const void* in,
-                 std::int64_t n) {
-    using A = decltype(to_arithmetic(S{}));
-    const auto* v = static_cast<const A*>(in);
-    auto* p = reinterpret_cast<S*>(a.data);
-    for (std::int64_t i = 0; i < n; ++i) p[at + i * step] = convert<S>(plain(v[i]));
-}
-
-/// Rounds or wraps each arithmetic value to what storage type S can hold.
-template <element S>
-void settle_block(void* values, std::int64_t n) {
-    using A = decltype(to_arithmetic(S{}));
-    auto* v = static_cast<A*>(values);
-    for (std::int64_t i = 0; i < n; ++i) v[i] = to_arithmetic(convert<S>(plain(v[i])));
-}
-
-template <element From, element To>
-void cast_block(const void* in, void* out, std::int64_t n) {
-    const auto* v = static_cast<const decltype(to_arithmetic(From{}))*>(in);
-    auto* r = static_cast<decltype(to_arithmetic(To{}))*>(out);
-    for (std::int64_t i = 0; i < n; ++i) r[i] = to_arithmetic(convert<To>(plain(v[i])));
-}
-
-/// The element type that stands for an arithmetic type in casts.
+/// The element type that stands for an arithmetic type.
 constexpr dtype storage_of(arithmetic a) noexcept {
     constexpr dtype types[] = {dtype::f32, dtype::f64, dtype::i32,    dtype::i64,
                                dtype::u32, dtype::u64, dtype::boolean};
     return types[static_cast<int>(a)];
 }
+constexpr dtype computed_as(dtype t) noexcept { return storage_of(info(t).arithmetic); }
+
+// A loop each for what no other loop does, chosen by dtype: one for every pair of element types
+// would take the compiler a second.
+
+/// to[i * to_step] = To(from[i * from_step])
+template <class From, class To>
+void convert_each(const void* from, std::int64_t from_step, void* to, std::int64_t to_step,
+                  std::int64_t n) {
+    const auto* v = static_cast<const From*>(from);
+    auto* r = static_cast<To*>(to);
+    for (std::int64_t i = 0; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
+}
+/// The same between a type in memory and the one that it is computed in.
+template <class Storage, class Arithmetic>
+void exchange_each(bool load, const void* from, std::int64_t from_step, void* to,
+                   std::int64_t to_step, std::int64_t n) {
+    if (load) convert_each<Storage, Arithmetic>(from, from_step, to, 1, n);
+    else convert_each<Arithmetic, Storage>(from, 1, to, to_step, n);
+}
+template <std::size_t Size>
+void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+               std::int64_t n) {
+    constexpr std::int64_t size = Size;
+    for (std::int64_t i = 0; i < n; ++i)
+        std::memcpy(to + i * to_step * size, from + i * from_step * size, Size);
+}
+/// Copies n elements of `bits`; steps count elements.
+inline void copy_elements(int bits, const void* from, std::int64_t from_step, void* to,
+                          std::int64_t to_step, std::int64_t n) {
+    const auto* v = static_cast<const std::byte*>(from);
+    auto* r = static_cast<std::byte*>(to);
+    if (from_step == 1 && to_step == 1) std::memcpy(r, v, static_cast<std::size_t>(bits / 8 * n));
+    else if (bits == 64) copy_each<8>(v, from_step, r, to_step, n);
+    else if (bits == 32) copy_each<4>(v, from_step, r, to_step, n);
+    else if (bits == 16) copy_each<2>(v, from_step, r, to_step, n);
+    else copy_each<1>(v, from_step, r, to_step, n);
+}
+
+/// Between elements of `type` in memory and a dense block of the type that they are computed in.
+inline void exchange(dtype type, bool load, const void* from, std::int64_t from_step, void* to,
+                     std::int64_t to_step, std::int64_t n) {
+    decltype(&exchange_each<f16, float>) each = nullptr;
+    switch (type) {
+        case dtype::f16: each = exchange_each<f16, float>; break;
+        case dtype::bf16: each = exchange_each<bf16, float>; break;
+        case dtype::i8: each = exchange_each<std::int8_t, std::int32_t>; break;
+        case dtype::i16: each = exchange_each<std::int16_t, std::int32_t>; break;
+        case dtype::u8: each = exchange_each<std::uint8_t, std::uint32_t>; break;
+        case dtype::u16: each = exchange_each<std::uint16_t, std::uint32_t>; break;
+        default: return copy_elements(info(type).bits, from, from_step, to, to_step, n);
+    }
+    each(load, from, from_step, to, to_step, n);
+}
+
+/// Rounds or wraps each value to what `type` can hold; n <= host_block_size.
+inline void settle_block(dtype type, void* values, std::int64_t n) {
+    if (info(type).bits >= 32 || type == dtype::boolean) return;
+    alignas(8) std::byte stored[2 * host_block_size];
+    exchange(type, false, values, 1, stored, 1, n);
+    exchange(type, true, stored, 1, values, 1, n);
+}
+
+/// Reals to integers between `low` and `high`, as convert() of core/scalar.hpp does.
+template <class I>
+void saturate_each(const void* from, void* to, I low, I high, std::int64_t n) {
+    const auto* v = static_cast<const double*>(from);
+    auto* r = static_cast<I*>(to);
+    const auto bottom = static_cast<double>(low), top = static_cast<double>(high);
+    for (std::int64_t i = 0; i < n; ++i)
+        r[i] = v[i] != v[i] ? I(0) : v[i] <= bottom ? low : v[i] >= top ? high : I(v[i]);
+}
+
+/// f64, i64 or u64: the type in which every value of `type` is exact.
+constexpr dtype widest(dtype type) noexcept {
+    switch (info(type).kind) {
+        case kind::floating: return dtype::f64;
+        case kind::signed_integer: return dtype::i64;
+        default: return dtype::u64;
+    }
+}
+
+/// n <= host_block_size values of type `from`, each held as it is computed in, to values of `to`.
+inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int64_t n) {
+    const dtype source = computed_as(from), target = computed_as(to), wide = widest(from);
+    if (source == target) {
+        std::memcpy(out, in, static_cast<std::size_t>(info(target).bits / 8 * n));
+        return settle_block(to, out, n);
+    }
+    alignas(64) std::byte values[8 * host_block_size], whole[8 * host_block_size];
+    const void* v = values;  // in f64, i64 or u64
+    switch (source) {
+        case dtype::f32: convert_each<float, double>(in, 1, values, 1, n); break;
+        case dtype::i32: convert_each<std::int32_t, std::int64_t>(in, 1, values, 1, n); break;
+        case dtype::u32: convert_each<std::uint32_t, std::uint64_t>(in, 1, values, 1, n); break;
+        case dtype::boolean: convert_each<bool, std::uint64_t>(in, 1, values, 1, n); break;
+        default: v = in;
+    }
+    const bool real = wide == dtype::f64, negative = wide == dtype::i64;
+    if (target == dtype::f64) {
+        if (real) std::memcpy(out, v, static_cast<std::size_t>(8 * n));
+        else if (negative) convert_each<std::int64_t, double>(v, 1, out, 1, n);
+        else convert_each<std::uint64_t, double>(v, 1, out, 1, n);
+    } else if (target == dtype::f32) {
+        if (real) convert_each<double, float>(v, 1, out, 1, n);
+        else if (negative) convert_each<std::int64_t, float>(v, 1, out, 1, n);
+        else convert_each<std::uint64_t, float>(v, 1, out, 1, n);
+    } else if (target == dtype::boolean) {
+        if (real) convert_each<double, bool>(v, 1, out, 1, n);
+        else convert_each<std::uint64_t, bool>(v, 1, out, 1, n);
+    } else {
+        if (real) {
+            const std::uint64_t ones = ~std::uint64_t{0} >> (64 - info(to).bits);
+            if (info(to).kind == kind::unsigned_integer)
+                saturate_each<std::uint64_t>(v, whole, 0, ones, n);
+            else
+                saturate_each<std::int64_t>(v, whole, -static_cast<std::int64_t>(ones >> 1) - 1,
+                                            static_cast<std::int64_t>(ones >> 1), n);
+            v = whole;
+        }
+        if (info(target).bits == 64) std::memcpy(out, v, static_cast<std::size_t>(8 * n));
+        else convert_each<std::uint64_t, std::uint32_t>(v, 1, out, 1, n);
+    }
+    settle_block(to, out, n);
+}
 
 }  // namespace detail
 
-/// Runs a program block by block along the innermost axis of `domain`.
+/// Coordinates of a row's first element, and how far along the row.
+struct host_place {
+    const index_list& at;
+    std::int64_t begin, count;  // count <= host_program::block
+
+    std::int64_t offset(const host_array& a) const noexcept {
+        std::int64_t o = a.offset + begin * step(a);
+        for (int i = 0; i < at.rank(); ++i) o += at[i] * a.steps[i];
+        return o;
+    }
+    std::int64_t step(const host_array& a) const noexcept {
+        return at.empty() ? 0 : a.steps[at.rank() - 1];
+    }
+};
+
+/// Runs a program block by block along the innermost axis of its domain.
 class host_program {
 public:
-    static constexpr std::int64_t block = 256;
+    static constexpr std::int64_t block = detail::host_block_size;
 
-    explicit host_program(program_view p)
-        : p_(p), values_(std::make_unique<std::uint64_t[]>(p.code.size() * block)) {}
+    host_program(program_view p, std::span<const host_array> leaves,
+                 std::span<const scalar> scalars)
+        : p_(p), leaves_(leaves.begin(), leaves.end()), scalars_(scalars),
+          values_(std::make_unique<std::uint64_t[]>(p.code.size() * block)) {}
 
-    void* value(std::size_t n) { return values_.get() + n * static_cast<std::size_t>(block); }
+    program_view program() const noexcept { return p_; }
+    /// An output's values, in the type that it is computed in.
+    const void* output(std::size_t k) const { return values_.get() + p_.outputs[k] * block; }
 
-    /// Evaluates `n` <= block elements. `leaf(i, out)` fills leaf i, `given(out)` the given value.
-    template <class Leaf, class Given>
-    void run(std::int64_t n, std::span<const scalar> scalars, Leaf&& leaf, Given&& given) {
-        const auto count = static_cast<std::size_t>(n);
+    /// Evaluates the elements at `to`; `given` holds the given values, each as a `given_type`.
+    void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
+        const std::int64_t n = to.count;
         for (std::size_t k = 0; k < p_.code.size(); ++k) {
             const instruction& i = p_.code[k];
+            void* out = value(k);
             switch (i.what) {
                 case instruction::code::leaf:
-                case instruction::code::iota: leaf(i, value(k)); break;
-                case instruction::code::given: given(value(k)); break;
-                case instruction::code::scalar: fill(k, scalars[i.index], n); break;
-                case instruction::code::cast: cast(i, k, n); break;
+                case instruction::code::iota: load(i, to, out); break;
+                case instruction::code::given:
+                    detail::cast_block(given_type, detail::computed_as(i.type), given, out, n);
+                    break;
+                case instruction::code::scalar: {
+                    const scalar& s = scalars_[i.index];
+                    detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0, out, 1,
+                                          n);
+                    break;
+                }
+                case instruction::code::cast:
+                    detail::cast_block(detail::computed_as(p_.code[i.args[0]].type), i.type,
+                                       value(i.args[0]), out, n);
+                    break;
                 case instruction::code::apply: {
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = value(i.args[a]);
-                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, value(k),
-                               count);
-                    settle(i.type, value(k), n);
+                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, out,
+                               static_cast<std::size_t>(n));
+                    if (!is_floating(i.type)) detail::settle_block(i.type, out, n);
                 }
             }
         }
     }
 
+    /// Writes output k to an array.
+    void store(std::size_t k, const host_array& a, const host_place& at) const {
+        detail::exchange(a.type, false, output(k), 1,
+                         a.data + at.offset(a) * (info(a.type).bits / 8), at.step(a), at.count);
+    }
+
 private:
-    void fill(std::size_t k, const scalar& s, std::int64_t n) {
-        detail::with_host_arithmetic(info(s.type).arithmetic, [&]<class A>(A) {
-            A v{};
-            std::memcpy(static_cast<void*>(&v), &s.bits, sizeof v);
-            std::fill_n(static_cast<A*>(value(k)), n, v);
-        });
-    }
-    void cast(const instruction& i, std::size_t k, std::int64_t n) {
-        const dtype from = detail::storage_of(info(p_.code[i.args[0]].type).arithmetic);
-        visit(from, [&](auto f) {
-            visit(i.type, [&](auto t) {
-                detail::cast_block<decltype(f), decltype(t)>(value(i.args[0]), value(k), n);
-            });
-        });
-    }
-    static void settle(dtype type, void* values, std::int64_t n) {
-        if (info(type).bits >= 32 || is_floating(type) || type == dtype::boolean) return;
-        visit(type, [&](auto s) { detail::settle_block<decltype(s)>(values, n); });
+    void* value(std::size_t n) { return values_.get() + n * block; }
+
+    void load(const instruction& i, const host_place& at, void* out) {
+        const host_array& a = leaves_[i.index];
+        const std::int64_t offset = at.offset(a), step = at.step(a);
+        if (a.data)
+            return detail::exchange(i.type, true, a.data + offset * (info(i.type).bits / 8), step,
+                                    out, 1, at.count);
+        std::int64_t places[block];
+        for (std::int64_t k = 0; k < at.count; ++k) places[k] = offset + k * step;
+        detail::cast_block(dtype::i64, i.type, places, out, at.count);
     }
 
     program_view p_;
+    std::vector<host_array> leaves_;
+    std::span<const scalar> scalars_;
     std::unique_ptr<std::uint64_t[]> values_;
 };
 
@@ -161,30 +274,14 @@ constexpr std::int64_t offset_of(const host_array& a, const index_list& at) noex
 /// The elementwise reference: outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
 inline void run_on_host(program_view p, const shape& domain, std::span<const host_array> leaves,
                         std::span<const scalar> scalars, std::span<const host_array> outputs) {
-    host_program machine(p);
-    const int inner = domain.rank() - 1;
-    const std::int64_t length = inner < 0 ? 1 : domain[inner];
-    const auto step = [&](const host_array& a) { return inner < 0 ? 0 : a.steps[inner]; };
-    for_each_row(domain, [&](const index_list& row) {
+    host_program machine(p, leaves, scalars);
+    const std::int64_t length = domain.empty() ? 1 : domain.back();
+    for_each_row(domain, [&](index_list row) {
+        if (!domain.empty()) row.push_back(0);
         for (std::int64_t begin = 0; begin < length; begin += host_program::block) {
-            const std::int64_t n = std::min(host_program::block, length - begin);
-            machine.run(
-                n, scalars,
-                [&](const instruction& i, void* out) {
-                    const host_array& a = leaves[i.index];
-                    visit(i.type, [&](auto s) {
-                        detail::load_block<decltype(s)>(a, offset_of(a, row) + begin * step(a),
-                                                        step(a), out, n);
-                    });
-                },
-                [](void*) {});
-            for (std::size_t k = 0; k < outputs.size(); ++k) {
-                const host_array& a = outputs[k];
-                visit(a.type, [&](auto s) {
-                    detail::store_block<decltype(s)>(a, offset_of(a, row) + begin * step(a),
-                                                     step(a), machine.value(p.outputs[k]), n);
-                });
-            }
+            const host_place at{row, begin, std::min(host_program::block, length - begin)};
+            machine.run(at);
+            for (std::size_t k = 0; k < outputs.size(); ++k) machine.store(k, outputs[k], at);
         }
     });
 }

@@ -112,60 +112,54 @@ inline launch convolution_launch(const conv_problem& q, const convolution& c,
     return staged_launch(c.p, core, device, wide, &windows);
 }
 
-inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
-    with_host_arithmetic(info(p.input.type()).arithmetic, [&]<class A>(A) {
-        // Sums of floats are taken in double and rounded once.
-        using sum_type = std::conditional_t<std::is_same_v<A, float>, double, A>;
-        using value_type = std::conditional_t<std::is_floating_point_v<A>, A, decltype(plain(A{}))>;
-        if constexpr (!std::is_same_v<A, bool>) {
-            const conv_op& op = p.shape_of;
-            const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
-            const std::int64_t height = p.in_size[0], width = p.in_size[1],
-                               taps = p.window[0] * p.window[1];
-            host_prologue<value_type> input(p.input, buffers), weight(p.weight, buffers);
-            host_epilogue result(p.epilogue, buffers);
-            std::vector<value_type> w(static_cast<std::size_t>(p.out_channels * in * taps)),
-                x(static_cast<std::size_t>(p.in_channels * height * width));
-            value_type* to = w.data();
-            for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
-                weight.run(at + 0, to, p.window[1]);
-                to += p.window[1];
-            });
-            const auto columns = static_cast<std::size_t>(p.out_size[1]);
-            std::vector<sum_type> sums(columns);
-            std::vector<A> given(columns);
-            for (std::int64_t n = 0; n < p.batch; ++n) {
-                to = x.data();
-                for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
-                    input.run({n, at[0], at[1], 0}, to, width);
-                    to += width;
-                });
-                for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
-                    std::fill(sums.begin(), sums.end(), sum_type(0));
-                    for (std::int64_t c = 0; c < in; ++c)
-                        for (std::int64_t tap = 0; tap < taps; ++tap) {
-                            const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] +
-                                                   tap / p.window[1] * op.dilation[0];
-                            if (y < 0 || y >= height) continue;
-                            const std::int64_t channel = at[0] / out * in + c,
-                                               shift = tap % p.window[1] * op.dilation[1] -
-                                                       op.pad_begin[1];
-                            const sum_type
-                                factor(w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)]);
-                            const value_type* line = x.data() + (channel * height + y) * width;
-                            for (std::int64_t i = 0; i < p.out_size[1]; ++i) {
-                                const std::int64_t at_x = i * op.stride[1] + shift;
-                                if (at_x < 0 || at_x >= width) continue;
-                                auto& s = sums[static_cast<std::size_t>(i)];
-                                s = s + factor * sum_type(line[at_x]);
-                            }
-                        }
-                    for (std::size_t i = 0; i < columns; ++i) given[i] = A(sums[i]);
-                    result.run({n, at[0], at[1], 0}, given.data(), p.out_size[1]);
-                });
-            }
-        }
+/// Sums in T: of floats in double, rounded once; of integers modulo 2^64.
+template <class T>
+void conv_on_host(const conv_problem& p, const host_buffers& buffers) {
+    const conv_op& op = p.shape_of;
+    const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
+    const std::int64_t height = p.in_size[0], width = p.in_size[1],
+                       taps = p.window[0] * p.window[1];
+    host_prologue<T> input(p.input, buffers), weight(p.weight, buffers);
+    host_epilogue result(p.epilogue, buffers);
+    std::vector<T> w(static_cast<std::size_t>(p.out_channels * in * taps)),
+        x(static_cast<std::size_t>(p.in_channels * height * width)),
+        sums(static_cast<std::size_t>(p.out_size[1]));
+    T* to = w.data();
+    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
+        weight.run(at + 0, to, p.window[1]);
+        to += p.window[1];
     });
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+        to = x.data();
+        for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
+            input.run({n, at[0], at[1], 0}, to, width);
+            to += width;
+        });
+        for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
+            std::fill(sums.begin(), sums.end(), T(0));
+            for (std::int64_t c = 0; c < in; ++c)
+                for (std::int64_t tap = 0; tap < taps; ++tap) {
+                    const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] +
+                                           tap / p.window[1] * op.dilation[0];
+                    if (y < 0 || y >= height) continue;
+                    const std::int64_t channel = at[0] / out * in + c,
+                                       shift = tap % p.window[1] * op.dilation[1] -
+                                               op.pad_begin[1];
+                    const T factor = w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)];
+                    const T* line = x.data() + (channel * height + y) * width;
+                    for (std::int64_t i = 0; i < p.out_size[1]; ++i) {
+                        const std::int64_t at_x = i * op.stride[1] + shift;
+                        if (at_x >= 0 && at_x < width)
+                            sums[static_cast<std::size_t>(i)] += factor * line[at_x];
+                    }
+                }
+            result.run({n, at[0], at[1], 0}, sums.data(), p.out_size[1]);
+        });
+    }
+}
+
+inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
+    visit_sum(p.input.type(), [&]<class T>(T) { conv_on_host<T>(p, buffers); });
 }
 
 inline support supports_convolution(const conv_problem& p, const device_info& device) {

@@ -119,33 +119,28 @@ inline launch small_launch(const product& p, const device_info& device) {
     return l;
 }
 
-inline void matmul_reference(const matmul_problem& p, const host_buffers& buffers) {
-    with_host_arithmetic(sum_of(p.a.type(), p.b.type()).value_or(arithmetic::f32), [&]<class A>(A) {
-        // Sums of floats are taken in double and rounded once.
-        using sum_type = std::conditional_t<std::is_same_v<A, float>, double, A>;
-        using value_type = std::conditional_t<std::is_floating_point_v<A>, A, decltype(plain(A{}))>;
-        if constexpr (!std::is_same_v<A, bool>) {
-            host_prologue<value_type> a(p.a, buffers), b(p.b, buffers);
-            host_epilogue out(p.epilogue, buffers);
-            const auto n = static_cast<std::size_t>(p.n), k = static_cast<std::size_t>(p.k);
-            std::vector<value_type> left(k), right(n * k);
-            std::vector<sum_type> sums(n);
-            std::vector<A> given(n);
-            for_each_row(p.batch + 1, [&](const index_list& at) {
-                for (std::int64_t i = 0; i < p.k; ++i)
-                    b.run(at + i + 0, right.data() + static_cast<std::size_t>(i) * n, p.n);
-                for (std::int64_t row = 0; row < p.m; ++row) {
-                    a.run(at + row + 0, left.data(), p.k);
-                    std::fill(sums.begin(), sums.end(), sum_type(0));
-                    for (std::size_t i = 0; i < k; ++i)
-                        for (std::size_t j = 0; j < n; ++j)
-                            sums[j] = sums[j] + sum_type(left[i]) * sum_type(right[i * n + j]);
-                    for (std::size_t j = 0; j < n; ++j) given[j] = A(sums[j]);
-                    out.run(at + row + 0, given.data(), p.n);
-                }
-            });
+/// Sums in T: of floats in double, rounded once; of integers modulo 2^64.
+template <class T>
+void matmul_on_host(const matmul_problem& p, const host_buffers& buffers) {
+    host_prologue<T> a(p.a, buffers), b(p.b, buffers);
+    host_epilogue out(p.epilogue, buffers);
+    const auto n = static_cast<std::size_t>(p.n), k = static_cast<std::size_t>(p.k);
+    std::vector<T> left(k), right(n * k), sums(n);
+    for_each_row(p.batch + 1, [&](const index_list& at) {
+        for (std::int64_t i = 0; i < p.k; ++i)
+            b.run(at + i + 0, right.data() + static_cast<std::size_t>(i) * n, p.n);
+        for (std::int64_t row = 0; row < p.m; ++row) {
+            a.run(at + row + 0, left.data(), p.k);
+            std::fill(sums.begin(), sums.end(), T(0));
+            for (std::size_t i = 0; i < k; ++i)
+                for (std::size_t j = 0; j < n; ++j) sums[j] += left[i] * right[i * n + j];
+            out.run(at + row + 0, sums.data(), p.n);
         }
     });
+}
+
+inline void matmul_reference(const matmul_problem& p, const host_buffers& buffers) {
+    visit_sum(p.a.type(), [&]<class T>(T) { matmul_on_host<T>(p, buffers); });
 }
 
 }  // namespace detail

@@ -32,19 +32,17 @@ inline std::int64_t tap(const pool_op& op, int axis, std::int64_t at, std::int64
     return at * op.stride[axis] - op.pad_begin[axis] + i * op.dilation[axis];
 }
 
-/// Plane after plane, in double or in the integers' arithmetic type.
-template <class S>
+/// Plane after plane, in T, in which the input's values are exact.
+template <class T>
 void pool_on_host(const pool_problem& p, const host_buffers& buffers) {
-    using Given = decltype(to_arithmetic(S{}));
-    using T = std::conditional_t<std::is_integral_v<S>, decltype(plain(Given{})), double>;
     const pool_op& op = p.shape_of;
     const std::int64_t height = p.in_size[0], width = p.in_size[1];
     host_prologue<T> input(p.input, buffers);
     host_epilogue epilogue(p.epilogue, buffers);
     std::vector<T> plane(static_cast<std::size_t>(height * width));
-    std::vector<Given> line(static_cast<std::size_t>(p.out_size[1]));
+    std::vector<T> line(static_cast<std::size_t>(p.out_size[1]));
     const auto window = [&](std::int64_t oy, std::int64_t ox) {
-        T best = static_cast<T>(convert<S>(-std::numeric_limits<double>::infinity()));
+        T best = extreme_of<T>(p.input.type(), true);
         long double sum = 0;
         std::int64_t count = 0;
         for (int i = 0; i < op.window[0]; ++i)
@@ -67,7 +65,7 @@ void pool_on_host(const pool_problem& p, const host_buffers& buffers) {
             input.run({image[0], image[1], y, 0}, plane.data() + y * width, width);
         for (std::int64_t y = 0; y < p.out_size[0]; ++y) {
             for (std::int64_t x = 0; x < p.out_size[1]; ++x)
-                line[static_cast<std::size_t>(x)] = static_cast<Given>(window(y, x));
+                line[static_cast<std::size_t>(x)] = window(y, x);
             epilogue.run({image[0], image[1], y, 0}, line.data(), p.out_size[1]);
         }
     });
@@ -75,9 +73,7 @@ void pool_on_host(const pool_problem& p, const host_buffers& buffers) {
 
 /// What every pooling kernel computes.
 inline void pool_reference(const pool_problem& p, const host_buffers& buffers) {
-    visit(p.input.type(), [&](auto s) {
-        if constexpr (!std::is_same_v<decltype(s), bool>) pool_on_host<decltype(s)>(p, buffers);
-    });
+    visit_widest(p.input.type(), [&]<class T>(T) { pool_on_host<T>(p, buffers); });
 }
 
 }  // namespace detail

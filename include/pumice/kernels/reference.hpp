@@ -77,86 +77,92 @@ inline std::uint32_t spread(launch& l, std::int64_t groups, const device_info& d
     return l.grid[0];
 }
 
-/// Runs an epilogue (or a body) on the host for one row of given values: n coordinates along the
-/// last axis of the domain, starting at `at`. `given` holds n values in the program's given type.
-class host_epilogue {
+/// A program on the host over rows of its domain: n coordinates along the last axis, starting at `at`.
+class host_rows {
 public:
-    host_epilogue(const fused& f, const host_buffers& buffers)
-        : f_(f), leaves_(buffers.arrays(f.leaves)), outputs_(buffers.arrays(f.outputs)),
-          machine_(f.body->view()) {}
+    host_rows(const fused& f, const host_buffers& buffers)
+        : outputs_(buffers.arrays(f.outputs)),
+          machine_(f.body->view(), buffers.arrays(f.leaves), f.scalars) {}
 
-    /// `at` are the coordinates of the first element; the elements differ in the last coordinate.
+protected:
+    /// Given values of `type`, through the program, to the outputs.
+    void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
+        for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
+            const host_place to{at, begin, std::min(host_program::block, count - begin)};
+            machine_.run(to, type, given + begin * (info(type).bits / 8));
+            for (std::size_t k = 0; k < outputs_.size(); ++k) machine_.store(k, outputs_[k], to);
+        }
+    }
+    /// The first output's values, as values of `type`.
+    void read(const index_list& at, dtype type, std::byte* out, std::int64_t count) {
+        const dtype from = detail::computed_as(machine_.program().output_type());
+        for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
+            const host_place to{at, begin, std::min(host_program::block, count - begin)};
+            machine_.run(to);
+            detail::cast_block(from, type, machine_.output(0), out + begin * (info(type).bits / 8),
+                               to.count);
+        }
+    }
+
+private:
+    std::vector<host_array> outputs_;
+    host_program machine_;
+};
+
+/// An epilogue: takes values of type T and writes its outputs.
+class host_epilogue : host_rows {
+public:
+    using host_rows::host_rows;
+
     template <class T>
     void run(const index_list& at, const T* given, std::int64_t count) {
-        const program_view p = f_.body->view();
-        const int inner = at.rank() - 1;
-        for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
-            const std::int64_t n = std::min(host_program::block, count - begin);
-            const auto step = [&](const host_array& a) { return inner < 0 ? 0 : a.steps[inner]; };
-            machine_.run(
-                n, f_.scalars,
-                [&](const instruction& i, void* out) {
-                    const host_array& a = leaves_[i.index];
-                    visit(i.type, [&](auto s) {
-                        detail::load_block<decltype(s)>(a, offset_of(a, at) + begin * step(a),
-                                                        step(a), out, n);
-                    });
-                },
-                [&](void* out) {
-                    std::memcpy(out, given + begin, static_cast<std::size_t>(n) * sizeof(T));
-                });
-            for (std::size_t k = 0; k < outputs_.size(); ++k) {
-                const host_array& a = outputs_[k];
-                visit(a.type, [&](auto s) {
-                    detail::store_block<decltype(s)>(a, offset_of(a, at) + begin * step(a), step(a),
-                                                     machine_.value(p.outputs[k]), n);
-                });
-            }
-        }
+        write(at, dtype_of<T>, reinterpret_cast<const std::byte*>(given), count);
     }
-
-private:
-    const fused& f_;
-    std::vector<host_array> leaves_, outputs_;
-    host_program machine_;
 };
 
-/// Evaluates a prologue on the host over a dense block: the program's first output at the
-/// coordinates `at`, count elements along the last axis, converted to T.
+/// A prologue: gives its first output's values, converted to T.
 template <class T>
-class host_prologue {
+class host_prologue : host_rows {
 public:
-    host_prologue(const fused& f, const host_buffers& buffers)
-        : f_(f), leaves_(buffers.arrays(f.leaves)), machine_(f.body->view()) {}
+    using host_rows::host_rows;
 
     void run(const index_list& at, T* out, std::int64_t count) {
-        const program_view p = f_.body->view();
-        const int inner = at.rank() - 1;
-        for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
-            const std::int64_t n = std::min(host_program::block, count - begin);
-            machine_.run(
-                n, f_.scalars,
-                [&](const instruction& i, void* values) {
-                    const host_array& a = leaves_[i.index];
-                    const std::int64_t step = inner < 0 ? 0 : a.steps[inner];
-                    visit(i.type, [&](auto s) {
-                        detail::load_block<decltype(s)>(a, offset_of(a, at) + begin * step, step,
-                                                        values, n);
-                    });
-                },
-                [](void*) {});
-            detail::with_host_arithmetic(info(p.output_type()).arithmetic, [&]<class A>(A) {
-                const auto* v = static_cast<const A*>(machine_.value(p.outputs[0]));
-                for (std::int64_t i = 0; i < n; ++i)
-                    out[begin + i] = static_cast<T>(detail::plain(v[i]));
-            });
-        }
+        read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), count);
     }
-
-private:
-    const fused& f_;
-    std::vector<host_array> leaves_;
-    host_program machine_;
 };
+
+namespace detail {
+
+/// Calls `f` with a value of the type in which values of `type` are exact: double or a 64-bit integer.
+/// References compute in it, so that there are three of each and not one for every element type.
+template <class F>
+void visit_widest(dtype type, F&& f) {
+    switch (info(type).kind) {
+        case kind::floating: return f(double{});
+        case kind::signed_integer: return f(std::int64_t{});
+        default: return f(std::uint64_t{});
+    }
+}
+
+/// The same for sums of products, where the sign of an integer does not matter: they wrap.
+template <class F>
+void visit_sum(dtype type, F&& f) {
+    if (is_floating(type)) f(double{});
+    else f(std::uint64_t{});
+}
+
+/// The lowest or the highest value of element type `t`, held as T.
+template <class T>
+T extreme_of(dtype t, bool lowest) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return lowest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+    } else {
+        const int unused = 64 - (t == dtype::boolean ? 1 : info(t).bits);
+        using limits = std::numeric_limits<T>;
+        return static_cast<T>((lowest ? limits::min() : limits::max()) >> unused);
+    }
+}
+
+}  // namespace detail
 
 }  // namespace pumice::inline PUMICE_ABI

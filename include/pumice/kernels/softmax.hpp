@@ -93,36 +93,24 @@ struct softmax_plan {
     }
 };
 
-/// One row: the largest value taken off, in a wider type than the kernels'.
-template <class Given>
-void softmax_row(const std::vector<double>& x, bool log, std::vector<Given>& out) {
-    long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
-    for (double v : x) top = std::max<long double>(top, v);
-    for (double v : x) sum += std::exp(v - top);
-    for (std::size_t i = 0; i < x.size(); ++i)
-        out[i] = static_cast<Given>(log ? x[i] - top - std::log(sum) : std::exp(x[i] - top) / sum);
-}
-
-/// What every softmax kernel computes.
+/// What every softmax kernel computes: row after row, the largest value taken off, in a wider type
+/// than the kernels'.
 inline void softmax_reference(const softmax_problem& p, const host_buffers& buffers) {
     host_prologue<double> prologue(p.prologue, buffers);
     host_epilogue epilogue(p.epilogue, buffers);
-    const auto n = static_cast<std::size_t>(p.length);
-    std::vector<double> x(n);
-    std::vector<double> wide(n);
-    std::vector<float> narrow(n);
+    std::vector<double> x(static_cast<std::size_t>(p.length));
     shape rows = p.outer;
     rows.push_back(std::min<std::int64_t>(p.length, 1));
     for_each_row(rows, [&](index_list at) {
         at.push_back(0);
         prologue.run(at, x.data(), p.length);
-        if (p.prologue.type() == dtype::f64) {
-            softmax_row(x, p.log, wide);
-            epilogue.run(at, wide.data(), p.length);
-        } else {
-            softmax_row(x, p.log, narrow);
-            epilogue.run(at, narrow.data(), p.length);
-        }
+        long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
+        for (double v : x) top = std::max<long double>(top, v);
+        for (double v : x) sum += std::exp(v - top);
+        const long double log_of_sum = std::log(sum);
+        for (double& v : x)
+            v = static_cast<double>(p.log ? v - top - log_of_sum : std::exp(v - top) / sum);
+        epilogue.run(at, x.data(), p.length);
     });
 }
 
