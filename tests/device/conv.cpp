@@ -82,13 +82,13 @@ struct sample {
         const host_buffers source = w.host(from);
         std::vector<bytes> memory;
         const auto absolute = [&](const fused& f, const shape& domain) {
-            host_prologue<double> values(f, source);
+            host_rows values(f, source);
             std::vector<double> all(static_cast<std::size_t>(element_count(domain)));
             double* to = all.data();
             for_each_row(domain, [&](const index_list& row) {
                 index_list at = row;
                 at.push_back(0);
-                values.run(at, to, domain.back());
+                values.read(at, dtype::f64, reinterpret_cast<std::byte*>(to), domain.back());
                 to += domain.back();
             });
             for (double& v : all) v = std::fabs(v);

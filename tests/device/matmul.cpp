@@ -98,14 +98,16 @@ struct sample {
         const double per = 4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost;
         std::vector<bytes> memory = w.buffers;
         const host_buffers host = w.host(memory);
-        host_prologue<double> a(p.a, host), b(p.b, host);
+        host_rows a(p.a, host), b(p.b, host);
         std::vector<double> left(static_cast<std::size_t>(p.k)),
             right(static_cast<std::size_t>(p.n)), sum(static_cast<std::size_t>(p.n)), all;
         for_each_row(with(p.batch, p.m, 1), [&](const index_list& at) {
-            a.run(place(at, at.back(), 0), left.data(), p.k);
+            a.read(place(at, at.back(), 0), dtype::f64, reinterpret_cast<std::byte*>(left.data()),
+                   p.k);
             std::fill(sum.begin(), sum.end(), 0.0);
             for (std::int64_t i = 0; i < p.k; ++i) {
-                b.run(place(at, i, 0), right.data(), p.n);
+                b.read(place(at, i, 0), dtype::f64, reinterpret_cast<std::byte*>(right.data()),
+                       p.n);
                 for (std::size_t j = 0; j < right.size(); ++j)
                     sum[j] += std::fabs(left[static_cast<std::size_t>(i)] * right[j]);
             }

@@ -85,8 +85,7 @@ TEST_CASE("missing: no Vulkan loader") {
     for (const auto& e : {thrown_by([] { pm::context home(pm::vulkan_only{}); }),
                           thrown_by([] { pm::context home(pm::gpu_only{}); })}) {
         CHECK(e.code() == errc::no_vulkan_loader);
-        has(e.what(),
-            {"no Vulkan loader", "/nonexistent/libvulkan.so.1", "PUMICE_VULKAN_LOADER"});
+        has(e.what(), {"no Vulkan loader", "/nonexistent/libvulkan.so.1", "PUMICE_VULKAN_LOADER"});
     }
     const auto result = pm::context::try_make(pm::vulkan_only{});
     REQUIRE_FALSE(result.has_value());

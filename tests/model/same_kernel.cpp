@@ -52,8 +52,8 @@ struct chain {
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 numbers[i] = float(int((i * 5 + made.size() * 3) % 13) - 6);
             const auto type = pm::onnx::to_dtype(static_cast<std::int32_t>(v.type));
-            made.push_back(pm::from_bytes(pm::dtype::f32, extent,
-                                          std::as_bytes(std::span(numbers)), home));
+            made.push_back(pm::from_bytes(pm::dtype::f32, extent, std::as_bytes(std::span(numbers)),
+                                          home));
             made.back() = pm::astype(made.back(), type.value());
         }
         pm::eval(std::span<const any_tensor>(made));
@@ -77,17 +77,16 @@ std::vector<chain> chains() {
                                                     node_of("Add", {"p", "c"}, {"s"}),
                                                     node_of("Relu", {"s"}, {"y"})};
     std::vector<chain> all;
-    all.push_back({"multiply, add, relu",
-                   {a, b, row},
-                   multiply_add_relu,
-                   [](const list& x) { return list{pm::relu(m(x[0]) * m(x[1]) + v(x[2]))}; }});
+    all.push_back({"multiply, add, relu", {a, b, row}, multiply_add_relu, [](const list& x) {
+                       return list{pm::relu(m(x[0]) * m(x[1]) + v(x[2]))};
+                   }});
     all.push_back({"of f16", halves(f16), multiply_add_relu, [](const list& x) {
-                       return list{pm::relu(m<pm::f16>(x[0]) * m<pm::f16>(x[1]) +
-                                            m<pm::f16>(x[2]))};
+                       return list{
+                           pm::relu(m<pm::f16>(x[0]) * m<pm::f16>(x[1]) + m<pm::f16>(x[2]))};
                    }});
     all.push_back({"of bf16", halves(bf16), multiply_add_relu, [](const list& x) {
-                       return list{pm::relu(m<pm::bf16>(x[0]) * m<pm::bf16>(x[1]) +
-                                            m<pm::bf16>(x[2]))};
+                       return list{
+                           pm::relu(m<pm::bf16>(x[0]) * m<pm::bf16>(x[1]) + m<pm::bf16>(x[2]))};
                    }});
     all.push_back({"sigmoids",
                    {a},
@@ -117,17 +116,15 @@ std::vector<chain> chains() {
                     node_of("Add", {"q", "k"}, {"s"}),
                     node_of("Cast", {"s"}, {"y"}, {attribute("to", f16)})},
                    [](const list& x) {
-                       return list{pm::astype<pm::f16>(
-                           pm::astype<std::int32_t>(pm::abs(m(x[0]))) + m<std::int32_t>(x[1]))};
+                       return list{pm::astype<pm::f16>(pm::astype<std::int32_t>(pm::abs(m(x[0]))) +
+                                                       m<std::int32_t>(x[1]))};
                    }});
     all.back().inputs[1].name = "k";
     all.push_back({"broadcasting",
                    {column, row, b},
                    {node_of("Sub", {"a", "c"}, {"d"}), node_of("Mul", {"d", "b"}, {"p"}),
                     node_of("Add", {"p", "a"}, {"y"})},
-                   [](const list& x) {
-                       return list{(m(x[0]) - v(x[1])) * m(x[2]) + m(x[0])};
-                   }});
+                   [](const list& x) { return list{(m(x[0]) - v(x[1])) * m(x[2]) + m(x[0])}; }});
     all.push_back({"numbers are arguments",
                    {a},
                    {node_of("Mul", {"a", "two"}, {"p"}),
@@ -172,7 +169,8 @@ std::vector<std::byte> bytes_of(const any_tensor& t) {
 
 }  // namespace
 
-TEST_CASE("same kernel: chain for chain, the program and the text of a model are those of the type") {
+TEST_CASE(
+    "same kernel: chain for chain, the program and the text of a model are those of the type") {
     const pm::context home;
     for (const chain& c : chains()) {
         CAPTURE(c.name);
@@ -185,7 +183,8 @@ TEST_CASE("same kernel: chain for chain, the program and the text of a model are
     }
 }
 
-TEST_CASE("same kernel: what typed code has compiled, a model in another context takes from the disk") {
+TEST_CASE(
+    "same kernel: what typed code has compiled, a model in another context takes from the disk") {
     const temporary_folder folder;
     const pm::cache_folder cache{folder.path().string()};
     const pm::context first(cache), second(cache);

@@ -3,7 +3,7 @@
 // The one error type: a code, the place, and the reasons as a list.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/text.hpp>
 
 #include <exception>
 #include <string>
@@ -52,11 +52,11 @@ constexpr std::string_view to_string(errc code) noexcept {
 /// Thrown by `x()`, returned by `try_x()`. `what()` reads `[where] message` and one reason a line.
 class error : public std::exception {
 public:
-    error(errc code, std::string place, std::string message, std::vector<std::string> reasons = {})
-        : code_(code), where_(std::move(place)), message_(std::move(message)),
-          reasons_(std::move(reasons)) {
-        text_ = "[" + where_ + "] " + message_;
-        for (const std::string& reason : reasons_) text_ += "\n  - " + reason;
+    error(errc code, std::string_view place, std::string_view message,
+          std::vector<std::string> reasons = {})
+        : code_(code), where_(place), message_(message), reasons_(std::move(reasons)),
+          text_(cat({"[", place, "] ", message})) {
+        for (const std::string& reason : reasons_) append_text(text_, {"\n  - ", reason});
     }
 
     errc code() const noexcept { return code_; }
@@ -72,5 +72,11 @@ private:
     std::vector<std::string> reasons_;
     std::string text_;
 };
+
+/// Throws an error. Out of line, so that a check costs its place little more than a call.
+[[noreturn, gnu::noinline, gnu::cold]] inline void fail(errc code, std::string_view place,
+                                                        std::initializer_list<piece> message) {
+    throw error(code, place, cat(message));
+}
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -13,18 +13,14 @@ namespace pumice::inline PUMICE_ABI {
 /// a * b for sizes (both >= 0). Throws errc::size_overflow.
 constexpr std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char* place) {
     if (a != 0 && b > std::numeric_limits<std::int64_t>::max() / a)
-        throw error(errc::size_overflow, place,
-                    "the size " + std::to_string(a) + " x " + std::to_string(b) +
-                        " does not fit in 63 bits");
+        fail(errc::size_overflow, place, {"the size ", a, " x ", b, " does not fit in 63 bits"});
     return a * b;
 }
 
 /// a + b for sizes (both >= 0). Throws errc::size_overflow.
 constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b, const char* place) {
     if (b > std::numeric_limits<std::int64_t>::max() - a)
-        throw error(errc::size_overflow, place,
-                    "the size " + std::to_string(a) + " + " + std::to_string(b) +
-                        " does not fit in 63 bits");
+        fail(errc::size_overflow, place, {"the size ", a, " + ", b, " does not fit in 63 bits"});
     return a + b;
 }
 

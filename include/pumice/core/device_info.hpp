@@ -3,6 +3,7 @@
 // What a device can do, as plain data: policies and kernels read it, only vk/ fills it.
 #pragma once
 
+#include <pumice/base/text.hpp>
 #include <pumice/core/dtype.hpp>
 
 #include <array>
@@ -74,19 +75,18 @@ struct device_info {
 
 /// One device per line: name, kind, driver and what matters for choosing kernels.
 inline std::string to_string(const device_info& d) {
-    std::string text = d.name + " (" + std::string(to_string(d.type)) + ", " + d.driver + ")";
+    std::string text = cat({d.name, " (", to_string(d.type), ", ", d.driver, ")"});
     if (d.type == device_type::host) return text;
-    text += ": subgroup " + std::to_string(d.subgroup_size) + ", shared memory " +
-            std::to_string(d.shared_memory / 1024) + " KiB, memory " +
-            std::to_string(d.memory >> 20) + " MiB";
+    append_text(text, {": subgroup ", d.subgroup_size, ", shared memory ", d.shared_memory / 1024,
+                       " KiB, memory ", d.memory >> 20, " MiB"});
     if (d.float64_arithmetic) text += ", f64";
     if (d.int64_arithmetic) text += ", i64";
     if (d.storage8) text += ", 8-bit";
     if (d.storage16) text += ", 16-bit";
     text += d.matrix_shapes.empty() ? ", no cooperative matrix" : ", cooperative matrix";
     for (const matrix_shape& s : d.matrix_shapes)
-        text += " " + std::string(to_string(s.a)) + "->" + std::string(to_string(s.result)) + ":" +
-                std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+        append_text(text,
+                    {" ", to_string(s.a), "->", to_string(s.result), ":", s.m, "x", s.n, "x", s.k});
     return text;
 }
 

@@ -43,33 +43,56 @@ struct scalar {
     /// Of type `t`, converted from any C++ number.
     template <element T>
     scalar(dtype t, T value) : type(t) {
-        visit(t, [&](auto to) { set(static_cast_arithmetic(convert<decltype(to)>(value))); });
+        // By way of the widest type of its kind, which changes nothing: one conversion a kind.
+        if constexpr (is_floating(dtype_of<T>)) set(static_cast<double>(value));
+        else if constexpr (std::is_signed_v<T>) set(static_cast<std::int64_t>(value));
+        else set(static_cast<std::uint64_t>(value));
     }
     template <element T>
     explicit scalar(T value) : scalar(dtype_of<T>, value) {}
 
     template <element T>
     T as() const {
-        return visit(type, [&](auto from) {
-            decltype(static_cast_arithmetic(from)) value{};
-            std::memcpy(&value, &bits, sizeof value);
-            return convert<T>(value);
-        });
+        switch (info(type).arithmetic) {
+            case arithmetic::f32: return convert<T>(static_cast<double>(held<float>()));
+            case arithmetic::f64: return convert<T>(held<double>());
+            case arithmetic::i32: return convert<T>(std::int64_t{held<std::int32_t>()});
+            case arithmetic::i64: return convert<T>(held<std::int64_t>());
+            case arithmetic::u32: return convert<T>(std::uint64_t{held<std::uint32_t>()});
+            default: return convert<T>(held<std::uint64_t>());
+        }
     }
 
 private:
-    template <element T>
-    static auto static_cast_arithmetic(T value) {
-        constexpr arithmetic a = info(dtype_of<T>).arithmetic;
-        if constexpr (a == arithmetic::f32) return static_cast<float>(value);
-        else if constexpr (a == arithmetic::i32) return static_cast<std::int32_t>(value);
-        else if constexpr (a == arithmetic::u32) return static_cast<std::uint32_t>(value);
-        else return value;
+    template <class A>
+    A held() const noexcept {
+        A value;
+        std::memcpy(&value, &bits, sizeof value);
+        return value;
     }
     template <class A>
-    void set(A value) {
+    void hold(A value) noexcept {
         bits = 0;
         std::memcpy(&bits, &value, sizeof value);
+    }
+    /// Wide: double, std::int64_t or std::uint64_t.
+    template <class Wide>
+    void set(Wide value) noexcept {
+        switch (type) {
+            case dtype::f64: return hold(static_cast<double>(value));
+            case dtype::f32: return hold(static_cast<float>(value));
+            case dtype::f16: return hold(static_cast<float>(convert<f16>(value)));
+            case dtype::bf16: return hold(static_cast<float>(convert<bf16>(value)));
+            case dtype::i8: return hold(std::int32_t{convert<std::int8_t>(value)});
+            case dtype::i16: return hold(std::int32_t{convert<std::int16_t>(value)});
+            case dtype::i32: return hold(convert<std::int32_t>(value));
+            case dtype::i64: return hold(convert<std::int64_t>(value));
+            case dtype::u8: return hold(std::uint32_t{convert<std::uint8_t>(value)});
+            case dtype::u16: return hold(std::uint32_t{convert<std::uint16_t>(value)});
+            case dtype::u32: return hold(convert<std::uint32_t>(value));
+            case dtype::u64: return hold(convert<std::uint64_t>(value));
+            case dtype::boolean: return hold(value != 0);
+        }
     }
 };
 

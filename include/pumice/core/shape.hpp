@@ -25,8 +25,8 @@ public:
         : index_list(std::span(values.begin(), values.size())) {}
     constexpr explicit index_list(std::span<const std::int64_t> values) {
         if (values.size() > max_rank)
-            throw error(errc::rank_mismatch, "shape",
-                        "rank " + std::to_string(values.size()) + " is above the limit of 8");
+            fail(errc::rank_mismatch, "shape",
+                 {"rank ", values.size(), " is above the limit of 8"});
         for (std::int64_t v : values) items_[rank_++] = v;
     }
     static constexpr index_list filled(int rank, std::int64_t value) {
@@ -43,7 +43,7 @@ public:
     constexpr std::int64_t back() const noexcept { return items_[rank_ - 1]; }
     constexpr void push_back(std::int64_t v) {
         if (rank_ == max_rank)
-            throw error(errc::rank_mismatch, "shape", "the rank would pass the limit of 8");
+            fail(errc::rank_mismatch, "shape", {"the rank would pass the limit of 8"});
         items_[rank_++] = v;
     }
     constexpr void insert(int at, std::int64_t v) {
@@ -76,11 +76,8 @@ using strides = index_list;
 /// "(2, 3)", "(2,)", "()": as NumPy prints shapes.
 inline std::string to_string(const index_list& list) {
     std::string text = "(";
-    for (int i = 0; i < list.rank(); ++i) {
-        if (i > 0) text += ", ";
-        text += std::to_string(list[i]);
-    }
-    return text + (list.rank() == 1 ? ",)" : ")");
+    for (int i = 0; i < list.rank(); ++i) append_text(text, {i > 0 ? ", " : "", list[i]});
+    return text += list.rank() == 1 ? ",)" : ")";
 }
 
 /// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative extent.
@@ -89,12 +86,12 @@ constexpr std::int64_t element_count(const shape& s) {
     bool zero = false;
     for (std::int64_t d : s) {
         if (d < 0)
-            throw error(errc::invalid_argument, "shape",
-                        "the shape " + to_string(s) + " has a negative extent");
+            fail(errc::invalid_argument, "shape",
+                 {"the shape ", to_string(s), " has a negative extent"});
         if (d == 0) zero = true;
         else if (n > std::numeric_limits<std::int64_t>::max() / d)
-            throw error(errc::size_overflow, "shape",
-                        "the elements of shape " + to_string(s) + " cannot be counted in 63 bits");
+            fail(errc::size_overflow, "shape",
+                 {"the elements of shape ", to_string(s), " cannot be counted in 63 bits"});
         else n *= d;
     }
     return zero ? 0 : n;
@@ -129,9 +126,7 @@ constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
 /// An axis counted from the end when negative, as NumPy does. Throws errc::axis_out_of_range.
 constexpr int normalize_axis(std::int64_t axis, int rank, const char* place) {
     if (axis < -rank || axis >= rank)
-        throw error(errc::axis_out_of_range, place,
-                    "axis " + std::to_string(axis) + " is outside the rank " +
-                        std::to_string(rank));
+        fail(errc::axis_out_of_range, place, {"axis ", axis, " is outside the rank ", rank});
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -143,10 +138,9 @@ constexpr shape broadcast(const shape& a, const shape& b, std::string_view place
         const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
         const std::int64_t x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
         if (x != y && x != 1 && y != 1)
-            throw error(errc::shape_mismatch, std::string(place),
-                        "shapes " + to_string(a) + " and " + to_string(b) +
-                            " do not broadcast (axis " + std::to_string(i) + ": " +
-                            std::to_string(x) + " against " + std::to_string(y) + ")");
+            fail(errc::shape_mismatch, place,
+                 {"shapes ", to_string(a), " and ", to_string(b), " do not broadcast (axis ", i,
+                  ": ", x, " against ", y, ")"});
         r[i] = x == 1 ? y : x;
     }
     return r;

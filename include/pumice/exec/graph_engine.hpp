@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <variant>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -68,23 +67,21 @@ protected:
         const auto list = [&](const fused& f) {
             for (const instruction& i : f.body->code) {
                 if (i.arity() == 0) continue;
-                text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "cast");
+                append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "cast"});
             }
         };
-        std::visit(
-            [&](const auto& q) {
-                if constexpr (requires { q.body; }) list(q.body);
-                if constexpr (requires { q.prologue; }) list(q.prologue);
-                if constexpr (requires { q.input; }) list(q.input);
-                if constexpr (requires {
-                                  q.a;
-                                  q.b;
-                              })
-                    list(q.a), list(q.b);
-                if constexpr (requires { q.epilogue; })
-                    text += text.empty() ? "" : " | ", list(q.epilogue);
-            },
-            p);
+        p.visit([&](const auto& q) {
+            if constexpr (requires { q.body; }) list(q.body);
+            if constexpr (requires { q.prologue; }) list(q.prologue);
+            if constexpr (requires { q.input; }) list(q.input);
+            if constexpr (requires {
+                              q.a;
+                              q.b;
+                          })
+                list(q.a), list(q.b);
+            if constexpr (requires { q.epilogue; })
+                text += text.empty() ? "" : " | ", list(q.epilogue);
+        });
         return text;
     }
 
@@ -118,7 +115,7 @@ private:
     /// A view shares the memory of what it looks at, which is realised by now.
     static void realise_view(node* v) {
         buffer_list buffers;
-        flattener flat(buffers, [](const node*) { return false; });
+        flattener flat(buffers);
         flat.output(v, affine::identity(v->extent.rank()));
         const operand o = flat.finish().leaves.at(0);
         v->data = buffers.nodes[0]->data;
@@ -129,8 +126,8 @@ private:
 
     static std::string text_of(const kernel_record& r, const shape& extent) {
         std::string text =
-            r.kernel + " " + to_string(extent) + (r.fused.empty() ? "" : ": " + r.fused) + "\n";
-        for (const std::string& why : r.rejected) text += "  not " + why + "\n";
+            cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
+        for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
         return text;
     }
 };

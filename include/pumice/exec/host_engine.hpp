@@ -17,9 +17,7 @@ public:
         : size_(bytes), data_(static_cast<std::byte*>(::operator new(
                             static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                             std::align_val_t(64), std::nothrow))) {
-        if (!data_)
-            throw error(errc::out_of_memory, "host",
-                        "the host has no " + std::to_string(bytes) + " bytes");
+        if (!data_) fail(errc::out_of_memory, "host", {"the host has no ", bytes, " bytes"});
     }
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
@@ -59,7 +57,7 @@ inline void gather(dtype type, const shape& extent, const std::byte* from, std::
 
 class host_engine final : public graph_engine {
 public:
-    host_engine(policy_set policies, std::string report)
+    host_engine(policy_set&& policies, std::string&& report)
         : graph_engine(std::move(policies)), report_(std::move(report)) {
         info_.name = "host";
         info_.type = device_type::host;

@@ -29,20 +29,20 @@ public:
     /// False where a program passes the bounds of one kernel (see flattener::fits).
     bool run(std::vector<step>& out) {
         if (!group_.anchor) {
-            step s;
             buffer_list buffers;
-            elementwise_problem p{group_.outputs[0]->extent, {}};
+            const auto held = fresh<elementwise_problem>();
+            elementwise_problem& p = *held;
+            p.domain = group_.outputs[0]->extent;
             if (!body(buffers, affine::identity(p.domain.rank()), p.body)) return false;
-            return add(out, std::move(p), buffers);
+            return add(out, held, buffers);
         }
         return group_.anchor->op.visit([&](const auto& op) { return lower(op, out); });
     }
 
 private:
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
-        return flattener(
-            buffers, [this](const node* n) { return members_.contains(n); },
-            given_at ? group_.anchor : nullptr, given_at ? *given_at : affine{});
+        return flattener(buffers, &members_, given_at ? group_.anchor : nullptr,
+                         given_at ? *given_at : affine{});
     }
 
     /// The program that writes the group's outputs, over coordinates that `at` maps to their extent.
@@ -71,24 +71,29 @@ private:
     /// A single memory operand: a node that is stored, or a view of one.
     bool memory(buffer_list& buffers, node* n, operand& o) const {
         fused f;
-        flattener flat(buffers, [](const node*) { return false; });
+        flattener flat(buffers);
         flat.output(n, affine::identity(n->extent.rank()));
         f = flat.finish();
         o = f.leaves.at(0);
         return true;
     }
 
-    template <class Problem>
-    bool add(std::vector<step>& out, Problem p, buffer_list& buffers) const {
+    bool add(std::vector<step>& out, problem p, buffer_list& buffers) const {
         out.push_back({std::move(p), std::move(buffers.nodes), group_.outputs, {}});
         return true;
+    }
+    /// make_shared would compile a control block of its own for every kind of problem.
+    template <class Problem>
+    static std::shared_ptr<Problem> fresh() {
+        return std::shared_ptr<Problem>(new Problem);
     }
     node* input(std::size_t i) const { return group_.anchor->inputs[i].get(); }
     const shape& extent() const { return group_.anchor->extent; }
 
     bool lower(const reduce_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        reduce_problem p;
+        const auto held = fresh<reduce_problem>();
+        reduce_problem& p = *held;
         p.what = op.what;
         p.result = group_.anchor->type;
         index_list order, inner;
@@ -111,12 +116,13 @@ private:
             p.inner.push_back(from[static_cast<int>(i)]);
         }
         return prologue(buffers, input(0), affine::picking(order), p.prologue) &&
-               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+               body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
     bool lower(const softmax_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        softmax_problem p;
+        const auto held = fresh<softmax_problem>();
+        softmax_problem& p = *held;
         p.log = op.log;
         p.length = extent()[op.axis];
         index_list order;
@@ -128,12 +134,13 @@ private:
         order.push_back(op.axis);
         const affine at = affine::picking(order);
         return prologue(buffers, input(0), at, p.prologue) && body(buffers, at, p.epilogue) &&
-               add(out, std::move(p), buffers);
+               add(out, held, buffers);
     }
 
     bool lower(const matmul_op&, std::vector<step>& out) const {
         buffer_list buffers;
-        matmul_problem p;
+        const auto held = fresh<matmul_problem>();
+        matmul_problem& p = *held;
         const int batch = extent().rank() - 2;
         for (int i = 0; i < batch; ++i) p.batch.push_back(extent()[i]);
         p.m = extent()[batch];
@@ -145,12 +152,13 @@ private:
         const affine at = affine::identity(batch + 2);
         return prologue(buffers, input(0), at.broadcast_to(a, input(0)->extent), p.a) &&
                prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent), p.b) &&
-               body(buffers, at, p.epilogue) && add(out, std::move(p), buffers);
+               body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
     bool lower(const conv_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        conv_problem p;
+        const auto held = fresh<conv_problem>();
+        conv_problem& p = *held;
         const shape &x = input(0)->extent, &w = input(1)->extent;
         p.shape_of = op;
         p.batch = x[0];
@@ -165,12 +173,13 @@ private:
         const affine at = affine::identity(4);
         return prologue(buffers, input(0), at, p.input) &&
                prologue(buffers, input(1), at, p.weight) && body(buffers, at, p.epilogue) &&
-               add(out, std::move(p), buffers);
+               add(out, held, buffers);
     }
 
     bool lower(const pool_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        pool_problem p;
+        const auto held = fresh<pool_problem>();
+        pool_problem& p = *held;
         const shape& x = input(0)->extent;
         p.shape_of = op;
         p.batch = x[0];
@@ -181,7 +190,7 @@ private:
         }
         const affine at = affine::identity(4);
         return prologue(buffers, input(0), at, p.input) && body(buffers, at, p.epilogue) &&
-               add(out, std::move(p), buffers);
+               add(out, held, buffers);
     }
 
     bool lower(const copy_op&, std::vector<step>& out) const {
@@ -198,19 +207,22 @@ private:
     /// Writes `from` into the anchor's memory, `at` elements along `axis`.
     bool copy_into(node* from, int axis, std::int64_t at, std::vector<step>& out) const {
         buffer_list buffers;
-        elementwise_problem p{from->extent, {}};
+        const auto held = fresh<elementwise_problem>();
+        elementwise_problem& p = *held;
+        p.domain = from->extent;
         const affine identity = affine::identity(p.domain.rank());
         if (!prologue(buffers, from, identity, p.body)) return false;
         operand o{buffers.number_of(group_.anchor), from->type, 0, {}};
         identity.locate(group_.anchor->layout, o);
         if (p.domain.rank() > 0) o.offset += at * group_.anchor->layout[axis];
         p.body.outputs.push_back(o);
-        return add(out, std::move(p), buffers);
+        return add(out, held, buffers);
     }
 
     bool lower(const take_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        take_problem p;
+        const auto held = fresh<take_problem>();
+        take_problem& p = *held;
         p.domain = extent();
         p.axis = op.axis;
         p.index_rank = input(1)->extent.rank();
@@ -219,7 +231,7 @@ private:
         memory(buffers, input(1), p.indices);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
                     group_.anchor->layout};
-        return add(out, std::move(p), buffers);
+        return add(out, held, buffers);
     }
 
     template <class Op>
@@ -240,7 +252,7 @@ inline std::vector<step> lower(const std::vector<kernel_group>& groups,
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
         if (lowering(g).run(steps)) continue;
-        steps.resize(before);
+        while (steps.size() > before) steps.pop_back();
         const std::vector<node*> members = g.members();
         for (node* n : order) {
             if (std::find(members.begin(), members.end(), n) == members.end()) continue;
@@ -248,8 +260,8 @@ inline std::vector<step> lower(const std::vector<kernel_group>& groups,
             if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
             if (!lowering(alone).run(steps))
-                throw error(errc::unsupported, "fuse",
-                            "one op has more operands than a kernel takes (16)");
+                fail(errc::unsupported, "fuse",
+                     {"one op has more operands than a kernel takes (16)"});
         }
     }
     return steps;

@@ -11,10 +11,10 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
-inline std::shared_ptr<engine> host_fallback(policy_set policies,
+inline std::shared_ptr<engine> host_fallback(policy_set&& policies,
                                              const std::vector<std::string>& reasons) {
     std::string report = "device  host (native C++)\n";
-    for (const std::string& r : reasons) report += "  " + r + "\n";
+    for (const std::string& r : reasons) append_text(report, {"  ", r, "\n"});
     return std::make_shared<host_engine>(std::move(policies), std::move(report));
 }
 
@@ -68,8 +68,8 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
         for (const vulkan::candidate& c : instance->candidates()) {
             std::vector<std::string> why = c.refusals;
             const int r = why.empty() ? rank({c.info, c.refusals}) : -1;
-            if (why.empty() && r < 0) why.push_back("not " + policies.device_wish);
-            for (const std::string& w : why) reasons.push_back(c.info.name + ": " + w);
+            if (why.empty() && r < 0) why.push_back(cat({"not ", policies.device_wish}));
+            for (const std::string& w : why) reasons.push_back(cat({c.info.name, ": ", w}));
             if (r > best_rank || (r >= 0 && !best)) {
                 best = &c;
                 best_rank = r;
@@ -78,11 +78,11 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
     }
     if (best) {
         std::string report =
-            "device  " + to_string(best->info) + "\n  sought  " + policies.device_wish + "\n";
+            cat({"device  ", to_string(best->info), "\n  sought  ", policies.device_wish, "\n"});
         for (const vulkan::candidate& c : instance->candidates())
             if (&c != best && c.refusals.empty())
-                reasons.push_back(c.info.name + ": ranked behind");
-        for (const std::string& r : reasons) report += "  refused " + r + "\n";
+                reasons.push_back(cat({c.info.name, ": ranked behind"}));
+        for (const std::string& r : reasons) append_text(report, {"  refused ", r, "\n"});
         write_log(severity::info, report);
         auto runtime = std::make_shared<vulkan_runtime>(instance, *best, policies);
         return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),

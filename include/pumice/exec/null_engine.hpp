@@ -25,8 +25,8 @@ public:
     }
     /// There are no values: throws errc::unsupported.
     void read(const node_ptr&, void*) override {
-        throw error(errc::unsupported, "null device",
-                    "the null device computes nothing, so there is nothing to read");
+        fail(errc::unsupported, "null device",
+             {"the null device computes nothing, so there is nothing to read"});
     }
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
@@ -34,7 +34,7 @@ public:
     }
     const device_info& device() const override { return info_; }
     std::string device_report() const override {
-        return "device  null, described as " + to_string(info_) + "\n";
+        return cat({"device  null, described as ", to_string(info_), "\n"});
     }
 
     /// Every launch so far, in order.

@@ -13,7 +13,7 @@
 #include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
-#include <variant>
+#include <span>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -26,101 +26,114 @@ struct choice {
 
 namespace detail {
 
+/// A kernel, the type of its problems forgotten.
+struct kernel_entry {
+    std::string_view name;
+    bool portable;
+    support (*supports)(const void* p, const device_info&);
+    void (*make)(choice&, const void* p, const device_info&);
+    void (*reference)(const void* p, const host_buffers&);
+};
+
+template <kernel K>
+struct kernel_entry_of {
+    using P = typename K::problem_type;
+    static const P& typed(const void* p) { return *static_cast<const P*>(p); }
+    static support supports(const void* p, const device_info& device) {
+        return K::supports(typed(p), device);
+    }
+    static void make(choice& c, const void* p, const device_info& device) {
+        if constexpr (requires { K::make_all(typed(p), device); }) {
+            c.launches = K::make_all(typed(p), device);
+            c.scratch = K::scratch(typed(p), device);
+        } else {
+            c.launches.push_back(K::make(typed(p), device));
+        }
+    }
+    static void reference(const void* p, const host_buffers& buffers) {
+        K::reference(typed(p), buffers);
+    }
+    static constexpr kernel_entry value{K::name, K::portable, supports, make, reference};
+};
+
 template <kernel... K>
-struct kernel_list {};
+inline constexpr kernel_entry kernel_list[] = {kernel_entry_of<K>::value...};
+
+using kernel_entries = std::span<const kernel_entry>;
 
 // The lists: a kernel is part of the library by standing here.
-kernel_list<elementwise_vector4, elementwise_strided> kernels_for(const elementwise_problem&);
-kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices> kernels_for(
-    const reduce_problem&);
-kernel_list<softmax_rows4, softmax_rows, softmax_columns, softmax_streamed4, softmax_streamed,
-            softmax_streamed_columns>
-kernels_for(const softmax_problem&);
-kernel_list<matmul_cooperative, matmul_tiled> kernels_for(const matmul_problem&);
-kernel_list<conv_cooperative, conv_tiled> kernels_for(const conv_problem&);
-kernel_list<pool_windows, pool_global> kernels_for(const pool_problem&);
-kernel_list<take_chunks, take_elements> kernels_for(const take_problem&);
-
-template <class K, class P>
-void launch_with(choice& c, const P& p, const device_info& device) {
-    if constexpr (requires { K::make_all(p, device); }) {
-        c.launches = K::make_all(p, device);
-        c.scratch = K::scratch(p, device);
-    } else {
-        c.launches.push_back(K::make(p, device));
-    }
+inline kernel_entries kernels_for(const elementwise_problem&) {
+    return kernel_list<elementwise_vector4, elementwise_strided>;
+}
+inline kernel_entries kernels_for(const reduce_problem&) {
+    return kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices>;
+}
+inline kernel_entries kernels_for(const softmax_problem&) {
+    return kernel_list<softmax_rows4, softmax_rows, softmax_columns, softmax_streamed4,
+                       softmax_streamed, softmax_streamed_columns>;
+}
+inline kernel_entries kernels_for(const matmul_problem&) {
+    return kernel_list<matmul_cooperative, matmul_tiled>;
+}
+inline kernel_entries kernels_for(const conv_problem&) {
+    return kernel_list<conv_cooperative, conv_tiled>;
+}
+inline kernel_entries kernels_for(const pool_problem&) {
+    return kernel_list<pool_windows, pool_global>;
+}
+inline kernel_entries kernels_for(const take_problem&) {
+    return kernel_list<take_chunks, take_elements>;
 }
 
-template <class P, class... K>
-choice choose(const P& p, const device_info& device, const policy_set& policies,
-              kernel_list<K...>) {
-    using launcher = void (*)(choice&, const P&, const device_info&);
-    const std::vector<launcher> launchers{&launch_with<K, P>...};
-    std::vector<kernel_candidate> all;
-    const auto ask = [&]<class Kernel>() {
-        support s = Kernel::supports(p, device);
-        all.push_back({Kernel::name, Kernel::portable, s.yes, s.cost, std::move(s.reason)});
-    };
-    (ask.template operator()<K>(), ...);
+inline choice choose(kernel_entries kernels, const void* p, const device_info& device,
+                     const policy_set& policies) {
     std::vector<kernel_candidate> able;
-    std::vector<std::size_t> index;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (!all[i].supported) continue;
-        able.push_back(all[i]);
-        index.push_back(i);
+    std::vector<std::size_t> able_kernels;
+    std::vector<std::string> reasons;  // of each kernel, empty where it takes the problem
+    for (const kernel_entry& k : kernels) {
+        support s = k.supports(p, device);
+        reasons.push_back(s.yes ? std::string() : cat({k.name, ": ", s.reason}));
+        if (!s.yes) continue;
+        able.push_back({k.name, k.portable, true, s.cost, {}});
+        able_kernels.push_back(reasons.size() - 1);
     }
-    if (able.empty()) {
-        std::vector<std::string> reasons;
-        for (const kernel_candidate& c : all)
-            reasons.push_back(std::string(c.name) + ": " + c.reason);
-        throw error(errc::unsupported, "kernels", "no kernel takes the problem on " + device.name,
-                    std::move(reasons));
-    }
+    if (able.empty())
+        throw error(errc::unsupported, "kernels",
+                    cat({"no kernel takes the problem on ", device.name}), std::move(reasons));
     std::size_t best = 0;
     if (policies.kernel) {
         best = policies.kernel(able);
         if (best >= able.size())
-            throw error(errc::invalid_argument, "kernel policy",
-                        "chose candidate " + std::to_string(best) + " of " +
-                            std::to_string(able.size()));
+            fail(errc::invalid_argument, "kernel policy",
+                 {"chose candidate ", best, " of ", able.size()});
     } else {
         for (std::size_t i = 1; i < able.size(); ++i)
             if (able[i].cost < able[best].cost) best = i;
     }
+    const std::size_t chosen = able_kernels[best];
     choice c;
     c.record = std::make_shared<kernel_record>();
-    c.record->kernel = able[best].name;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (i != index[best])
-            c.record->rejected.push_back(std::string(all[i].name) + ": " +
-                                         (all[i].supported ? "costs more" : all[i].reason));
-    launchers[index[best]](c, p, device);
+    c.record->kernel = kernels[chosen].name;
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+        if (i != chosen)
+            c.record->rejected.push_back(reasons[i].empty() ? cat({kernels[i].name, ": costs more"})
+                                                            : std::move(reasons[i]));
+    kernels[chosen].make(c, p, device);
     return c;
-}
-
-template <class P, class First, class... Rest>
-void run_reference(const P& p, const host_buffers& buffers, kernel_list<First, Rest...>) {
-    First::reference(p, buffers);
 }
 
 }  // namespace detail
 
 /// The kernel for a problem on a device, by the policy. Throws errc::unsupported with every reason.
 inline choice choose(const problem& p, const device_info& device, const policy_set& policies) {
-    return std::visit(
-        [&](const auto& q) {
-            return detail::choose(q, device, policies, decltype(detail::kernels_for(q)){});
-        },
-        p);
+    const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
+    return detail::choose(kernels, p.get(), device, policies);
 }
 
 /// Solves a problem on the host by the kernels' reference.
 inline void solve_on_host(const problem& p, const host_buffers& buffers) {
-    std::visit(
-        [&](const auto& q) {
-            detail::run_reference(q, buffers, decltype(detail::kernels_for(q)){});
-        },
-        p);
+    const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
+    kernels[0].reference(p.get(), buffers);
 }
 
 }  // namespace pumice::inline PUMICE_ABI

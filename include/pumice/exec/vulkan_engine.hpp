@@ -12,7 +12,8 @@ namespace pumice::inline PUMICE_ABI {
 
 class vulkan_engine final : public graph_engine {
 public:
-    vulkan_engine(std::shared_ptr<vulkan_runtime> runtime, policy_set policies, std::string report)
+    vulkan_engine(std::shared_ptr<vulkan_runtime>&& runtime, policy_set&& policies,
+                  std::string&& report)
         : graph_engine(std::move(policies)), runtime_(std::move(runtime)),
           report_(std::move(report)) {}
 

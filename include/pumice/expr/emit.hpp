@@ -47,8 +47,11 @@ public:
 private:
     using code = instruction::code;
 
-    constexpr void line(std::string_view text) { out_.append(text).push_back('\n'); }
-    constexpr void item(std::string_view prefix, int number) {
+    [[gnu::noinline]] constexpr void line(std::string_view text) {
+        out_.append(text);
+        out_.append("\n");
+    }
+    [[gnu::noinline]] constexpr void item(std::string_view prefix, int number) {
         out_.append(prefix);
         append_number(out_, static_cast<std::uint64_t>(number));
     }

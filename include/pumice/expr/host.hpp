@@ -207,8 +207,8 @@ public:
                     break;
                 case instruction::code::scalar: {
                     const scalar& s = scalars_[i.index];
-                    detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0, out, 1,
-                                          n);
+                    detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0, out,
+                                          1, n);
                     break;
                 }
                 case instruction::code::cast:

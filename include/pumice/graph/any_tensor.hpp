@@ -27,8 +27,8 @@ public:
     node_ptr get() && { return std::as_const(*this).get(); }
     const node_ptr& get() const& {
         if (!node_)
-            throw error(errc::invalid_argument, "tensor",
-                        "the tensor is empty (default constructed or moved from)");
+            fail(errc::invalid_argument, "tensor",
+                 {"the tensor is empty (default constructed or moved from)"});
         return node_;
     }
 

@@ -17,9 +17,8 @@ namespace detail {
 [[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types,
                                      std::string why) {
     std::string list;
-    for (dtype t : types) list += (list.empty() ? "" : ", ") + std::string(to_string(t));
-    throw error(errc::dtype_mismatch, std::string(op),
-                "operands of type " + list + ": " + std::move(why));
+    for (dtype t : types) append_text(list, {(list.empty() ? "" : ", "), to_string(t)});
+    fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
 }
 
 }  // namespace detail
@@ -37,9 +36,8 @@ struct any_operand {
 /// At least one operand is a tensor. Throws dtype_mismatch and shape_mismatch.
 inline any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
     if (static_cast<int>(operands.size()) != op.arity)
-        throw error(errc::invalid_argument, std::string(op.name),
-                    "takes " + std::to_string(op.arity) + " operands, got " +
-                        std::to_string(operands.size()));
+        fail(errc::invalid_argument, op.name,
+             {"takes ", op.arity, " operands, got ", operands.size()});
     std::vector<dtype> types;
     std::optional<dtype> common;
     bool clash = false;
@@ -58,9 +56,7 @@ inline any_tensor apply(const op_info& op, std::span<const any_operand> operands
         detail::throw_types(op.name, types,
                             "the array API does not mix these kinds; convert one with astype");
     if (!common && op.rule.selects && !types.empty()) common = dtype::f32;
-    if (!common)
-        throw error(errc::invalid_argument, std::string(op.name),
-                    "needs at least one tensor operand");
+    if (!common) fail(errc::invalid_argument, op.name, {"needs at least one tensor operand"});
     if (op.rule.selects && !operands[0].is_number && operands[0].array.dtype() != dtype::boolean)
         detail::throw_types(op.name, types, "the condition must be bool");
     if (!op.rule.takes(*common))
@@ -127,9 +123,7 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
     bool named[max_rank] = {};
     for (std::int64_t a : axes) {
         bool& here = named[normalize_axis(a, rank, place)];
-        if (here)
-            throw error(errc::invalid_argument, place,
-                        "axis " + std::to_string(a) + " is named twice");
+        if (here) fail(errc::invalid_argument, place, {"axis ", a, " is named twice"});
         here = true;
     }
     std::vector<int> result;
@@ -160,7 +154,7 @@ inline any_tensor reduce(reduction what, const any_tensor& x,
     if (list.empty())
         for (int i = 0; i < x.rank(); ++i) list.push_back(i);
     if (arg && !axes.empty() && axes.size() != 1)
-        throw error(errc::invalid_argument, place, "takes one axis or none");
+        fail(errc::invalid_argument, place, {"takes one axis or none"});
     shape out;
     std::int64_t reduced = 1;
     for (int i = 0; i < x.rank(); ++i) {
@@ -172,8 +166,8 @@ inline any_tensor reduce(reduction what, const any_tensor& x,
     }
     const bool has_identity = !arg && what != reduction::max && what != reduction::min;
     if (reduced == 0 && !has_identity && element_count(out) != 0)
-        throw error(errc::invalid_argument, place,
-                    "a reduction of no elements has no value (shape " + to_string(x.shape()) + ")");
+        fail(errc::invalid_argument, place,
+             {"a reduction of no elements has no value (shape ", to_string(x.shape()), ")"});
     return any_tensor(make_node(arg ? dtype::i64 : type, out,
                                 reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
@@ -194,9 +188,9 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
     const shape sa = a.shape(), sb = b.shape();
     const dtype types[] = {a.dtype(), b.dtype()};
     if (sa.rank() == 0 || sb.rank() == 0)
-        throw error(errc::rank_mismatch, "matmul",
-                    "shapes " + to_string(sa) + " and " + to_string(sb) +
-                        ": a scalar has no matrix product");
+        fail(errc::rank_mismatch, "matmul",
+             {"shapes ", to_string(sa), " and ", to_string(sb),
+              ": a scalar has no matrix product"});
     const auto common = promote(a.dtype(), b.dtype());
     if (!common || !is_floating(*common))
         detail::throw_types("matmul", types, "needs two floating types; use astype");
@@ -206,10 +200,9 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
     if (sb.rank() == 1) b = expand_dims(b, 1);
     const shape &x = a.shape(), &y = b.shape();
     if (x.back() != y[y.rank() - 2])
-        throw error(errc::shape_mismatch, "matmul",
-                    "shapes " + to_string(sa) + " and " + to_string(sb) +
-                        " do not match: " + std::to_string(x.back()) + " columns against " +
-                        std::to_string(y[y.rank() - 2]) + " rows");
+        fail(errc::shape_mismatch, "matmul",
+             {"shapes ", to_string(sa), " and ", to_string(sb), " do not match: ", x.back(),
+              " columns against ", y[y.rank() - 2], " rows"});
     shape batch_a(std::span(x.begin(), x.size() - 2)), batch_b(std::span(y.begin(), y.size() - 2));
     shape out;
     try {
@@ -231,7 +224,7 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
 namespace detail {
 
 inline void require(bool good, const char* place, const std::string& message) {
-    if (!good) throw error(errc::invalid_argument, place, message);
+    if (!good) fail(errc::invalid_argument, place, {message});
 }
 
 /// Elements from the first to the last that a window reads. Pre: both are positive.
@@ -244,23 +237,21 @@ constexpr std::int64_t window_reach(std::int64_t window, int dilation, const cha
 inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation,
                                  int pad_begin, int pad_end, bool ceil_mode, const char* place) {
     if (stride <= 0 || dilation <= 0 || window <= 0)
-        throw error(errc::invalid_argument, place,
-                    "stride " + std::to_string(stride) + ", dilation " + std::to_string(dilation) +
-                        ", window " + std::to_string(window) + ": each must be positive");
+        fail(errc::invalid_argument, place,
+             {"stride ", stride, ", dilation ", dilation, ", window ", window,
+              ": each must be positive"});
     if (pad_begin < 0 || pad_end < 0)
-        throw error(errc::invalid_argument, place,
-                    "the pads " + std::to_string(pad_begin) + " and " + std::to_string(pad_end) +
-                        " must not be negative");
+        fail(errc::invalid_argument, place,
+             {"the pads ", pad_begin, " and ", pad_end, " must not be negative"});
     const std::int64_t reach = window_reach(window, dilation, place),
                        padded = checked_add(checked_add(length, pad_begin, place), pad_end, place);
     if (reach > padded)
-        throw error(errc::shape_mismatch, place,
-                    "a window of " + std::to_string(reach) + " does not fit a padded length of " +
-                        std::to_string(padded));
+        fail(errc::shape_mismatch, place,
+             {"a window of ", reach, " does not fit a padded length of ", padded});
     if (padded > std::numeric_limits<std::int32_t>::max() - reach)
-        throw error(errc::size_overflow, place,
-                    "a window of " + std::to_string(reach) + " over a padded length of " +
-                        std::to_string(padded) + " passes the 2^31 positions that kernels count");
+        fail(errc::size_overflow, place,
+             {"a window of ", reach, " over a padded length of ", padded,
+              " passes the 2^31 positions that kernels count"});
     const std::int64_t span = padded - reach;
     return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
 }
@@ -271,9 +262,9 @@ inline std::int64_t window_count(std::int64_t length, std::int64_t window, int s
 inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options = {}) {
     const dtype types[] = {x.dtype(), weight.dtype()};
     if (x.rank() != 4 || weight.rank() != 4)
-        throw error(errc::rank_mismatch, "conv",
-                    "needs rank 4 (NCHW and MCHW), got " + to_string(x.shape()) + " and " +
-                        to_string(weight.shape()));
+        fail(errc::rank_mismatch, "conv",
+             {"needs rank 4 (NCHW and MCHW), got ", to_string(x.shape()), " and ",
+              to_string(weight.shape())});
     if (types[0] != types[1] || !is_floating(types[0]))
         detail::throw_types("conv", types, "needs two of the same floating type");
     const shape &s = x.shape(), &w = weight.shape();
@@ -282,10 +273,9 @@ inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv
                         std::to_string(w[0]) + " output channels");
     const std::int64_t channels = checked_multiply(w[1], options.group, "conv");
     if (s[1] != channels)
-        throw error(errc::shape_mismatch, "conv",
-                    "input " + to_string(s) + " has " + std::to_string(s[1]) +
-                        " channels, weight " + to_string(w) + " with group " +
-                        std::to_string(options.group) + " takes " + std::to_string(channels));
+        fail(errc::shape_mismatch, "conv",
+             {"input ", to_string(s), " has ", s[1], " channels, weight ", to_string(w),
+              " with group ", options.group, " takes ", channels});
     shape out{s[0], w[0]};
     for (int i = 0; i < 2; ++i)
         out.push_back(detail::window_count(s[2 + i], w[2 + i], options.stride[i],
@@ -299,7 +289,7 @@ inline any_tensor pool(const any_tensor& x, pool_op options) {
     const char* place = options.what == pooling::max ? "max_pool" : "average_pool";
     const dtype type = x.dtype();
     if (x.rank() != 4)
-        throw error(errc::rank_mismatch, place, "needs rank 4 (NCHW), got " + to_string(x.shape()));
+        fail(errc::rank_mismatch, place, {"needs rank 4 (NCHW), got ", to_string(x.shape())});
     if (type == dtype::boolean || (options.what == pooling::average && !is_floating(type)))
         detail::throw_types(place, std::span(&type, 1), "the op is not defined for this kind");
     shape out{x.shape()[0], x.shape()[1]};
@@ -339,9 +329,9 @@ inline any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 
         bool same = s.rank() == out.rank();
         for (int i = 0; same && i < s.rank(); ++i) same = i == at || s[i] == out[i];
         if (!same)
-            throw error(errc::shape_mismatch, "concat",
-                        "shapes " + to_string(parts[0].shape()) + " and " + to_string(s) +
-                            " differ outside axis " + std::to_string(at));
+            fail(errc::shape_mismatch, "concat",
+                 {"shapes ", to_string(parts[0].shape()), " and ", to_string(s),
+                  " differ outside axis ", at});
         out[at] = checked_add(out[at], s[at], "concat");
         inputs.push_back(p.get());
     }
@@ -362,9 +352,8 @@ inline any_tensor take(const any_tensor& values, const any_tensor& indices, std:
             for (std::int64_t d : indices.shape()) out.push_back(d);
     }
     if (values.shape()[at] == 0 && element_count(out) != 0)
-        throw error(errc::index_out_of_range, "take",
-                    "axis " + std::to_string(at) + " of " + to_string(values.shape()) +
-                        " has no elements to take");
+        fail(errc::index_out_of_range, "take",
+             {"axis ", at, " of ", to_string(values.shape()), " has no elements to take"});
     return any_tensor(make_node(values.dtype(), out, take_op{at}, {values.get(), indices.get()}));
 }
 

@@ -92,8 +92,8 @@ inline node_ptr make_node(dtype type, const shape& extent, operation op,
     n->op = std::move(op);
     for (const node_ptr& input : inputs) {
         if (n->owner && input->owner != n->owner)
-            throw error(errc::context_mismatch, "graph",
-                        "the operands belong to two contexts; copy one with `to(context)`");
+            fail(errc::context_mismatch, "graph",
+                 {"the operands belong to two contexts; copy one with `to(context)`"});
         n->owner = input->owner;
         input->pending_uses.fetch_add(1, std::memory_order_relaxed);
     }

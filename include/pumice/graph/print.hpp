@@ -16,7 +16,7 @@ inline std::string describe(const node& n) {
             std::string text;
             for (const instruction& i : op.body->code)
                 if (i.arity() > 0)
-                    text += (text.empty() ? "" : ", ") + std::string(i.op ? i.op->name : "astype");
+                    append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "astype"});
             return text.empty() ? "fill" : text;
         }
         std::string operator()(const view_op&) const { return "view"; }
@@ -48,32 +48,30 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
     const std::vector<kernel_group> groups = f.run();
     std::unordered_map<const node*, int> number;
     const auto id = [&](const node* n) {
-        return "n" +
-               std::to_string(number.try_emplace(n, static_cast<int>(number.size())).first->second);
+        return cat({"n", number.try_emplace(n, static_cast<int>(number.size())).first->second});
     };
     std::string text = "digraph pumice {\n  node [shape=box];\n";
     std::unordered_set<const node*> grouped;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        text += "  subgraph cluster_" + std::to_string(g) + " {\n    label=\"kernel " +
-                std::to_string(g) + "\";\n";
+        append_text(text, {"  subgraph cluster_", g, " {\n    label=\"kernel ", g, "\";\n"});
         for (const node* n : groups[g].members()) {
             if (!grouped.insert(n).second) continue;
-            text += "    " + id(n) + " [label=\"" + describe(*n) + "\"];\n";
+            append_text(text, {"    ", id(n), " [label=\"", describe(*n), "\"];\n"});
         }
         text += "  }\n";
     }
     std::unordered_set<const node*> drawn;
     for (const node* n : f.order()) {
         if (!grouped.contains(n))
-            text += "  " + id(n) + " [label=\"" + describe(*n) + "\", style=dashed];\n";
+            append_text(text, {"  ", id(n), " [label=\"", describe(*n), "\", style=dashed];\n"});
         for (const node_ptr& input : n->inputs) {
             if (input->realised() && drawn.insert(input.get()).second)
-                text += "  " + id(input.get()) + " [label=\"data\", shape=ellipse];\n";
-            text += "  " + id(input.get()) + " -> " + id(n) + " [label=\"" +
-                    std::string(to_string(input->type)) + " " + to_string(input->extent) + "\"];\n";
+                append_text(text, {"  ", id(input.get()), " [label=\"data\", shape=ellipse];\n"});
+            append_text(text, {"  ", id(input.get()), " -> ", id(n), " [label=\"",
+                               to_string(input->type), " ", to_string(input->extent), "\"];\n"});
         }
     }
-    return text + "}\n";
+    return cat({text, "}\n"});
 }
 inline std::string to_dot(const any_tensor& root) { return to_dot(std::span(&root, 1)); }
 

@@ -37,21 +37,19 @@ inline any_tensor reshape(const any_tensor& x, shape to) {
     std::int64_t known = 1;
     for (int i = 0; i < to.rank(); ++i) {
         if (to[i] == -1) {
-            if (open >= 0)
-                throw error(errc::invalid_argument, "reshape", "more than one extent is -1");
+            if (open >= 0) fail(errc::invalid_argument, "reshape", {"more than one extent is -1"});
             open = i;
         } else {
             if (to[i] < 0)
-                throw error(errc::invalid_argument, "reshape",
-                            "the extent " + std::to_string(to[i]) + " is negative");
+                fail(errc::invalid_argument, "reshape", {"the extent ", to[i], " is negative"});
             known = checked_multiply(known, to[i], "reshape");
         }
     }
     if (open >= 0 && known != 0 && x.size() % known == 0) to[open] = x.size() / known;
     else if (open >= 0 || known != x.size())
-        throw error(errc::shape_mismatch, "reshape",
-                    "shape " + to_string(x.shape()) + " with " + std::to_string(x.size()) +
-                        " elements does not fit " + to_string(to));
+        fail(errc::shape_mismatch, "reshape",
+             {"shape ", to_string(x.shape()), " with ", x.size(), " elements does not fit ",
+              to_string(to)});
     if (to == x.shape()) return x;
     node_ptr source = x.get();
     if (!detail::will_be_row_major(*source))
@@ -62,16 +60,14 @@ inline any_tensor reshape(const any_tensor& x, shape to) {
 /// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
 inline any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
     if (static_cast<int>(order.size()) != x.rank())
-        throw error(errc::rank_mismatch, "permute_dims",
-                    std::to_string(order.size()) + " axes for rank " + std::to_string(x.rank()));
+        fail(errc::rank_mismatch, "permute_dims", {order.size(), " axes for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
     shape extent;
     unsigned seen = 0;
     for (int i = 0; i < x.rank(); ++i) {
         const int a = normalize_axis(order[static_cast<std::size_t>(i)], x.rank(), "permute_dims");
         if (seen & (1u << a))
-            throw error(errc::invalid_argument, "permute_dims",
-                        "axis " + std::to_string(a) + " is named twice");
+            fail(errc::invalid_argument, "permute_dims", {"axis ", a, " is named twice"});
         seen |= 1u << a;
         v.source[i] = a;
         extent.push_back(x.shape()[a]);
@@ -88,15 +84,12 @@ struct slice {
 /// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
 inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
     if (static_cast<int>(slices.size()) > x.rank())
-        throw error(errc::rank_mismatch, "slice",
-                    std::to_string(slices.size()) + " slices for rank " + std::to_string(x.rank()));
+        fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
     shape extent = x.shape();
     for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
         const slice& s = slices[static_cast<std::size_t>(i)];
-        if (s.step == 0)
-            throw error(errc::invalid_argument, "slice",
-                        "the step of axis " + std::to_string(i) + " is 0");
+        if (s.step == 0) fail(errc::invalid_argument, "slice", {"the step of axis ", i, " is 0"});
         const std::int64_t n = x.shape()[i];
         const auto bound = [n](std::int64_t b, std::int64_t low, std::int64_t high) {
             if (b < 0) b += n;
@@ -127,8 +120,8 @@ inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices)
 /// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
 inline any_tensor broadcast_to(const any_tensor& x, const shape& to) {
     if (x.rank() > to.rank() || broadcast(x.shape(), to, "broadcast_to") != to)
-        throw error(errc::shape_mismatch, "broadcast_to",
-                    "shape " + to_string(x.shape()) + " does not broadcast to " + to_string(to));
+        fail(errc::shape_mismatch, "broadcast_to",
+             {"shape ", to_string(x.shape()), " does not broadcast to ", to_string(to)});
     if (to == x.shape()) return x;
     view_op v{index_list::filled(x.rank(), 0), {}, index_list::filled(to.rank(), 1)};
     for (int i = 0; i < to.rank(); ++i) {
@@ -153,9 +146,8 @@ inline any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
 inline any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank(), "squeeze");
     if (x.shape()[at] != 1)
-        throw error(errc::shape_mismatch, "squeeze",
-                    "axis " + std::to_string(at) + " of " + to_string(x.shape()) +
-                        " is not of length 1");
+        fail(errc::shape_mismatch, "squeeze",
+             {"axis ", at, " of ", to_string(x.shape()), " is not of length 1"});
     view_op v = detail::identity_view(x.rank());
     shape extent = x.shape();
     v.source.erase(at);

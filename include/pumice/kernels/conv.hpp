@@ -97,9 +97,8 @@ inline launch convolution_launch(const conv_problem& q, const convolution& c,
     const shape input{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
     const bool wide = is_wide(c.p) || is_wide(q.input, input);
     special_loader windows;
-    windows.type = "Window<" + emitted_name(q.input.body->view()) + "," + index_type(wide) + "," +
-                   core.chunk + "," + std::to_string(q.window[0]) + "," +
-                   std::to_string(q.window[1]) + ">";
+    windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
+                        core.chunk, ",", q.window[0], ",", q.window[1], ">"});
     windows.write = [&](block_writer& w) {
         write_program(w, q.input, input, 0);
         w.index(q.in_channels / q.shape_of.group);
@@ -112,65 +111,63 @@ inline launch convolution_launch(const conv_problem& q, const convolution& c,
     return staged_launch(c.p, core, device, wide, &windows);
 }
 
-/// Sums in T: of floats in double, rounded once; of integers modulo 2^64.
+/// A line of an output channel: sums of floats in double, rounded once; of integers modulo 2^64.
 template <class T>
-void conv_on_host(const conv_problem& p, const host_buffers& buffers) {
+void convolve_line(const conv_problem& p, const T* weights, const T* x, std::int64_t channel,
+                   std::int64_t line, std::span<T> sums) {
     const conv_op& op = p.shape_of;
     const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
-    const std::int64_t height = p.in_size[0], width = p.in_size[1],
-                       taps = p.window[0] * p.window[1];
-    host_prologue<T> input(p.input, buffers), weight(p.weight, buffers);
-    host_epilogue result(p.epilogue, buffers);
-    std::vector<T> w(static_cast<std::size_t>(p.out_channels * in * taps)),
-        x(static_cast<std::size_t>(p.in_channels * height * width)),
-        sums(static_cast<std::size_t>(p.out_size[1]));
-    T* to = w.data();
-    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
-        weight.run(at + 0, to, p.window[1]);
-        to += p.window[1];
-    });
-    for (std::int64_t n = 0; n < p.batch; ++n) {
-        to = x.data();
-        for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
-            input.run({n, at[0], at[1], 0}, to, width);
-            to += width;
-        });
-        for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
-            std::fill(sums.begin(), sums.end(), T(0));
-            for (std::int64_t c = 0; c < in; ++c)
-                for (std::int64_t tap = 0; tap < taps; ++tap) {
-                    const std::int64_t y = at[1] * op.stride[0] - op.pad_begin[0] +
-                                           tap / p.window[1] * op.dilation[0];
-                    if (y < 0 || y >= height) continue;
-                    const std::int64_t channel = at[0] / out * in + c,
-                                       shift = tap % p.window[1] * op.dilation[1] -
-                                               op.pad_begin[1];
-                    const T factor = w[static_cast<std::size_t>((at[0] * in + c) * taps + tap)];
-                    const T* line = x.data() + (channel * height + y) * width;
-                    for (std::int64_t i = 0; i < p.out_size[1]; ++i) {
-                        const std::int64_t at_x = i * op.stride[1] + shift;
-                        if (at_x >= 0 && at_x < width)
-                            sums[static_cast<std::size_t>(i)] += factor * line[at_x];
-                    }
+    const std::int64_t height = p.in_size[0], width = p.in_size[1];
+    std::fill(sums.begin(), sums.end(), T(0));
+    weights += channel * in * p.window[0] * p.window[1];
+    x += channel / out * in * height * width;
+    for (std::int64_t c = 0; c < in; ++c, x += height * width)
+        for (std::int64_t i = 0; i < p.window[0]; ++i) {
+            const std::int64_t y = line * op.stride[0] - op.pad_begin[0] + i * op.dilation[0];
+            for (std::int64_t j = 0; j < p.window[1]; ++j) {
+                const T factor = *weights++;
+                std::int64_t at = j * op.dilation[1] - op.pad_begin[1];
+                if (y < 0 || y >= height) continue;
+                for (T& sum : sums) {
+                    if (at >= 0 && at < width) sum += factor * x[y * width + at];
+                    at += op.stride[1];
                 }
-            result.run({n, at[0], at[1], 0}, sums.data(), p.out_size[1]);
-        });
-    }
+            }
+        }
 }
 
 inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
-    visit_sum(p.input.type(), [&]<class T>(T) { conv_on_host<T>(p, buffers); });
+    const dtype type = p.input.type(), wide = widest_sum(type);
+    const std::int64_t in = p.in_channels / p.shape_of.group, height = p.in_size[0],
+                       width = p.in_size[1];
+    host_rows input(p.input, buffers), weight(p.weight, buffers), result(p.epilogue, buffers);
+    wide_values w, x, sums(p.out_size[1]);
+    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
+        weight.read(at + 0, wide, w.grow(p.window[1]), p.window[1]);
+    });
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+        x.clear();
+        for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
+            input.read({n, at[0], at[1], 0}, wide, x.grow(width), width);
+        });
+        for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
+            visit_sum(type, [&]<class T>(T) {
+                convolve_line<T>(p, w.as<T>().data(), x.as<T>().data(), at[0], at[1], sums.as<T>());
+            });
+            result.write({n, at[0], at[1], 0}, wide, sums.at(0), p.out_size[1]);
+        });
+    }
 }
 
 inline support supports_convolution(const conv_problem& p, const device_info& device) {
     if (support s = supports_programs({&p.input, &p.weight, &p.epilogue}, device); !s.yes) return s;
     if (!sum_of(p.input.type(), p.weight.type()))
-        return support::no("values of " + std::string(to_string(p.input.type())) + " and " +
-                           std::string(to_string(p.weight.type())) + " are not summed together");
+        return support::no({"values of ", to_string(p.input.type()), " and ",
+                            to_string(p.weight.type()), " are not summed together"});
     const std::int64_t terms = p.in_channels / p.shape_of.group * p.window[0] * p.window[1];
     if (terms > std::numeric_limits<std::int32_t>::max())
-        return support::no("an output sums " + std::to_string(terms) +
-                           " products, and kernels count them in 32 bits");
+        return support::no({"an output sums ", terms,
+                            " products, and kernels count them in 32 bits"});
     return {};
 }
 

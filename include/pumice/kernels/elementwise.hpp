@@ -17,15 +17,12 @@ inline constexpr std::int64_t elementwise_group = 256;
 /// The launch that both kernels share; `row` is the innermost extent, `domain` counts invocations.
 inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t row,
                                  const char* entry, const device_info& device) {
-    launch l;
     std::vector<operand> all = p.body.leaves;
     all.insert(all.end(), p.body.outputs.begin(), p.body.outputs.end());
     const bool wide = needs_wide_index(all, p.domain);
     const int rank = domain.rank();
-    l.module = "elementwise";
-    l.entry = entry;
-    l.arguments = {emitted_name(p.body.body->view()), index_type(wide), std::to_string(rank)};
-    l.programs = {p.body.body};
+    launch l("elementwise", entry, {emitted_name(p.body.body->view()), index_type(wide), rank},
+             {&p.body});
     const std::int64_t count = element_count(domain);
     const std::uint32_t width =
         spread(l, (count + elementwise_group - 1) / elementwise_group, device);
@@ -80,8 +77,8 @@ struct elementwise_vector4 {
         const elementwise_problem p = detail::collapsed(asked);
         if (!vector_mask(p.body, p.domain))
             return support::no(
-                "an operand is neither contiguous, nor constant, along the innermost axis, or not "
-                "aligned to 4 elements");
+                {"an operand is neither contiguous, nor constant, along the innermost axis, or not "
+                 "aligned to 4 elements"});
         s.cost = 1;
         return s;
     }
@@ -90,7 +87,7 @@ struct elementwise_vector4 {
         shape quads = p.domain;
         quads[quads.rank() - 1] = (quads.back() + 3) / 4;
         launch l = detail::elementwise_launch(p, quads, p.domain.back(), "vector4", device);
-        l.arguments.push_back(std::to_string(*vector_mask(p.body, p.domain)));
+        l.specialise({*vector_mask(p.body, p.domain)});
         return l;
     }
     static void reference(const elementwise_problem& p, const host_buffers& b) {

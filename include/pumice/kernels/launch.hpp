@@ -34,6 +34,19 @@ struct launch {
     std::vector<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
+
+    launch() = default;
+    [[gnu::noinline]] launch(std::string_view in, std::string_view start,
+                             std::initializer_list<piece> with,
+                             std::initializer_list<const fused*> running)
+        : module(in), entry(start) {
+        specialise(with);
+        for (const fused* f : running) programs.push_back(f->body);
+    }
+    /// Adds arguments.
+    [[gnu::noinline]] void specialise(std::initializer_list<piece> with) {
+        for (const piece& p : with) arguments.push_back(cat({p}));
+    }
 };
 
 /// A kernel's answer to a problem: yes with a cost (lower is better), or no with the reason.
@@ -41,7 +54,8 @@ struct support {
     bool yes = true;
     double cost = 0;
     std::string reason;
-    static support no(std::string why) { return {false, 0, std::move(why)}; }
+    static support no(std::initializer_list<piece> why) { return {false, 0, cat(why)}; }
+    static support no(const char* why) { return no({why}); }
 };
 
 /// Bytes [begin, end) of its buffer that an operand touches over `domain`.
@@ -115,21 +129,21 @@ public:
         for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
             row(k < f.outputs.size() ? f.outputs[k].steps : strides::filled(rank, 0), rank);
     }
-    void row(const index_list& list, int rank) {
+    [[gnu::noinline]] void row(const index_list& list, int rank) {
         for (int i = 0; i < rank; ++i) index(i < list.rank() ? list[i] : 0);
     }
-    void address(int buffer, std::int64_t byte_offset) {
+    [[gnu::noinline]] void address(int buffer, std::int64_t byte_offset) {
         align(8);
         out_.relocations.push_back({out_.parameters.size(), buffer, byte_offset});
         const std::uint64_t none = 0;
         bytes(&none, 8, 8);
     }
-    void align(std::size_t to) {
+    [[gnu::noinline]] void align(std::size_t to) {
         out_.parameters.resize((out_.parameters.size() + to - 1) / to * to);
     }
 
 private:
-    void bytes(const void* data, std::size_t n, std::size_t alignment) {
+    [[gnu::noinline]] void bytes(const void* data, std::size_t n, std::size_t alignment) {
         align(alignment);
         const std::size_t at = out_.parameters.size();
         out_.parameters.resize(at + n);

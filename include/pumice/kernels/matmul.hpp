@@ -72,18 +72,13 @@ inline product small_product_of(const matmul_problem& q) {
 }
 
 inline launch small_launch(const product& p, const device_info& device) {
-    launch l;
-    l.module = "matmul_small";
-    l.entry = "few";
     const bool wide = is_wide_matrix(p);
     const int batch = p.batch.rank();
     reading a = reading_of(p.left, p.batch, p.m, p.depth, 4);
     if (!a.chunk_along_k()) a = {reading::elements_along_rows};
     const reading b = reading_of(p.right, p.batch, p.n, p.depth, 4);
     const shape result = p.batch + p.m + p.columns;
-    const std::optional<std::uint32_t> flat =
-        result.back() % 4 == 0 ? vector_mask(p.epilogue, result) : std::nullopt;
-    const std::string sum(slang_name(p.sum)), chunk = "Plain<" + sum + ">";
+    const std::string sum(slang_name(p.sum)), chunk = cat({"Plain<", sum, ">"});
     // Lines of 128 bytes along rows, of 512 along k, unless that leaves too few workgroups.
     const std::int64_t invocations =
         std::min<std::int64_t>(256, device.max_workgroup_invocations) / 128 * 128;
@@ -91,18 +86,13 @@ inline launch small_launch(const product& p, const device_info& device) {
                       : p.n * element_count(p.batch) >= 128 * busy_groups ? 32
                                                                           : 8;
     const int slices = static_cast<int>(invocations) / lines;
-    l.arguments = {index_type(wide),
-                   std::to_string(batch),
-                   "1",
-                   flat ? std::to_string(*flat) : "-1",
-                   emitted_name(p.epilogue.body->view()),
-                   sum,
-                   loader_type(p.left, a, chunk, {}, wide, batch, 1),
-                   loader_type(p.right, b, chunk, {}, wide, batch, 1),
-                   std::to_string(std::bit_ceil(static_cast<unsigned>(p.m))),
-                   std::to_string(lines),
-                   std::to_string(slices)};
-    l.programs = {p.epilogue.body, p.left.body, p.right.body};
+    launch l("matmul_small", "few",
+             {index_type(wide), batch, 1, flat_store(p.epilogue, result),
+              emitted_name(p.epilogue.body->view()), sum,
+              loader_type(p.left, a, chunk, {}, wide, batch, 1),
+              loader_type(p.right, b, chunk, {}, wide, batch, 1),
+              std::bit_ceil(static_cast<unsigned>(p.m)), lines, slices},
+             {&p.epilogue, &p.left, &p.right});
     const int columns = lines * (b.chunk_along_k() ? 1 : 4);
     const std::int64_t across = (p.n + columns - 1) / columns,
                        groups = across * element_count(p.batch);
@@ -119,28 +109,28 @@ inline launch small_launch(const product& p, const device_info& device) {
     return l;
 }
 
-/// Sums in T: of floats in double, rounded once; of integers modulo 2^64.
+/// A row of sums: of floats in double, rounded once; of integers modulo 2^64.
 template <class T>
-void matmul_on_host(const matmul_problem& p, const host_buffers& buffers) {
-    host_prologue<T> a(p.a, buffers), b(p.b, buffers);
-    host_epilogue out(p.epilogue, buffers);
-    const auto n = static_cast<std::size_t>(p.n), k = static_cast<std::size_t>(p.k);
-    std::vector<T> left(k), right(n * k), sums(n);
-    for_each_row(p.batch + 1, [&](const index_list& at) {
-        for (std::int64_t i = 0; i < p.k; ++i)
-            b.run(at + i + 0, right.data() + static_cast<std::size_t>(i) * n, p.n);
-        for (std::int64_t row = 0; row < p.m; ++row) {
-            a.run(at + row + 0, left.data(), p.k);
-            std::fill(sums.begin(), sums.end(), T(0));
-            for (std::size_t i = 0; i < k; ++i)
-                for (std::size_t j = 0; j < n; ++j) sums[j] += left[i] * right[i * n + j];
-            out.run(at + row + 0, sums.data(), p.n);
-        }
-    });
+void multiply_row(std::span<const T> left, const T* right, std::span<T> sums) {
+    std::fill(sums.begin(), sums.end(), T(0));
+    for (const T factor : left)
+        for (T& sum : sums) sum += factor * *right++;
 }
 
 inline void matmul_reference(const matmul_problem& p, const host_buffers& buffers) {
-    visit_sum(p.a.type(), [&]<class T>(T) { matmul_on_host<T>(p, buffers); });
+    const dtype type = p.a.type(), wide = widest_sum(type);
+    host_rows a(p.a, buffers), b(p.b, buffers), out(p.epilogue, buffers);
+    wide_values left(p.k), right(p.n * p.k), sums(p.n);
+    for_each_row(p.batch + 1, [&](const index_list& at) {
+        for (std::int64_t i = 0; i < p.k; ++i) b.read(at + i + 0, wide, right.at(i * p.n), p.n);
+        for (std::int64_t row = 0; row < p.m; ++row) {
+            a.read(at + row + 0, wide, left.at(0), p.k);
+            visit_sum(type, [&]<class T>(T) {
+                multiply_row<T>(left.as<T>(), right.as<T>().data(), sums.as<T>());
+            });
+            out.write(at + row + 0, wide, sums.at(0), p.n);
+        }
+    });
 }
 
 }  // namespace detail
@@ -155,8 +145,8 @@ struct matmul_tiled {
         if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
             return s;
         if (!detail::sum_of(p.a.type(), p.b.type()))
-            return support::no("values of " + std::string(to_string(p.a.type())) + " and " +
-                               std::string(to_string(p.b.type())) + " are not summed together");
+            return support::no({"values of ", to_string(p.a.type()), " and ", to_string(p.b.type()),
+                                " are not summed together"});
         return detail::supports_registers(detail::product_of(p), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
@@ -203,10 +193,9 @@ struct matmul_small {
         if (!tiled.yes) return tiled;
         const detail::product q = detail::small_product_of(p);
         if (q.m > detail::few_rows)
-            return support::no("more than " + std::to_string(detail::few_rows) +
-                               " rows and columns");
+            return support::no({"more than ", detail::few_rows, " rows and columns"});
         if (device.max_workgroup_invocations < 128)
-            return support::no("needs workgroups of 128 invocations");
+            return support::no({"needs workgroups of 128 invocations"});
         support s;
         s.cost = tiled.cost / 2;
         // Half types stay with cooperative matrices, so that a product has one precision at any size.

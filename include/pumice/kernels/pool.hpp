@@ -22,7 +22,7 @@ inline support supports_pool(const pool_problem& p, const device_info& device) {
         if (support s = supports_types(*f, device); !s.yes) return s;
     const dtype type = p.input.type();
     if (type == dtype::boolean || (p.shape_of.what == pooling::average && !is_floating(type)))
-        return support::no("this pool does not take " + std::string(to_string(type)));
+        return support::no({"this pool does not take ", to_string(type)});
     return {};
 }
 
@@ -32,48 +32,51 @@ inline std::int64_t tap(const pool_op& op, int axis, std::int64_t at, std::int64
     return at * op.stride[axis] - op.pad_begin[axis] + i * op.dilation[axis];
 }
 
-/// Plane after plane, in T, in which the input's values are exact.
+/// A line of the output from a plane of the input.
 template <class T>
-void pool_on_host(const pool_problem& p, const host_buffers& buffers) {
+void pool_line(const pool_problem& p, const T* plane, std::int64_t line, std::span<T> out) {
     const pool_op& op = p.shape_of;
     const std::int64_t height = p.in_size[0], width = p.in_size[1];
-    host_prologue<T> input(p.input, buffers);
-    host_epilogue epilogue(p.epilogue, buffers);
-    std::vector<T> plane(static_cast<std::size_t>(height * width));
-    std::vector<T> line(static_cast<std::size_t>(p.out_size[1]));
-    const auto window = [&](std::int64_t oy, std::int64_t ox) {
+    for (std::int64_t ox = 0; T & result : out) {
         T best = extreme_of<T>(p.input.type(), true);
         long double sum = 0;
         std::int64_t count = 0;
         for (int i = 0; i < op.window[0]; ++i)
             for (int j = 0; j < op.window[1]; ++j) {
-                const std::int64_t y = tap(op, 0, oy, i), x = tap(op, 1, ox, j);
+                const std::int64_t y = tap(op, 0, line, i), x = tap(op, 1, ox, j);
                 const bool inside = y >= 0 && y < height && x >= 0 && x < width;
                 if (inside || (op.count_include_pad && y < height + op.pad_end[0] &&
                                x < width + op.pad_end[1]))
                     ++count;
                 if (!inside) continue;
-                const T v = plane[static_cast<std::size_t>(y * width + x)];
+                const T v = plane[y * width + x];
                 sum += static_cast<long double>(v);
                 if (best == best && (v != v || v > best)) best = v;
             }
-        if (op.what == pooling::max) return best;
-        return static_cast<T>(sum / static_cast<long double>(std::max<std::int64_t>(count, 1)));
-    };
-    for_each_row({p.batch, p.channels, 1}, [&](const index_list& image) {
-        for (std::int64_t y = 0; y < height; ++y)
-            input.run({image[0], image[1], y, 0}, plane.data() + y * width, width);
-        for (std::int64_t y = 0; y < p.out_size[0]; ++y) {
-            for (std::int64_t x = 0; x < p.out_size[1]; ++x)
-                line[static_cast<std::size_t>(x)] = window(y, x);
-            epilogue.run({image[0], image[1], y, 0}, line.data(), p.out_size[1]);
-        }
-    });
+        result =
+            op.what == pooling::max
+                ? best
+                : static_cast<T>(sum / static_cast<long double>(std::max<std::int64_t>(count, 1)));
+        ++ox;
+    }
 }
 
 /// What every pooling kernel computes.
 inline void pool_reference(const pool_problem& p, const host_buffers& buffers) {
-    visit_widest(p.input.type(), [&]<class T>(T) { pool_on_host<T>(p, buffers); });
+    const dtype type = p.input.type(), wide = widest(type);
+    const std::int64_t height = p.in_size[0], width = p.in_size[1];
+    host_rows input(p.input, buffers), epilogue(p.epilogue, buffers);
+    wide_values plane(height * width), line(p.out_size[1]);
+    for_each_row({p.batch, p.channels, 1}, [&](const index_list& image) {
+        for (std::int64_t y = 0; y < height; ++y)
+            input.read({image[0], image[1], y, 0}, wide, plane.at(y * width), width);
+        for (std::int64_t y = 0; y < p.out_size[0]; ++y) {
+            visit_widest(type, [&]<class T>(T) {
+                pool_line<T>(p, plane.as<T>().data(), y, line.as<T>());
+            });
+            epilogue.write({image[0], image[1], y, 0}, wide, line.at(0), p.out_size[1]);
+        }
+    });
 }
 
 }  // namespace detail
@@ -96,18 +99,14 @@ struct pool_windows {
         const bool wide = is_wide(p),
                    last = p.epilogue.outputs[0].steps[1] < p.epilogue.outputs[0].steps[3];
         const shape input = detail::pool_input(p), output = detail::pool_output(p);
-        launch l;
-        l.module = "pool";
-        l.entry = "windows";
-        l.arguments = {
-            emitted_name(p.input.body->view()),
-            emitted_name(p.epilogue.body->view()),
-            index_type(wide),
-            detail::reduction_struct(op.what == pooling::max ? reduction::max : reduction::mean,
-                                     p.input.type(), wide),
-            last ? "1" : "0",
-            op.count_include_pad ? "1" : "0"};
-        l.programs = {p.input.body, p.epilogue.body};
+        launch l("pool", "windows",
+                 {emitted_name(p.input.body->view()), emitted_name(p.epilogue.body->view()),
+                  index_type(wide),
+                  detail::reduction_struct(op.what == pooling::max ? reduction::max
+                                                                   : reduction::mean,
+                                           p.input.type(), wide),
+                  last ? 1 : 0, op.count_include_pad ? 1 : 0},
+                 {&p.input, &p.epilogue});
         const std::int64_t count = element_count(output);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         block_writer w(l, wide);
@@ -147,7 +146,7 @@ struct pool_global {
         for (int i = 0; i < 2; ++i)
             if (p.out_size[i] != 1 || op.window[i] != p.in_size[i] || op.pad_begin[i] != 0 ||
                 (op.dilation[i] != 1 && op.window[i] != 1))
-                return support::no("the window is not the whole input");
+                return support::no({"the window is not the whole input"});
         support s = reduce_rows::supports(reduction_of(p), device);
         s.cost = 1;
         return s;

@@ -5,8 +5,7 @@
 
 #include <pumice/graph/fused.hpp>
 
-#include <array>
-#include <variant>
+#include <memory>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -71,7 +70,33 @@ struct take_problem {
     operand output;           // over the domain
 };
 
-using problem = std::variant<elementwise_problem, reduce_problem, softmax_problem, matmul_problem,
-                             conv_problem, pool_problem, take_problem>;
+/// One of the structs above, shared and fixed when made.
+class problem {
+public:
+    using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, softmax_problem,
+                                          matmul_problem, conv_problem, pool_problem, take_problem>;
+
+    template <class P>
+        requires(kinds::number<P> >= 0)
+    problem(std::shared_ptr<P> p) : kind_(kinds::number<P>), held_(std::move(p)) {}
+
+    template <class P>
+    bool is() const noexcept {
+        return kind_ == kinds::number<P>;
+    }
+    template <class P>
+    const P* get_if() const noexcept {
+        return is<P>() ? static_cast<const P*>(held_.get()) : nullptr;
+    }
+    const void* get() const noexcept { return held_.get(); }
+    template <class F>
+    decltype(auto) visit(F&& f) const {
+        return kinds::visit(*this, f);
+    }
+
+private:
+    int kind_;
+    std::shared_ptr<const void> held_;
+};
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -16,22 +16,18 @@ inline constexpr int reduce_group = 256;
 
 /// The struct of shaders/reduce.slang; empty where the reduction does not take the type.
 inline std::string reduction_struct(reduction what, dtype type, bool wide) {
-    const std::string index = index_type(wide),
-                      both = "<" + std::string(info(type).slang) + ", " + index;
-    const bool logical = type == dtype::boolean, real = is_floating(type);
-    switch (what) {
-        case reduction::any: return "Any<" + index + ">";
-        case reduction::all: return "All<" + index + ">";
-        case reduction::max: return logical ? "Any<" + index + ">" : "Max" + both + ">";
-        case reduction::min: return logical ? "All<" + index + ">" : "Min" + both + ">";
-        case reduction::sum: return logical ? "" : "Sum" + both + ">";
-        case reduction::prod: return logical ? "" : "Prod" + both + ">";
-        case reduction::mean: return logical ? "" : "Mean" + both + ">";
-        case reduction::argmax: return logical ? "" : "Extreme" + both + ", 1>";
-        case reduction::argmin: return logical ? "" : "Extreme" + both + ", -1>";
-        case reduction::logsumexp: return real ? "LogSumExp" + both + ">" : "";
-    }
-    return "";
+    const bool logical = type == dtype::boolean;
+    if (what == reduction::any || (logical && what == reduction::max))
+        return cat({"Any<", index_type(wide), ">"});
+    if (what == reduction::all || (logical && what == reduction::min))
+        return cat({"All<", index_type(wide), ">"});
+    if (logical || (what == reduction::logsumexp && !is_floating(type))) return "";
+    constexpr std::string_view names[] = {"Sum", "Prod", "Max",     "Min",     "Mean",
+                                          "Any", "All",  "Extreme", "Extreme", "LogSumExp"};
+    return cat({names[static_cast<int>(what)], "<", info(type).slang, ", ", index_type(wide),
+                what == reduction::argmax   ? ", 1>"
+                : what == reduction::argmin ? ", -1>"
+                                            : ">"});
 }
 
 enum class reduce_step { whole, slice, joined };
@@ -100,19 +96,13 @@ struct reduce_plan {
 
     launch make(reduce_step step, const device_info& device) const {
         constexpr const char* entries[] = {"whole", "slice", "joined"};
-        launch l;
-        l.module = "reduce";
-        l.entry = entries[static_cast<int>(step)];
-        l.arguments = {emitted_name(p.prologue.body->view()),
-                       emitted_name(p.epilogue.body->view()),
-                       index_type(wide),
-                       reduction_struct(p.what, p.prologue.type(), wide),
-                       std::to_string(outer_rank),
-                       std::to_string(inner_rank)};
+        launch l("reduce", entries[static_cast<int>(step)],
+                 {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
+                  index_type(wide), reduction_struct(p.what, p.prologue.type(), wide), outer_rank,
+                  inner_rank},
+                 {&p.prologue, &p.epilogue});
         if (step != reduce_step::joined)
-            for (const int n : {lanes, columns ? 1 : 0, flat ? static_cast<int>(*flat) : -1})
-                l.arguments.push_back(std::to_string(n));
-        l.programs = {p.prologue.body, p.epilogue.body};
+            l.specialise({lanes, columns ? 1 : 0, flat ? static_cast<int>(*flat) : -1});
         const std::uint32_t width =
             spread(l, step == reduce_step::joined ? outers : groups() * slices, device);
         block_writer w(l, wide);
@@ -142,27 +132,32 @@ struct reduce_plan {
     }
 };
 
+inline support supports_reduction(const reduce_problem& p, bool columns, bool vectors,
+                                  const device_info& device) {
+    for (const fused* f : {&p.prologue, &p.epilogue})
+        if (support s = supports_types(*f, device); !s.yes) return s;
+    if (reduction_struct(p.what, reduced_type(p), false).empty())
+        return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
+    const reduce_plan plan(p, columns, vectors);
+    if (!plan.fits) return support::no({"more than 8 axes, none of which can be merged"});
+    if (support index = supports_index(plan.wide, device); !index.yes) return index;
+    if (vectors && !plan.flat)
+        return support::no(
+            {"an operand is neither contiguous, nor constant, along the innermost reduced "
+             "axis, "
+             "or not aligned to 4 elements"});
+    support s;
+    s.cost = (columns == reduce_plan::prefers_columns(p) ? 2 : 4) - (vectors ? 1 : 0);
+    return s;
+}
+
 /// What the kernels of one launch share.
 template <bool Columns, bool Vectors>
 struct reduce_whole {
     using problem_type = reduce_problem;
 
     static support supports(const reduce_problem& p, const device_info& device) {
-        for (const fused* f : {&p.prologue, &p.epilogue})
-            if (support s = supports_types(*f, device); !s.yes) return s;
-        if (reduction_struct(p.what, reduced_type(p), false).empty())
-            return support::no(std::string(to_string(p.what)) + " does not take " +
-                               std::string(to_string(p.prologue.type())));
-        const reduce_plan plan(p, Columns, Vectors);
-        if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
-        if (support index = supports_index(plan.wide, device); !index.yes) return index;
-        if (Vectors && !plan.flat)
-            return support::no(
-                "an operand is neither contiguous, nor constant, along the innermost reduced axis, "
-                "or not aligned to 4 elements");
-        support s;
-        s.cost = (Columns == reduce_plan::prefers_columns(p) ? 2 : 4) - (Vectors ? 1 : 0);
-        return s;
+        return supports_reduction(p, Columns, Vectors, device);
     }
     static launch make(const reduce_problem& p, const device_info& device) {
         return reduce_plan(p, Columns, Vectors).make(reduce_step::whole, device);
@@ -202,7 +197,7 @@ struct reduce_slices : detail::reduce_whole<false, false> {
         if (!s.yes) return s;
         const detail::reduce_plan plan = cut(p);
         if (plan.slices < 2)
-            return support::no("the reductions are short, or many enough to fill the device");
+            return support::no({"the reductions are short, or many enough to fill the device"});
         s.cost = plan.groups() < 256 && plan.outers * plan.length >= 1 << 18 ? 0.5 : 5;
         return s;
     }

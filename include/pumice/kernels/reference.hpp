@@ -8,6 +8,7 @@
 #include <pumice/kernels/launch.hpp>
 
 #include <concepts>
+#include <span>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -50,11 +51,11 @@ inline support supports_types(const fused& f, const device_info& device) {
         if ((memory && !device.supports(i.type)) ||
             (a == arithmetic::f64 && !device.float64_arithmetic) ||
             ((a == arithmetic::i64 || a == arithmetic::u64) && !device.int64_arithmetic))
-            return support::no("the device has no " + std::string(to_string(i.type)));
+            return support::no({"the device has no ", to_string(i.type)});
     }
     for (const operand& o : f.outputs)
         if (!device.supports(o.type))
-            return support::no("the device cannot store " + std::string(to_string(o.type)));
+            return support::no({"the device cannot store ", to_string(o.type)});
     return {};
 }
 
@@ -69,9 +70,8 @@ inline std::uint32_t spread(launch& l, std::int64_t groups, const device_info& d
     const std::int64_t rows = (groups + limit - 1) / limit,
                        width = rows <= 1 ? groups : (groups + rows - 1) / rows;
     if (rows > std::max<std::int64_t>(1, device.max_workgroup_count[1]))
-        throw error(errc::size_overflow, "kernels",
-                    "the problem needs " + std::to_string(groups) +
-                        " workgroups, more than the device can number");
+        fail(errc::size_overflow, "kernels",
+             {"the problem needs ", groups, " workgroups, more than the device can number"});
     l.grid = {static_cast<std::uint32_t>(std::max<std::int64_t>(width, 1)),
               static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1)), 1};
     return l.grid[0];
@@ -80,12 +80,12 @@ inline std::uint32_t spread(launch& l, std::int64_t groups, const device_info& d
 /// A program on the host over rows of its domain: n coordinates along the last axis, starting at `at`.
 class host_rows {
 public:
+    /// Pre: the program outlives the object.
     host_rows(const fused& f, const host_buffers& buffers)
         : outputs_(buffers.arrays(f.outputs)),
           machine_(f.body->view(), buffers.arrays(f.leaves), f.scalars) {}
 
-protected:
-    /// Given values of `type`, through the program, to the outputs.
+    /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
         for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
             const host_place to{at, begin, std::min(host_program::block, count - begin)};
@@ -93,7 +93,7 @@ protected:
             for (std::size_t k = 0; k < outputs_.size(); ++k) machine_.store(k, outputs_[k], to);
         }
     }
-    /// The first output's values, as values of `type`.
+    /// A prologue: the first output's values, converted to `type`.
     void read(const index_list& at, dtype type, std::byte* out, std::int64_t count) {
         const dtype from = detail::computed_as(machine_.program().output_type());
         for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
@@ -109,42 +109,45 @@ private:
     host_program machine_;
 };
 
-/// An epilogue: takes values of type T and writes its outputs.
-class host_epilogue : host_rows {
-public:
-    using host_rows::host_rows;
-
-    template <class T>
-    void run(const index_list& at, const T* given, std::int64_t count) {
-        write(at, dtype_of<T>, reinterpret_cast<const std::byte*>(given), count);
-    }
-};
-
-/// A prologue: gives its first output's values, converted to T.
-template <class T>
-class host_prologue : host_rows {
-public:
-    using host_rows::host_rows;
-
-    void run(const index_list& at, T* out, std::int64_t count) {
-        read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), count);
-    }
-};
-
 namespace detail {
 
-/// Calls `f` with a value of the type in which values of `type` are exact: double or a 64-bit integer.
-/// References compute in it, so that there are three of each and not one for every element type.
+/// Values of the type that references compute in: f64, i64 or u64, in which all values of an element
+/// type are exact. So each loop is made for these three, and all around the loops is made once.
+class wide_values {
+public:
+    static constexpr std::int64_t size = 8;
+
+    explicit wide_values(std::int64_t count = 0) { grow(count); }
+    /// Room for more; gives where it begins.
+    std::byte* grow(std::int64_t count) {
+        bytes_.resize(bytes_.size() + static_cast<std::size_t>(count * size));
+        return at(static_cast<std::int64_t>(bytes_.size()) / size - count);
+    }
+    void clear() noexcept { bytes_.clear(); }
+    std::byte* at(std::int64_t i) noexcept { return bytes_.data() + i * size; }
+    template <class T>
+    std::span<T> as() noexcept {
+        static_assert(sizeof(T) == size);
+        return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+    }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+/// Calls `f` with a value of the widest type of `type`'s kind.
 template <class F>
 void visit_widest(dtype type, F&& f) {
-    switch (info(type).kind) {
-        case kind::floating: return f(double{});
-        case kind::signed_integer: return f(std::int64_t{});
+    switch (widest(type)) {
+        case dtype::f64: return f(double{});
+        case dtype::i64: return f(std::int64_t{});
         default: return f(std::uint64_t{});
     }
 }
-
 /// The same for sums of products, where the sign of an integer does not matter: they wrap.
+constexpr dtype widest_sum(dtype type) noexcept {
+    return is_floating(type) ? dtype::f64 : dtype::u64;
+}
 template <class F>
 void visit_sum(dtype type, F&& f) {
     if (is_floating(type)) f(double{});

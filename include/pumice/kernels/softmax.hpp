@@ -62,20 +62,16 @@ struct softmax_plan {
     }
 
     launch make(bool cached, bool columns, const device_info& device) const {
-        launch l;
-        l.module = "softmax";
-        l.entry = cached ? "cached" : "streamed";
-        l.arguments = {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
-                       p.prologue.type() == dtype::f64 ? "F64" : "F32", index_type(wide),
-                       std::to_string(outer_rank)};
         const auto flat = [&](const std::optional<std::uint32_t>& mask) {
             return vectors() ? static_cast<int>(*mask) : -1;
         };
-        std::vector<int> numbers{group, lanes, columns ? 1 : 0};
-        if (cached) numbers.push_back(vectors() ? kept / 4 : kept);
-        for (const int n : {flat(flat_in), flat(flat_out), p.log ? 1 : 0}) numbers.push_back(n);
-        for (const int n : numbers) l.arguments.push_back(std::to_string(n));
-        l.programs = {p.prologue.body, p.epilogue.body};
+        launch l("softmax", cached ? "cached" : "streamed",
+                 {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
+                  p.prologue.type() == dtype::f64 ? "F64" : "F32", index_type(wide), outer_rank,
+                  group, lanes, columns ? 1 : 0},
+                 {&p.prologue, &p.epilogue});
+        if (cached) l.specialise({vectors() ? kept / 4 : kept});
+        l.specialise({flat(flat_in), flat(flat_out), p.log ? 1 : 0});
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
         block_writer w(l, wide);
@@ -96,22 +92,42 @@ struct softmax_plan {
 /// What every softmax kernel computes: row after row, the largest value taken off, in a wider type
 /// than the kernels'.
 inline void softmax_reference(const softmax_problem& p, const host_buffers& buffers) {
-    host_prologue<double> prologue(p.prologue, buffers);
-    host_epilogue epilogue(p.epilogue, buffers);
-    std::vector<double> x(static_cast<std::size_t>(p.length));
+    host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
+    wide_values row(p.length);
+    const std::span<double> x = row.as<double>();
     shape rows = p.outer;
     rows.push_back(std::min<std::int64_t>(p.length, 1));
     for_each_row(rows, [&](index_list at) {
         at.push_back(0);
-        prologue.run(at, x.data(), p.length);
+        prologue.read(at, dtype::f64, row.at(0), p.length);
         long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
         for (double v : x) top = std::max<long double>(top, v);
         for (double v : x) sum += std::exp(v - top);
         const long double log_of_sum = std::log(sum);
         for (double& v : x)
             v = static_cast<double>(p.log ? v - top - log_of_sum : std::exp(v - top) / sum);
-        epilogue.run(at, x.data(), p.length);
+        epilogue.write(at, dtype::f64, row.at(0), p.length);
     });
+}
+
+inline support supports_softmax(const softmax_problem& p, bool cached, bool columns, bool vectors,
+                                const device_info& device) {
+    for (const fused* f : {&p.prologue, &p.epilogue})
+        if (support s = supports_types(*f, device); !s.yes) return s;
+    if (!is_floating(p.prologue.type()))
+        return support::no({"softmax does not take ", to_string(p.prologue.type())});
+    softmax_plan plan(p, vectors);
+    if (support index = supports_index(plan.wide, device); !index.yes) return index;
+    if (vectors && !plan.vectors())
+        return support::no(
+            {"an operand is neither contiguous, nor constant, along the axis, or not aligned "
+             "to "
+             "4 elements"});
+    if (cached && !plan.keep(columns, device))
+        return support::no({"a row does not fit in the registers of a workgroup"});
+    support s;
+    s.cost = 1 + (columns == plan.prefers_columns() ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
+    return s;
 }
 
 template <bool Cached, bool Columns, bool Vectors>
@@ -119,23 +135,7 @@ struct softmax_kernel {
     using problem_type = softmax_problem;
 
     static support supports(const softmax_problem& p, const device_info& device) {
-        for (const fused* f : {&p.prologue, &p.epilogue})
-            if (support s = supports_types(*f, device); !s.yes) return s;
-        if (!is_floating(p.prologue.type()))
-            return support::no("softmax does not take " +
-                               std::string(to_string(p.prologue.type())));
-        softmax_plan plan(p, Vectors);
-        if (support index = supports_index(plan.wide, device); !index.yes) return index;
-        if (Vectors && !plan.vectors())
-            return support::no(
-                "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
-                "4 elements");
-        if (Cached && !plan.keep(Columns, device))
-            return support::no("a row does not fit in the registers of a workgroup");
-        support s;
-        s.cost =
-            1 + (Columns == plan.prefers_columns() ? 0 : 8) + (Cached ? 0 : 4) + (Vectors ? 0 : 1);
-        return s;
+        return supports_softmax(p, Cached, Columns, Vectors, device);
     }
     static launch make(const softmax_problem& p, const device_info& device) {
         softmax_plan plan(p, Vectors);

@@ -61,14 +61,12 @@ struct take_plan {
     }
 
     launch make(const device_info& device) const {
-        launch l;
         const std::string index = index_type(wide);
         const int rank = domain.rank();
-        l.module = "take";
-        l.entry = "cells";
-        l.arguments = {"Cell" + std::to_string(bytes), index,
-                       (indices.type == dtype::i64 ? "Pick64<" : "Pick32<") + index + ">",
-                       std::to_string(rank)};
+        launch l("take", "cells",
+                 {cat({"Cell", bytes}), index,
+                  cat({indices.type == dtype::i64 ? "Pick64<" : "Pick32<", index, ">"}), rank},
+                 {});
         const std::int64_t count = element_count(domain);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         block_writer w(l, wide);
@@ -91,59 +89,66 @@ inline std::int64_t taken(std::int64_t index, std::int64_t length) {
     return std::clamp<std::int64_t>(index < 0 ? index + length : index, 0, length - 1);
 }
 
+inline support supports_take(const take_problem& p, bool chunks, const device_info& device) {
+    const int bits = info(p.values.type).bits;
+    if ((bits == 8 && !device.storage8) || (bits == 16 && !device.storage16))
+        return support::no({"the device cannot store ", to_string(p.values.type)});
+    if (p.indices.type != dtype::i32 && p.indices.type != dtype::i64)
+        return support::no({"indices are i32 or i64, not ", to_string(p.indices.type)});
+    if (p.indices.type == dtype::i64 && !device.int64_arithmetic)
+        return support::no({"the device has no i64"});
+    if (p.length == 0) return support::no({"there is nothing to take from"});
+    const take_plan plan(p, chunks);
+    if (support index = supports_index(plan.wide, device); !index.yes) return index;
+    if (chunks && plan.bytes * 8 == bits)
+        return support::no({"the innermost axis is not contiguous, or not aligned"});
+    support s;
+    s.cost = chunks ? 1 : 2;
+    return s;
+}
+
+/// What every take kernel computes.
+inline void take_reference(const take_problem& p, const host_buffers& buffers) {
+    const host_array values = buffers.array(p.values), indices = buffers.array(p.indices),
+                     output = buffers.array(p.output);
+    const std::int64_t bytes = info(p.values.type).bits / 8;
+    const auto move = [&](const index_list& at) {
+        index_list index, source;
+        for (int d = 0; d < at.rank(); ++d) {
+            const bool own = d >= p.axis && d < p.axis + p.index_rank;
+            (own ? index : source).push_back(at[d]);
+        }
+        const std::int64_t place = offset_of(indices, index);
+        std::int64_t i = 0;
+        if (p.indices.type == dtype::i64) std::memcpy(&i, indices.data + place * 8, 8);
+        else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
+        source.insert(p.axis, taken(i, p.length));
+        std::memcpy(output.data + offset_of(output, at) * bytes,
+                    values.data + offset_of(values, source) * bytes,
+                    static_cast<std::size_t>(bytes));
+    };
+    for_each_row(p.domain, [&](index_list at) {
+        if (p.domain.empty()) return move(at);
+        at.push_back(0);
+        for (std::int64_t i = 0; i < p.domain.back(); ++i) {
+            at[at.rank() - 1] = i;
+            move(at);
+        }
+    });
+}
+
 template <bool Chunks>
 struct take_kernel {
     using problem_type = take_problem;
 
     static support supports(const take_problem& p, const device_info& device) {
-        const int bits = info(p.values.type).bits;
-        if ((bits == 8 && !device.storage8) || (bits == 16 && !device.storage16))
-            return support::no("the device cannot store " + std::string(to_string(p.values.type)));
-        if (p.indices.type != dtype::i32 && p.indices.type != dtype::i64)
-            return support::no("indices are i32 or i64, not " +
-                               std::string(to_string(p.indices.type)));
-        if (p.indices.type == dtype::i64 && !device.int64_arithmetic)
-            return support::no("the device has no i64");
-        if (p.length == 0) return support::no("there is nothing to take from");
-        const take_plan plan(p, Chunks);
-        if (support index = supports_index(plan.wide, device); !index.yes) return index;
-        if (Chunks && plan.bytes * 8 == bits)
-            return support::no("the innermost axis is not contiguous, or not aligned");
-        support s;
-        s.cost = Chunks ? 1 : 2;
-        return s;
+        return supports_take(p, Chunks, device);
     }
     static launch make(const take_problem& p, const device_info& device) {
         return take_plan(p, Chunks).make(device);
     }
-
     static void reference(const take_problem& p, const host_buffers& buffers) {
-        const host_array values = buffers.array(p.values), indices = buffers.array(p.indices),
-                         output = buffers.array(p.output);
-        const std::int64_t bytes = info(p.values.type).bits / 8;
-        const auto move = [&](const index_list& at) {
-            index_list index, source;
-            for (int d = 0; d < at.rank(); ++d) {
-                const bool own = d >= p.axis && d < p.axis + p.index_rank;
-                (own ? index : source).push_back(at[d]);
-            }
-            const std::int64_t place = offset_of(indices, index);
-            std::int64_t i = 0;
-            if (p.indices.type == dtype::i64) std::memcpy(&i, indices.data + place * 8, 8);
-            else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
-            source.insert(p.axis, taken(i, p.length));
-            std::memcpy(output.data + offset_of(output, at) * bytes,
-                        values.data + offset_of(values, source) * bytes,
-                        static_cast<std::size_t>(bytes));
-        };
-        for_each_row(p.domain, [&](index_list at) {
-            if (p.domain.empty()) return move(at);
-            at.push_back(0);
-            for (std::int64_t i = 0; i < p.domain.back(); ++i) {
-                at[at.rank() - 1] = i;
-                move(at);
-            }
-        });
+        take_reference(p, buffers);
     }
 };
 

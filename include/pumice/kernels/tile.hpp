@@ -189,18 +189,17 @@ inline bool is_wide_matrix(const product& p) {
     return is_wide(p) || is_wide(p.right, p.batch + p.n + p.depth);
 }
 
-inline std::string bool_text(bool v) { return v ? "true" : "false"; }
+inline std::string_view bool_text(bool v) { return v ? "true" : "false"; }
 
 /// The Slang type of a loader for `f`, and its parameters.
 inline std::string loader_type(const fused& f, const reading& way, const std::string& chunk,
                                const std::string& half, bool wide, int batch, int depth) {
-    const std::string index = index_type(wide), rank = std::to_string(batch);
+    const std::string index = index_type(wide);
     if (way.bare)
-        return "Bare<" + half + "," + index + "," + rank + "," + bool_text(way.chunk_along_k()) +
-               ">";
-    return "Matrix<" + emitted_name(f.body->view()) + "," + index + "," + chunk + "," + rank + "," +
-           std::to_string(depth) + "," + std::to_string(way.way) + "," + std::to_string(way.flat) +
-           ">";
+        return cat({"Bare<", half, ",", index, ",", batch, ",", bool_text(way.chunk_along_k()),
+                    ">"});
+    return cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch, ",",
+                depth, ",", static_cast<int>(way.way), ",", way.flat, ">"});
 }
 
 /// Args, Places over `domain`, extents of the last `last` axes.
@@ -238,14 +237,18 @@ struct special_loader {
     std::function<void(block_writer&)> write;
 };
 
+/// How an epilogue may store four elements at once, as the kernels' argument; -1: it may not.
+inline int flat_store(const fused& epilogue, const shape& result) {
+    const std::optional<std::uint32_t> flat =
+        result.back() % 4 == 0 ? vector_mask(epilogue, result) : std::nullopt;
+    return flat ? static_cast<int>(*flat) : -1;
+}
+
 /// Tile rows that are walked together, so that neighbouring workgroups share both factors' memory.
 inline constexpr std::uint32_t band = 8;
 
 inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
                             bool wide, const special_loader* right = nullptr) {
-    launch l;
-    l.module = "matmul";
-    l.entry = "staged";
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const auto way_of = [&](const fused& f, std::int64_t rows) {
         return core.half.empty() ? reading_of(f, p.batch, rows, p.depth, core.lanes)
@@ -254,22 +257,17 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     };
     const reading a = way_of(p.left, p.m), b = right ? reading{} : way_of(p.right, p.n);
     const shape result = p.batch + p.m + p.columns;
-    const std::optional<std::uint32_t> flat =
-        result.back() % 4 == 0 ? vector_mask(p.epilogue, result) : std::nullopt;
-    l.arguments = {
-        index_type(wide),
-        std::to_string(batch),
-        std::to_string(columns),
-        flat ? std::to_string(*flat) : "-1",
-        emitted_name(p.epilogue.body->view()),
-        core.type +
-            (core.asks_layout ? "," + bool_text(a.chunk_along_k()) + "," +
-                                    bool_text(right ? right->along_k : b.chunk_along_k())
-                              : "") +
-            ">",
-        loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
-        right ? right->type : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)};
-    l.programs = {p.epilogue.body};
+    std::string type = core.type;
+    if (core.asks_layout)
+        append_text(type, {",", bool_text(a.chunk_along_k()), ",",
+                           bool_text(right ? right->along_k : b.chunk_along_k())});
+    launch l("matmul", "staged",
+             {index_type(wide), batch, columns, flat_store(p.epilogue, result),
+              emitted_name(p.epilogue.body->view()), cat({type, ">"}),
+              loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
+              right ? right->type
+                    : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)},
+             {&p.epilogue});
     if (!a.bare) l.programs.push_back(p.left.body);
     if (!b.bare) l.programs.push_back(p.right.body);
     l.subgroup_size = core.subgroup_size;
@@ -277,8 +275,7 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     const std::int64_t down = (p.m + core.m - 1) / core.m, across = (p.n + core.n - 1) / core.n;
     const std::int64_t tiles = down * across * element_count(p.batch);
     if (tiles > 0xffffffffLL)
-        throw error(errc::size_overflow, "kernels",
-                    "the product has " + std::to_string(tiles) + " tiles");
+        fail(errc::size_overflow, "kernels", {"the product has ", tiles, " tiles"});
     const std::uint32_t width = spread(l, tiles, device);
     block_writer w(l, wide);
     write_loader(w, l, p.left, a, p.batch + p.m + p.depth, depth);
@@ -314,11 +311,11 @@ inline const register_tile* register_tile_for(const product& p, const device_inf
 inline core_choice register_core(const product& p, const register_tile& t) {
     const std::string sum(slang_name(p.sum));
     core_choice c;
-    c.chunk = "Plain<" + sum + ">";
+    c.chunk = cat({"Plain<", sum, ">"});
     c.m = t.m;
     c.n = t.n;
-    c.type = "Registers<" + sum;
-    for (int v : {t.m, t.n, t.k, t.tm, t.tn}) c.type += "," + std::to_string(v);
+    c.type = cat({"Registers<", sum});
+    for (int v : {t.m, t.n, t.k, t.tm, t.tn}) append_text(c.type, {",", v});
     return c;
 }
 
@@ -326,9 +323,9 @@ inline core_choice register_core(const product& p, const register_tile& t) {
 inline support supports_registers(const product& p, const device_info& device) {
     const register_tile* t = register_tile_for(p, device);
     if (!t)
-        return support::no("no tile fits in " + std::to_string(device.shared_memory) +
-                           " bytes of shared memory and " +
-                           std::to_string(device.max_workgroup_invocations) + " invocations");
+        return support::no({"no tile fits in ", device.shared_memory,
+                            " bytes of shared memory and ", device.max_workgroup_invocations,
+                            " invocations"});
     support s;
     s.cost = tile_cost(p, t->m, t->n, t->speed) * size_of(p.sum) / 4;
     return s;
@@ -366,14 +363,14 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
                                const device_info& device) {
     core_choice c;
     c.half = f.a == dtype::f16 ? "Half" : "Bfloat";
-    c.chunk = "Packed<" + c.half + ">";
+    c.chunk = cat({"Packed<", c.half, ">"});
     c.m = t.m;
     c.n = t.n;
     c.lanes = 8;
     c.subgroup_size = device.subgroup_size;
-    c.type = "Matrices<" + c.half;
+    c.type = cat({"Matrices<", c.half});
     for (int v : {t.m, t.n, t.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size})
-        c.type += "," + std::to_string(v);
+        append_text(c.type, {",", v});
     c.asks_layout = true;
     return c;
 }
@@ -381,28 +378,26 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
 /// Yes with the cost of cooperative matrices over values of types a and b.
 inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
     if (a != b || (a != dtype::f16 && a != dtype::bf16))
-        return support::no("cooperative matrices multiply f16 or bf16, not " +
-                           std::string(to_string(a)) +
-                           (a == b ? "" : " with " + std::string(to_string(b))));
+        return support::no({"cooperative matrices multiply f16 or bf16, not ", to_string(a),
+                            (a == b ? "" : " with " + std::string(to_string(b)))});
     const std::string type(to_string(a));
     if (!device.cooperative_matrix)
-        return support::no("needs cooperative matrices; the device has none");
+        return support::no({"needs cooperative matrices; the device has none"});
     if (!device.memory_model)
-        return support::no("needs the Vulkan memory model; the device lacks it");
+        return support::no({"needs the Vulkan memory model; the device lacks it"});
     if (!device.subgroup_size_control)
-        return support::no("needs subgroups of a fixed size; the device cannot promise it");
+        return support::no({"needs subgroups of a fixed size; the device cannot promise it"});
     if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
-        return support::no("needs " + type + " in shaders; the device lacks it");
+        return support::no({"needs ", type, " in shaders; the device lacks it"});
     const matrix_shape* f = fragment_for(a, device);
     if (!f)
-        return support::no("needs cooperative " + type +
-                           " matrices with sums in f32; the device lists none");
+        return support::no({"needs cooperative ", type,
+                            " matrices with sums in f32; the device lists none"});
     const matrix_tile* t = matrix_tile_for(p, *f, device);
     if (!t)
-        return support::no("no tile of " + std::to_string(f->m) + "x" + std::to_string(f->n) + "x" +
-                           std::to_string(f->k) + " fragments fits in " +
-                           std::to_string(device.shared_memory) + " bytes of shared memory and " +
-                           std::to_string(device.max_workgroup_invocations) + " invocations");
+        return support::no({"no tile of ", f->m, "x", f->n, "x", f->k, " fragments fits in ",
+                            device.shared_memory, " bytes of shared memory and ",
+                            device.max_workgroup_invocations, " invocations"});
     support s;
     s.cost = tile_cost(p, t->m, t->n, t->speed) / matrix_speed;
     return s;

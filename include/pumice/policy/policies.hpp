@@ -101,7 +101,7 @@ struct device_named {
             return d.info.name.find(part) == std::string::npos ? -1 : 0;
         };
         set.device_named = true;
-        set.device_wish = "a device whose name contains \"" + part + "\"";
+        set.device_wish = cat({"a device whose name contains \"", part, "\""});
     }
 };
 

@@ -8,7 +8,7 @@
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/detail/os.hpp>
 
-#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace pumice::inline PUMICE_ABI {
@@ -78,9 +78,9 @@ public:
         }
         if (!failed) trim(file);
         else if (!complained_.test_and_set())
-            write_log(severity::warning, "[cache] kernels are not kept: cannot write in " +
-                                             detail::to_utf8(folder_) + ": " + failed.message() +
-                                             "; PUMICE_CACHE_DIR names another folder");
+            write_log(severity::warning, cat({"[cache] kernels are not kept: cannot write in ",
+                                              detail::to_utf8(folder_), ": ", failed.message(),
+                                              "; PUMICE_CACHE_DIR names another folder"}));
     }
 
 private:
@@ -96,13 +96,15 @@ private:
     }
 
     static std::string file_name(const std::string& name, std::string_view identity) {
-        return name + "-" + to_string(digest_of(identity)).substr(0, 16);
+        return cat({name, "-", to_string(digest_of(identity)).substr(0, 16)});
     }
 
     template <class Number>
     static void put(std::string& out, Number value) {
+        char bytes[sizeof value];
         for (std::size_t i = 0; i < sizeof value; ++i)
-            out.push_back(static_cast<char>((value >> (8 * i)) & 255u));
+            bytes[i] = static_cast<char>((value >> (8 * i)) & 255u);
+        out.append(bytes, sizeof value);
     }
     template <class Number>
     static Number take(std::string_view bytes, std::size_t at) {
@@ -179,11 +181,10 @@ private:
     /// so the folder as a whole stays bounded and nobody ever has to list it.
     void trim(const std::filesystem::path& fresh) const {
         struct entry {
-            std::filesystem::file_time_type time;
             std::uintmax_t size;
             std::filesystem::path path;
         };
-        std::vector<entry> entries;
+        std::multimap<std::filesystem::file_time_type, entry> entries;  // the oldest first
         std::uintmax_t total = 0;
         std::error_code failed, ignored;
         std::filesystem::directory_iterator it(fresh.parent_path(), failed), end;
@@ -191,12 +192,10 @@ private:
             const std::uintmax_t size = it->file_size(ignored);
             if (ignored) continue;
             total += size;
-            entries.push_back({it->last_write_time(ignored), size, it->path()});
+            entries.insert({it->last_write_time(ignored), {size, it->path()}});
         }
         if (total <= limit_ / buckets) return;
-        std::sort(entries.begin(), entries.end(),
-                  [](const entry& a, const entry& b) { return a.time < b.time; });
-        for (const entry& e : entries) {
+        for (const auto& [time, e] : entries) {
             if (total <= limit_ / buckets / 4 * 3) break;
             if (e.path == fresh) continue;
             std::filesystem::remove(e.path, ignored);

@@ -34,7 +34,7 @@ inline std::string numbered(std::string_view text) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         std::string number = std::to_string(line);
         number.insert(0, number.size() < 4 ? 4 - number.size() : 0, ' ');
-        out += "\n" + number + " | ";
+        append_text(out, {"\n", number, " | "});
         out += text.substr(at, end - at);
         at = end + 1;
     }
@@ -152,7 +152,7 @@ inline void slang_compiler::fresh_session() {
     description.compilerOptionEntries = options.data();
     description.compilerOptionEntryCount = static_cast<std::uint32_t>(options.size());
     if (SLANG_FAILED(global.createSession(description, session_.out())))
-        throw error(errc::compile_failed, "slang", "Slang " + tag_ + " made no session");
+        fail(errc::compile_failed, "slang", {"Slang ", tag_, " made no session"});
 }
 
 /// What an import finds: a compiled module if one was kept, else its source.
@@ -202,15 +202,15 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
     std::string text(detail::text_of(diagnostics));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
     if (good) {
-        if (!text.empty() && debug_) write_log(severity::warning, "[slang] " + text);
+        if (!text.empty() && debug_) write_log(severity::warning, cat({"[slang] ", text}));
         return;
     }
-    std::vector<std::string> reasons{step + std::string(" failed in Slang ") + tag_};
+    std::vector<std::string> reasons{cat({step, " failed in Slang ", tag_})};
     if (!text.empty()) reasons.push_back(text);
     for (const generated_module& g : request.generated)
-        reasons.push_back(g.name + ".slang:" + detail::numbered(g.text));
-    throw error(errc::compile_failed, "slang", "Slang refused the kernel " + to_string(request),
-                std::move(reasons));
+        reasons.push_back(cat({g.name, ".slang:", detail::numbered(g.text)}));
+    throw error(errc::compile_failed, "slang",
+                cat({"Slang refused the kernel ", to_string(request)}), std::move(reasons));
 }
 
 inline slang::IModule* slang_compiler::generated(const kernel_request& request,

@@ -111,9 +111,9 @@ inline std::vector<fs::path> slang_folders() {
     add_path_list(folders, environment("LD_LIBRARY_PATH"));
     add_path_list(folders, "/usr/local/lib:/usr/lib:/usr/lib64:/lib");
 #if defined(__x86_64__)
-    folders.emplace_back("/usr/lib/x86_64-linux-gnu");
+    add_path_list(folders, "/usr/lib/x86_64-linux-gnu");
 #elif defined(__aarch64__)
-    folders.emplace_back("/usr/lib/aarch64-linux-gnu");
+    add_path_list(folders, "/usr/lib/aarch64-linux-gnu");
 #endif
 #endif
     return folders;
@@ -123,7 +123,7 @@ inline std::string identity_of(const fs::path& file) {
     std::error_code failed;
     const auto size = fs::file_size(file, failed);
     const auto time = fs::last_write_time(file, failed).time_since_epoch().count();
-    return to_utf8(file) + " " + std::to_string(size) + " " + std::to_string(time);
+    return cat({to_utf8(file), " ", size, " ", time});
 }
 
 }  // namespace detail
@@ -206,7 +206,7 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
         return *known->second;
 
     std::vector<std::string> reasons;
-    for (const std::string& path : place.tried) reasons.push_back("not there: " + path);
+    for (const std::string& path : place.tried) reasons.push_back(cat({"not there: ", path}));
     std::vector<std::filesystem::path> files;
     if (place.found()) files.push_back(place.file);
     else if (!place.named)

@@ -3,7 +3,7 @@
 // What is asked of the Slang service and what it gives: plain data, no Slang header.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/text.hpp>
 
 #include <cstdint>
 #include <string>
@@ -40,9 +40,9 @@ struct spirv_code {
 
 /// For messages and logs: `ew.ewVec<p_0123, int>`.
 inline std::string to_string(const kernel_request& request) {
-    std::string text = request.module + "." + request.entry;
+    std::string text = cat({request.module, ".", request.entry});
     for (std::size_t i = 0; i < request.arguments.size(); ++i)
-        text += (i == 0 ? "<" : ", ") + request.arguments[i];
+        append_text(text, {(i == 0 ? "<" : ", "), request.arguments[i]});
     return request.arguments.empty() ? text : text + ">";
 }
 

@@ -180,10 +180,10 @@ private:
 
     /// PUMICE_DUMP: each kernel's texts and code as files of that folder.
     void dump(const kernel_request& request, const digest& name, const spirv_code& code) const {
-        std::string text = "// " + to_string(request) + "\n";
+        std::string text = cat({"// ", to_string(request), "\n"});
         for (const generated_module& g : request.generated)
-            text += "// module " + g.name + "\n" + g.text + "\n";
-        const std::string stem = request.entry + "_" + to_string(name).substr(0, 16);
+            append_text(text, {"// module ", g.name, "\n", g.text, "\n"});
+        const std::string stem = cat({request.entry, "_", to_string(name).substr(0, 16)});
         std::error_code failed;
         std::filesystem::create_directories(dump_, failed);
         const auto keep = [this](const std::string& file, std::string_view bytes) {

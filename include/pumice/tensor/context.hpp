@@ -83,10 +83,9 @@ inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const st
                              const context& place = default_context()) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
     if (static_cast<std::int64_t>(bytes.size()) != wanted)
-        throw error(errc::shape_mismatch, "from_bytes",
-                    std::to_string(bytes.size()) + " bytes for shape " + to_string(extent) +
-                        " of " + std::string(to_string(type)) + ", which takes " +
-                        std::to_string(wanted));
+        fail(errc::shape_mismatch, "from_bytes",
+             {bytes.size(), " bytes for shape ", to_string(extent), " of ", to_string(type),
+              ", which takes ", wanted});
     return any_tensor(place.get()->create(type, extent, bytes.data()));
 }
 
@@ -101,8 +100,8 @@ inline void eval(std::span<const any_tensor> roots) {
     std::vector<node_ptr> nodes;
     for (const any_tensor& t : roots) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
-            throw error(errc::context_mismatch, "eval",
-                        "the tensors belong to two contexts; evaluate them apart");
+            fail(errc::context_mismatch, "eval",
+                 {"the tensors belong to two contexts; evaluate them apart"});
         nodes.push_back(t.get());
     }
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
@@ -111,9 +110,7 @@ inline void eval(std::span<const any_tensor> roots) {
 /// Copies the elements to the host in row-major order, evaluating first.
 inline void read(const any_tensor& t, std::span<std::byte> out) {
     if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
-        throw error(errc::shape_mismatch, "read",
-                    std::to_string(out.size()) + " bytes for a tensor of " +
-                        std::to_string(t.size_bytes()));
+        fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
     t.get()->owner->read(t.get(), out.data());
 }
 
@@ -121,9 +118,8 @@ inline void read(const any_tensor& t, std::span<std::byte> out) {
 template <element T>
 std::vector<T> to_vector(const any_tensor& t) {
     if (t.dtype() != dtype_of<T>)
-        throw error(errc::dtype_mismatch, "to_vector",
-                    "the tensor is " + std::string(to_string(t.dtype())) + ", asked for " +
-                        std::string(to_string(dtype_of<T>)));
+        fail(errc::dtype_mismatch, "to_vector",
+             {"the tensor is ", to_string(t.dtype()), ", asked for ", to_string(dtype_of<T>)});
     if constexpr (std::is_same_v<T, bool>) {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()));
         read(t, std::as_writable_bytes(std::span(bytes)));

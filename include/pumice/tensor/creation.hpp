@@ -110,10 +110,9 @@ template <element T> created<T> ones(const shape& extent, const context& home = 
 template <element T>
 vector<T> arange(double start, double stop, double step = 1,
                  const context& home = default_context()) {
-    if (step == 0 || step != step) throw error(errc::invalid_argument, "arange", "the step is 0");
+    if (step == 0 || step != step) fail(errc::invalid_argument, "arange", {"the step is 0"});
     const double count = host_math::pm_ceil((stop - start) / step);
-    if (!(count < 0x1p62))
-        throw error(errc::size_overflow, "arange", "the range has too many elements");
+    if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
     detail::generator g(home);
     const dtype type = dtype_of<T>;
     const auto index = g.cast(type, g.iota(dtype::i64, -1));

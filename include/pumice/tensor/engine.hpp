@@ -64,7 +64,7 @@ public:
     }
 
 protected:
-    explicit engine(policy_set policies) : policies_(std::move(policies)) {}
+    explicit engine(policy_set&& policies) : policies_(std::move(policies)) {}
     policy_set policies_;
 
 private:

@@ -50,14 +50,13 @@ public:
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
     explicit tensor(const any_tensor& x) : any_tensor(settled(x)) {
         if (x.dtype() != dtype_of<Element>)
-            throw error(errc::dtype_mismatch, "tensor",
-                        "the tensor holds " + std::string(to_string(x.dtype())) + ", not " +
-                            std::string(to_string(dtype_of<Element>)));
+            fail(errc::dtype_mismatch, "tensor",
+                 {"the tensor holds ", to_string(x.dtype()), ", not ",
+                  to_string(dtype_of<Element>)});
         if (!Extents::matches(x.shape()))
-            throw error(errc::shape_mismatch, "tensor",
-                        "the shape " + to_string(x.shape()) + " is not one of rank " +
-                            std::to_string(Extents::rank) + " with " +
-                            to_string(Extents::to_shape()) + " (-1: any)");
+            fail(errc::shape_mismatch, "tensor",
+                 {"the shape ", to_string(x.shape()), " is not one of rank ", Extents::rank,
+                  " with ", to_string(Extents::to_shape()), " (-1: any)"});
     }
 
     /// From an expression or a tensor of other extents or layout: one lazy node, nothing runs.
@@ -82,8 +81,8 @@ public:
     /// The value of a tensor of one element; evaluates.
     Element item() const {
         if (this->size() != 1)
-            throw error(errc::shape_mismatch, "item",
-                        "the tensor has shape " + to_string(this->shape()) + ", not one element");
+            fail(errc::shape_mismatch, "item",
+                 {"the tensor has shape ", to_string(this->shape()), ", not one element"});
         Element value{};
         read(*this, std::as_writable_bytes(std::span(&value, 1)));
         return value;
@@ -113,9 +112,8 @@ private:
         std::size_t n = 0;
         for (const auto& row : rows) {
             if (row.size() != columns)
-                throw error(errc::shape_mismatch, "tensor",
-                            "a row has " + std::to_string(row.size()) +
-                                " elements, the first has " + std::to_string(columns));
+                fail(errc::shape_mismatch, "tensor",
+                     {"a row has ", row.size(), " elements, the first has ", columns});
             for (const Element& v : row) all[n++] = v;
         }
         return from_list({static_cast<std::int64_t>(rows.size()),

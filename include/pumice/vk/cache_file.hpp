@@ -3,7 +3,7 @@
 // A file that is either whole and ours or not there: for blobs that a driver must not see damaged.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/text.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -90,7 +90,7 @@ inline bytes read_cache_file(const std::filesystem::path& path, const cache_iden
                std::fread(blob.data(), 1, blob.size(), file) == blob.size();
     }
     const detail::cache_header expected;
-    if (!read) why = "it has " + std::to_string(size) + " bytes, or cannot be read";
+    if (!read) why = cat({"it has ", size, " bytes, or cannot be read"});
     else if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0)
         why = "it is not ours";
     else if (header.version != expected.version || header.byte_order != expected.byte_order)

@@ -47,9 +47,8 @@ inline std::int64_t clamp_size(std::uint64_t bytes) noexcept {
 }
 
 inline std::string version_text(std::uint32_t version) {
-    return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
-           std::to_string(VK_API_VERSION_MINOR(version)) + "." +
-           std::to_string(VK_API_VERSION_PATCH(version));
+    return cat({VK_API_VERSION_MAJOR(version), ".", VK_API_VERSION_MINOR(version), ".",
+                VK_API_VERSION_PATCH(version)});
 }
 
 inline extension_list device_extensions(vk::PhysicalDevice device, const dispatcher& table) {
@@ -226,7 +225,7 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
     device.getProperties2(&properties, table);
     std::copy_n(&p11.deviceUUID[0], c.info.device_uuid.size(), c.info.device_uuid.begin());
     std::copy_n(&p11.driverUUID[0], c.info.driver_uuid.size(), c.info.driver_uuid.begin());
-    c.info.driver = std::string(p12.driverName.data()) + " " + p12.driverInfo.data();
+    c.info.driver = cat({p12.driverName.data(), " ", p12.driverInfo.data()});
     c.info.preserves_nan32 = p12.shaderSignedZeroInfNanPreserveFloat32;
     c.info.preserves_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
     c.info.subgroup_size = static_cast<int>(p11.subgroupSize);

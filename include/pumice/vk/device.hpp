@@ -33,7 +33,7 @@ public:
                                           const candidate& chosen,
                                           const device_options& options = {}) {
         if (!chosen.refusals.empty())
-            throw error(errc::no_device, "vulkan", chosen.info.name + " cannot be used",
+            throw error(errc::no_device, "vulkan", cat({chosen.info.name, " cannot be used"}),
                         chosen.refusals);
         std::shared_ptr<device> made(new device(std::move(parent), chosen));
         made->open(options);

@@ -45,7 +45,7 @@ on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessa
     const severity how = is_error ? severity::error : severity::warning;
     try {
         std::string text;
-        if (data && data->pMessageIdName) text = std::string(data->pMessageIdName) + ": ";
+        if (data && data->pMessageIdName) text = cat({data->pMessageIdName, ": "});
         if (data && data->pMessage) text += data->pMessage;
         sink.hook ? sink.hook(how, text) : write_log(how, text);
     } catch (...) {  // a driver's frames lie above: nothing may pass through them
@@ -57,7 +57,7 @@ on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessa
 inline std::string driver_search() {
     for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
         if (const std::string files = environment(name); !files.empty())
-            return std::string(name) + " names the only drivers that are looked at: " + files;
+            return cat({name, " names the only drivers that are looked at: ", files});
 #ifdef _WIN32
     return "drivers are looked for in the registry, under the display adapters";
 #else
@@ -65,7 +65,7 @@ inline std::string driver_search() {
         "drivers are looked for as *.json in /etc/vulkan/icd.d, /usr/local/share/vulkan/icd.d, "
         "/usr/share/vulkan/icd.d";
     const std::string data = environment("XDG_DATA_HOME"), home = environment("HOME");
-    if (!data.empty()) text += ", " + data + "/vulkan/icd.d";
+    if (!data.empty()) append_text(text, {", ", data, "/vulkan/icd.d"});
     else if (!home.empty()) text += ", " + home + "/.local/share/vulkan/icd.d";
     return text;
 #endif

@@ -40,7 +40,7 @@ inline PFN_vkGetInstanceProcAddr open_library(const char* name, std::string& why
 #ifdef _WIN32
     const HINSTANCE library = ::LoadLibraryA(name);
     if (!library) {
-        why = "code " + std::to_string(::GetLastError());
+        why = cat({"code ", ::GetLastError()});
         return nullptr;
     }
     void* const found = reinterpret_cast<void*>(::GetProcAddress(library, "vkGetInstanceProcAddr"));
@@ -88,7 +88,7 @@ inline loader open_loader() {
     for (const std::string& name : names) {
         std::string why;
         if (const auto found = detail::open_library(name.c_str(), why)) return {found, name};
-        reasons.push_back("tried " + name + ": " + why);
+        reasons.push_back(cat({"tried ", name, ": ", why}));
     }
     reasons.push_back(chosen.empty()
                           ? advice

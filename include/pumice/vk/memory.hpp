@@ -63,13 +63,11 @@ public:
                 break;
             }
         }
-        why.push_back("Pumice holds " + std::to_string(total_.reserved) + " bytes in " +
-                      std::to_string(total_.blocks) + " blocks, " + std::to_string(total_.in_use) +
-                      " of them in use");
+        why.push_back(cat({"Pumice holds ", total_.reserved, " bytes in ", total_.blocks,
+                           " blocks, ", total_.in_use, " of them in use"}));
         throw error(errc::out_of_memory, "memory",
-                    "no room for " + std::to_string(size) + " bytes of " +
-                        std::string(to_string(kind)) + " memory on " +
-                        queue_->device()->info().name,
+                    cat({"no room for ", size, " bytes of ", to_string(kind), " memory on ",
+                         queue_->device()->info().name}),
                     std::move(why));
     }
 
@@ -136,11 +134,11 @@ private:
         if (size <= largest_) return;
         const device_info& info = queue_->device()->info();
         const auto line = [](const char* what, std::int64_t limit) {
-            return std::string(what) + ": " + std::to_string(limit) + " bytes";
+            return cat({what, ": ", limit, " bytes"});
         };
         throw error(errc::size_overflow, "memory",
-                    std::to_string(size) + " bytes of " + std::string(to_string(kind)) +
-                        " memory pass a limit of " + info.name,
+                    cat({size, " bytes of ", to_string(kind), " memory pass a limit of ",
+                         info.name}),
                     {line("max allocation (maxMemoryAllocationSize)", info.max_allocation),
                      line("max buffer (maxBufferSize)", info.max_buffer)});
     }
@@ -198,13 +196,13 @@ private:
         }
         if (scarce || size > largest_) size = bytes;
         if (size > options_.limit || total_.reserved > options_.limit - size) {
-            why.push_back("the limit of this memory, " + std::to_string(options_.limit) +
-                          " bytes, is reached");
+            why.push_back(cat({"the limit of this memory, ", options_.limit,
+                               " bytes, is reached"}));
             return false;
         }
         if (total_.blocks >= queue_->device()->limits().maxMemoryAllocationCount) {
-            why.push_back("the device allows " + std::to_string(total_.blocks) +
-                          " allocations (limit: maxMemoryAllocationCount)");
+            why.push_back(cat({"the device allows ", total_.blocks,
+                               " allocations (limit: maxMemoryAllocationCount)"}));
             return false;
         }
         auto& blocks = blocks_[static_cast<std::size_t>(kind)];

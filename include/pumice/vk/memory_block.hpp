@@ -67,10 +67,13 @@ inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bit
     std::vector<std::uint32_t> types;
     for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i)
         if ((bits & (1u << i)) && score(i) >= 0) types.push_back(i);
-    std::sort(types.begin(), types.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
         if (score(a) != score(b)) return score(a) > score(b);
         return heap(a) != heap(b) ? heap(a) > heap(b) : a < b;
-    });
+    };
+    for (std::size_t i = 1; i < types.size(); ++i)  // few, so sorted by insertion
+        for (std::size_t k = i; k > 0 && before(types[k], types[k - 1]); --k)
+            std::swap(types[k], types[k - 1]);
     return types;
 }
 
@@ -136,7 +139,7 @@ private:
         device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
         const std::vector<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
         if (types.empty())
-            why.push_back("the device has no memory type for " + std::string(to_string(kind)));
+            why.push_back(cat({"the device has no memory type for ", to_string(kind)}));
         for (const std::uint32_t type : types)
             if (allocate(type, needs.size, why)) {
                 finish(type);
@@ -148,9 +151,8 @@ private:
     bool allocate(std::uint32_t type, std::uint64_t bytes, std::vector<std::string>& why) {
         const std::uint32_t heap = device_.memory_properties().memoryTypes[type].heapIndex;
         if (const std::uint64_t room_left = heap_room(device_, heap); bytes > room_left) {
-            why.push_back("heap " + std::to_string(heap) + " has a budget of " +
-                          std::to_string(room_left) + " bytes left, " + std::to_string(bytes) +
-                          " are needed (limit: heap budget)");
+            why.push_back(cat({"heap ", heap, " has a budget of ", room_left, " bytes left, ",
+                               bytes, " are needed (limit: heap budget)"}));
             return false;
         }
         vk::MemoryAllocateFlagsInfo flags{};
@@ -167,8 +169,7 @@ private:
 
     bool no_room(vk::Result result, const char* call, std::vector<std::string>& why) const {
         if (code_of(result) == errc::out_of_memory || result == vk::Result::eErrorTooManyObjects) {
-            why.push_back(std::string(call) + " of " + std::to_string(size) + " bytes gave " +
-                          std::string(result_name(result)));
+            why.push_back(cat({call, " of ", size, " bytes gave ", result_name(result)}));
             return true;
         }
         device_.check(result, call);

@@ -176,18 +176,18 @@ private:
                        const pipeline_options& options) const {
         const device_info& info = device_->info();
         if (spirv.size() < 5 || spirv[0] != 0x07230203)
-            throw error(errc::compile_failed, "vulkan", "kernel " + name + " is not SPIR-V",
+            throw error(errc::compile_failed, "vulkan", cat({"kernel ", name, " is not SPIR-V"}),
                         {std::to_string(spirv.size()) + " words"});
         if (options.subgroup_size == 0 && !options.full_subgroups) return;
         const int size = options.subgroup_size;
         if (!info.subgroup_size_control)
             throw error(errc::unsupported, "vulkan",
-                        "kernel " + name + " wants to control its subgroups",
+                        cat({"kernel ", name, " wants to control its subgroups"}),
                         {info.name + " has no subgroupSizeControl with computeFullSubgroups"});
         if (size != 0 && (size < info.min_subgroup_size || size > info.max_subgroup_size ||
                           (size & (size - 1)) != 0))
             throw error(errc::unsupported, "vulkan",
-                        "kernel " + name + " wants subgroups of " + std::to_string(size),
+                        cat({"kernel ", name, " wants subgroups of ", size}),
                         {info.name + " has " + std::to_string(info.min_subgroup_size) + " to " +
                          std::to_string(info.max_subgroup_size)});
     }

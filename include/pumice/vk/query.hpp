@@ -17,8 +17,8 @@ public:
     timestamp_pool(std::shared_ptr<const device> owner, std::uint32_t count)
         : device_(std::move(owner)), count_(count) {
         if (device_->timestamp_bits() == 0)
-            throw error(errc::unsupported, "vulkan",
-                        device_->info().name + " has no timestamps on this queue");
+            fail(errc::unsupported, "vulkan",
+                 {device_->info().name, " has no timestamps on this queue"});
         vk::QueryPoolCreateInfo info{};
         info.queryType = vk::QueryType::eTimestamp;
         info.queryCount = count;

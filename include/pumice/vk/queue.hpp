@@ -74,9 +74,8 @@ public:
     /// nobody would ever signal it.
     void wait(std::uint64_t value) const {
         if (value > submitted())
-            throw error(errc::invalid_argument, "vulkan",
-                        "wait for value " + std::to_string(value) + ", but the last submit has " +
-                            std::to_string(submitted()));
+            fail(errc::invalid_argument, "vulkan",
+                 {"wait for value ", value, ", but the last submit has ", submitted()});
         timeline_.wait(value);
     }
 

@@ -5,17 +5,13 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
-
-#include <vulkan/vulkan.hpp>
+#include <pumice/vk/dispatcher.hpp>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
 // A call whose C form has a pointer parameter goes through Vulkan-Hpp. One without
 // (vkEndCommandBuffer) has no overload whose type stays the same under every VULKAN_HPP_* macro: it
 // is called from the table.
-namespace vk = VULKAN_HPP_NAMESPACE;
-using dispatcher = vk::detail::DispatchLoaderDynamic;
-
 /// The enumerator's name. Our own list: VULKAN_HPP_NO_TO_STRING takes Vulkan-Hpp's away.
 constexpr std::string_view result_name(vk::Result result) noexcept {
     switch (static_cast<VkResult>(result)) {
@@ -61,9 +57,9 @@ constexpr errc code_of(vk::Result result) noexcept {
 
 /// The error that names the call and its result. `about` is what the call was for, e.g. a kernel.
 inline error call_error(vk::Result result, std::string_view call, std::string about = {}) {
-    std::string text = std::string(call) + " gave " + std::string(result_name(result));
+    std::string text = cat({call, " gave ", result_name(result)});
     if (code_of(result) == errc::vulkan_failed)
-        text += " (" + std::to_string(static_cast<int>(result)) + ")";
+        append_text(text, {" (", static_cast<int>(result), ")"});
     std::vector<std::string> reasons;
     if (!about.empty()) reasons.push_back(std::move(about));
     return error(code_of(result), "vulkan", std::move(text), std::move(reasons));

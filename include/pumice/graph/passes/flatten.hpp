@@ -6,7 +6,7 @@
 
 #include <pumice/graph/affine.hpp>
 
-#include <functional>
+#include <unordered_set>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -23,11 +23,12 @@ struct buffer_list {
 
 class flattener {
 public:
-    /// `inlined(n)` says which lazy elementwise nodes belong to the kernel; `given` is the node whose
-    /// value the kernel hands in at the indices `given_at`, or null.
-    flattener(buffer_list& buffers, std::function<bool(const node*)> inlined,
-              const node* given = nullptr, const affine& given_at = {})
-        : buffers_(buffers), inlined_(std::move(inlined)), given_(given), given_at_(given_at) {}
+    /// `inlined` are the lazy elementwise nodes that belong to the kernel, null: none; `given` is the
+    /// node whose value the kernel hands in at the indices `given_at`, or null.
+    explicit flattener(buffer_list& buffers,
+                       const std::unordered_set<const node*>* inlined = nullptr,
+                       const node* given = nullptr, const affine& given_at = {})
+        : buffers_(buffers), inlined_(inlined), given_(given), given_at_(given_at) {}
 
     /// Adds an output: the value of `n` at the indices that `at` gives.
     void output(node* n, const affine& at) { program_.outputs.push_back(value(n, at)); }
@@ -43,7 +44,7 @@ public:
     fused finish() const {
         fused f;
         operand_order order;
-        f.body = std::make_shared<const program>(canonical<program>(program_.view(), order));
+        f.body = std::make_shared<program>(canonical<program>(program_.view(), order));
         for (std::uint16_t i : order.leaves) f.leaves.push_back(leaves_[i]);
         for (std::uint16_t i : order.scalars) f.scalars.push_back(scalars_[i]);
         return f;
@@ -81,7 +82,7 @@ private:
             while (!base->realised() && base->op.is<reshape_op>()) base = base->inputs[0].get();
             return memory(base, row_major_strides(n->extent), base->offset, at);
         }
-        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_(n))
+        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_ && inlined_->contains(n))
             return inlined(n, *e, at);
         return memory(n, n->layout, 0, at);
     }
@@ -138,7 +139,7 @@ private:
     }
 
     buffer_list& buffers_;
-    std::function<bool(const node*)> inlined_;
+    const std::unordered_set<const node*>* inlined_;
     const node* given_;
     affine given_at_;
     program program_;

@@ -31,7 +31,7 @@ T wrapped(dtype type, T value) {
 
 /// Sum, product and mean; integers wrap as the type that `type` is computed in does.
 template <class T>
-T sum_or_prod(reduction what, dtype type, const std::vector<T>& values) {
+T sum_or_prod(reduction what, dtype type, std::span<const T> values) {
     using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
     Wide r = what == reduction::prod ? 1 : 0;
     for (T v : values)
@@ -46,7 +46,7 @@ T sum_or_prod(reduction what, dtype type, const std::vector<T>& values) {
 
 /// The place of the first extreme value, of the first NaN if there is one; 0 of nothing.
 template <class T>
-std::int64_t extreme_index(bool greatest, const std::vector<T>& v) {
+std::int64_t extreme_index(bool greatest, std::span<const T> v) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < v.size(); ++i)
         if (v[best] == v[best] && (v[i] != v[i] || (greatest ? v[i] > v[best] : v[i] < v[best])))
@@ -54,7 +54,7 @@ std::int64_t extreme_index(bool greatest, const std::vector<T>& v) {
     return static_cast<std::int64_t>(best);
 }
 
-inline long double log_sum_exp(const std::vector<double>& values) {
+inline long double log_sum_exp(std::span<const double> values) {
     long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
     for (double v : values) top = v != v || v > top ? v : top;
     if (top != top || std::isinf(top)) return top;
@@ -64,7 +64,7 @@ inline long double log_sum_exp(const std::vector<double>& values) {
 
 /// `values` of element type `type`, reduced; integers wrap to it.
 template <class T>
-T reduce_values(reduction what, dtype type, const std::vector<T>& values) {
+T reduce_values(reduction what, dtype type, std::span<const T> values) {
     const bool least = what == reduction::min || what == reduction::all;
     switch (what) {
         case reduction::any:
@@ -74,54 +74,43 @@ T reduce_values(reduction what, dtype type, const std::vector<T>& values) {
             if (values.empty()) return extreme_of<T>(type, !least);  // the other end
             return values[static_cast<std::size_t>(extreme_index(!least, values))];
         case reduction::logsumexp:
-            if constexpr (std::is_floating_point_v<T>)
-                return static_cast<T>(log_sum_exp(values));
+            if constexpr (std::is_floating_point_v<T>) return static_cast<T>(log_sum_exp(values));
             else return 0;
         default: return wrapped(type, sum_or_prod(what, type, values));
     }
-}
-
-/// In T, in which values of the reduced type are exact.
-template <class T>
-void reduce_on_host(const reduce_problem& p, const fused& prologue_program,
-                    const host_buffers& buffers) {
-    const dtype type = prologue_program.type();
-    host_prologue<T> prologue(prologue_program, buffers);
-    host_epilogue epilogue(p.epilogue, buffers);
-    const std::int64_t columns = p.outer.empty() ? 1 : p.outer.back();
-    const std::int64_t n = p.inner.empty() ? 1 : p.inner.back();
-    std::vector<T> values;
-    for_each_row(p.outer, [&](const index_list& row) {
-        for (std::int64_t column = 0; column < columns; ++column) {
-            index_list at = row;
-            if (!p.outer.empty()) at.push_back(column);
-            values.clear();
-            for_each_row(p.inner, [&](const index_list& inner) {
-                index_list c = at;
-                for (std::int64_t i : inner) c.push_back(i);
-                if (!p.inner.empty()) c.push_back(0);
-                values.resize(values.size() + static_cast<std::size_t>(n));
-                prologue.run(c, values.data() + values.size() - n, n);
-            });
-            if (p.what == reduction::argmax || p.what == reduction::argmin) {
-                const std::int64_t r = extreme_index(p.what == reduction::argmax, values);
-                epilogue.run(at, &r, 1);
-            } else {
-                const T r = reduce_values(p.what, type, values);
-                epilogue.run(at, &r, 1);
-            }
-        }
-    });
 }
 
 }  // namespace detail
 
 /// What every reduction kernel computes.
 inline void reduce_reference(const reduce_problem& p, const host_buffers& buffers) {
-    const dtype type = detail::reduced_type(p);
-    const fused prologue = cast_value(p.prologue, type);
-    detail::visit_widest(type, [&]<class T>(T) {
-        detail::reduce_on_host<T>(p, prologue, buffers);
+    const dtype type = detail::reduced_type(p), wide = detail::widest(type);
+    const bool place = p.what == reduction::argmax || p.what == reduction::argmin;
+    const fused program = cast_value(p.prologue, type);
+    host_rows prologue(program, buffers), epilogue(p.epilogue, buffers);
+    const std::int64_t columns = p.outer.empty() ? 1 : p.outer.back();
+    const std::int64_t n = p.inner.empty() ? 1 : p.inner.back();
+    detail::wide_values values, result(1);
+    for_each_row(p.outer, [&](index_list at) {
+        if (!p.outer.empty()) at.push_back(0);
+        for (std::int64_t column = 0; column < columns; ++column) {
+            if (!p.outer.empty()) at[at.rank() - 1] = column;
+            values.clear();
+            for_each_row(p.inner, [&](const index_list& inner) {
+                index_list c = at;
+                for (std::int64_t i : inner) c.push_back(i);
+                if (!p.inner.empty()) c.push_back(0);
+                prologue.read(c, wide, values.grow(n), n);
+            });
+            detail::visit_widest(type, [&]<class T>(T) {
+                const std::span<const T> reduced = values.as<T>();
+                if (place)
+                    result.as<std::int64_t>()[0] =
+                        detail::extreme_index(p.what == reduction::argmax, reduced);
+                else result.as<T>()[0] = detail::reduce_values(p.what, type, reduced);
+            });
+            epilogue.write(at, place ? dtype::i64 : wide, result.at(0), 1);
+        }
     });
 }
 

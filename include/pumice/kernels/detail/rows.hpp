@@ -59,14 +59,14 @@ inline fused cast_value(fused f, dtype type) {
     if (f.type() == type) return f;
     program p = *f.body;
     p.outputs[0] = p.push({instruction::code::cast, type, 0, {p.outputs[0]}});
-    f.body = std::make_shared<const program>(std::move(p));
+    f.body = std::make_shared<program>(std::move(p));
     return f;
 }
 
 /// No where a problem needs 64-bit indices that the device lacks.
 inline support supports_index(bool wide, const device_info& device) {
     return wide && !device.int64_arithmetic
-               ? support::no("the device has no i64, which so large an operand needs")
+               ? support::no({"the device has no i64, which so large an operand needs"})
                : support{};
 }
 

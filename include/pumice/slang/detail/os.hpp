@@ -3,7 +3,7 @@
 // What the operating system gives to slang/: shared libraries, environment, whole-file I/O.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/text.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -211,8 +211,7 @@ inline void remove_if_abandoned(const fs::path& temporary) {
 inline std::string unique_name() {
     static std::atomic<unsigned> count{0};
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    return std::to_string(process_id()) + "." + std::to_string(now) + "." +
-           std::to_string(count.fetch_add(1));
+    return cat({process_id(), ".", now, ".", count.fetch_add(1)});
 }
 
 }  // namespace pumice::inline PUMICE_ABI::detail

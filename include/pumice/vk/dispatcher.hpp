@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The Vulkan functions that Pumice calls. Vulkan-Hpp takes any class with these members for a
+// dispatcher; its own has every function there is, and looking each up twice is compiled and run by
+// everybody who includes Pumice.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <vulkan/vulkan.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <type_traits>
+
+// A function stands in the list of the level at which it is looked up: without an instance, by the
+// instance, by the device.
+#define PUMICE_VULKAN_GLOBAL(X) \
+    X(vkCreateInstance) X(vkEnumerateInstanceExtensionProperties) X(vkEnumerateInstanceVersion)
+#define PUMICE_VULKAN_INSTANCE(X)                                                                \
+    X(vkCreateDebugUtilsMessengerEXT)                                                            \
+    X(vkCreateDevice) X(vkDestroyDebugUtilsMessengerEXT) X(vkDestroyInstance)                    \
+        X(vkEnumerateDeviceExtensionProperties) X(vkEnumeratePhysicalDevices)                    \
+            X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)             \
+                X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)                             \
+                    X(vkGetPhysicalDeviceFeatures2) X(vkGetPhysicalDeviceMemoryProperties)       \
+                        X(vkGetPhysicalDeviceMemoryProperties2) X(vkGetPhysicalDeviceProperties) \
+                            X(vkGetPhysicalDeviceProperties2)                                    \
+                                X(vkGetPhysicalDeviceQueueFamilyProperties)
+#define PUMICE_VULKAN_DEVICE(X)                                                                    \
+    X(vkAllocateCommandBuffers)                                                                    \
+    X(vkAllocateMemory) X(vkBeginCommandBuffer) X(vkBindBufferMemory2) X(                          \
+        vkCmdBeginDebugUtilsLabelEXT) X(vkCmdBindPipeline) X(vkCmdCopyBuffer) X(vkCmdDispatch)     \
+        X(vkCmdEndDebugUtilsLabelEXT) X(vkCmdPipelineBarrier2) X(vkCmdPushConstants) X(            \
+            vkCmdResetQueryPool) X(vkCmdWriteTimestamp2) X(vkCreateBuffer) X(vkCreateCommandPool)  \
+            X(vkCreateComputePipelines) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(      \
+                vkCreateQueryPool) X(vkCreateSemaphore) X(vkCreateShaderModule) X(vkDestroyBuffer) \
+                X(vkDestroyCommandPool) X(vkDestroyDevice) X(vkDestroyPipeline)                    \
+                    X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)     \
+                        X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkEndCommandBuffer) X(    \
+                            vkFlushMappedMemoryRanges) X(vkFreeMemory) X(vkGetBufferDeviceAddress) \
+                            X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsKHR)       \
+                                X(vkGetDeviceQueue) X(vkGetMemoryHostPointerPropertiesEXT)         \
+                                    X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)             \
+                                        X(vkGetSemaphoreCounterValue)                              \
+                                            X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)       \
+                                                X(vkMergePipelineCaches)                           \
+                                                    X(vkSetDebugUtilsObjectNameEXT)                \
+                                                        X(vkCmdFillBuffer) X(vkQueueSubmit2)       \
+                                                            X(vkQueueWaitIdle)                     \
+                                                                X(vkResetCommandPool)              \
+                                                                    X(vkSignalSemaphore)           \
+                                                                        X(vkWaitSemaphores)
+
+namespace pumice::inline PUMICE_ABI::vulkan {
+
+namespace vk = VULKAN_HPP_NAMESPACE;
+
+class dispatcher {
+public:
+#define PUMICE_VULKAN_MEMBER(name) PFN_##name name = nullptr;
+    PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
+    PUMICE_VULKAN_GLOBAL(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_INSTANCE(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_DEVICE(PUMICE_VULKAN_MEMBER)
+#undef PUMICE_VULKAN_MEMBER
+
+    /// Looks up what needs no instance.
+    void init(PFN_vkGetInstanceProcAddr door) noexcept {
+        vkGetInstanceProcAddr = door;
+        for (std::size_t i = 0; i < globals; ++i) set(i, door(nullptr, names[i]));
+    }
+    /// The instance's functions; a device's too, as they serve any of its devices.
+    void init(vk::Instance instance) noexcept {
+        for (std::size_t i = globals; i < std::size(names); ++i)
+            set(i, vkGetInstanceProcAddr(static_cast<VkInstance>(instance), names[i]));
+    }
+    /// The device's own, without the way through the loader; null where it lacks the extension.
+    void init(vk::Device device) noexcept {
+        for (std::size_t i = locals; i < std::size(names); ++i)
+            set(i, vkGetDeviceProcAddr(static_cast<VkDevice>(device), names[i]));
+    }
+    /// What Vulkan-Hpp asks of a dispatcher in debug builds.
+    std::size_t getVkHeaderVersion() const noexcept { return VK_HEADER_VERSION; }
+
+private:
+#define PUMICE_VULKAN_NAME(name) #name,
+    static constexpr const char* names[] = {PUMICE_VULKAN_GLOBAL(PUMICE_VULKAN_NAME)
+                                                PUMICE_VULKAN_INSTANCE(PUMICE_VULKAN_NAME)
+                                                    PUMICE_VULKAN_DEVICE(PUMICE_VULKAN_NAME)};
+#undef PUMICE_VULKAN_NAME
+#define PUMICE_VULKAN_ONE(name) +1
+    static constexpr std::size_t globals = PUMICE_VULKAN_GLOBAL(PUMICE_VULKAN_ONE),
+                                 locals = globals PUMICE_VULKAN_INSTANCE(PUMICE_VULKAN_ONE);
+#undef PUMICE_VULKAN_ONE
+
+    /// Writes member i of the lists: all are pointers to functions, in the order of the names.
+    void set(std::size_t i, PFN_vkVoidFunction function) noexcept {
+        std::memcpy(reinterpret_cast<std::byte*>(&vkGetInstanceProcAddr) +
+                        (1 + i) * sizeof(function),
+                    &function, sizeof function);
+    }
+};
+static_assert(sizeof(dispatcher) % sizeof(PFN_vkVoidFunction) == 0 &&
+              std::is_standard_layout_v<dispatcher>);
+
+}  // namespace pumice::inline PUMICE_ABI::vulkan
+
+#undef PUMICE_VULKAN_GLOBAL
+#undef PUMICE_VULKAN_INSTANCE
+#undef PUMICE_VULKAN_DEVICE
