@@ -77,8 +77,8 @@ struct elementwise_vector4 {
         const elementwise_problem p = detail::collapsed(asked);
         if (!vector_mask(p.body, p.domain))
             return support::no(
-                {"an operand is neither contiguous, nor constant, along the innermost axis, or not "
-                 "aligned to 4 elements"});
+                "an operand is neither contiguous, nor constant, along the innermost axis, or not "
+                "aligned to 4 elements");
         s.cost = 1;
         return s;
     }

@@ -55,7 +55,7 @@ struct support {
     double cost = 0;
     std::string reason;
     static support no(std::initializer_list<piece> why) { return {false, 0, cat(why)}; }
-    static support no(const char* why) { return no({why}); }
+    static support no(const char* why) { return {false, 0, why}; }
 };
 
 /// Bytes [begin, end) of its buffer that an operand touches over `domain`.

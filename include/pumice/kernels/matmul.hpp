@@ -195,7 +195,7 @@ struct matmul_small {
         if (q.m > detail::few_rows)
             return support::no({"more than ", detail::few_rows, " rows and columns"});
         if (device.max_workgroup_invocations < 128)
-            return support::no({"needs workgroups of 128 invocations"});
+            return support::no("needs workgroups of 128 invocations");
         support s;
         s.cost = tiled.cost / 2;
         // Half types stay with cooperative matrices, so that a product has one precision at any size.

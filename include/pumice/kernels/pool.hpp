@@ -146,7 +146,7 @@ struct pool_global {
         for (int i = 0; i < 2; ++i)
             if (p.out_size[i] != 1 || op.window[i] != p.in_size[i] || op.pad_begin[i] != 0 ||
                 (op.dilation[i] != 1 && op.window[i] != 1))
-                return support::no({"the window is not the whole input"});
+                return support::no("the window is not the whole input");
         support s = reduce_rows::supports(reduction_of(p), device);
         s.cost = 1;
         return s;

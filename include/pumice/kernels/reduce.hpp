@@ -139,13 +139,12 @@ inline support supports_reduction(const reduce_problem& p, bool columns, bool ve
     if (reduction_struct(p.what, reduced_type(p), false).empty())
         return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
     const reduce_plan plan(p, columns, vectors);
-    if (!plan.fits) return support::no({"more than 8 axes, none of which can be merged"});
+    if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (vectors && !plan.flat)
         return support::no(
-            {"an operand is neither contiguous, nor constant, along the innermost reduced "
-             "axis, "
-             "or not aligned to 4 elements"});
+            "an operand is neither contiguous, nor constant, along the innermost reduced "
+            "axis, or not aligned to 4 elements");
     support s;
     s.cost = (columns == reduce_plan::prefers_columns(p) ? 2 : 4) - (vectors ? 1 : 0);
     return s;
@@ -197,7 +196,7 @@ struct reduce_slices : detail::reduce_whole<false, false> {
         if (!s.yes) return s;
         const detail::reduce_plan plan = cut(p);
         if (plan.slices < 2)
-            return support::no({"the reductions are short, or many enough to fill the device"});
+            return support::no("the reductions are short, or many enough to fill the device");
         s.cost = plan.groups() < 256 && plan.outers * plan.length >= 1 << 18 ? 0.5 : 5;
         return s;
     }

@@ -120,11 +120,10 @@ inline support supports_softmax(const softmax_problem& p, bool cached, bool colu
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (vectors && !plan.vectors())
         return support::no(
-            {"an operand is neither contiguous, nor constant, along the axis, or not aligned "
-             "to "
-             "4 elements"});
+            "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
+            "4 elements");
     if (cached && !plan.keep(columns, device))
-        return support::no({"a row does not fit in the registers of a workgroup"});
+        return support::no("a row does not fit in the registers of a workgroup");
     support s;
     s.cost = 1 + (columns == plan.prefers_columns() ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
     return s;

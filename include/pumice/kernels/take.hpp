@@ -96,12 +96,12 @@ inline support supports_take(const take_problem& p, bool chunks, const device_in
     if (p.indices.type != dtype::i32 && p.indices.type != dtype::i64)
         return support::no({"indices are i32 or i64, not ", to_string(p.indices.type)});
     if (p.indices.type == dtype::i64 && !device.int64_arithmetic)
-        return support::no({"the device has no i64"});
-    if (p.length == 0) return support::no({"there is nothing to take from"});
+        return support::no("the device has no i64");
+    if (p.length == 0) return support::no("there is nothing to take from");
     const take_plan plan(p, chunks);
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (chunks && plan.bytes * 8 == bits)
-        return support::no({"the innermost axis is not contiguous, or not aligned"});
+        return support::no("the innermost axis is not contiguous, or not aligned");
     support s;
     s.cost = chunks ? 1 : 2;
     return s;

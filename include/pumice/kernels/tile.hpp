@@ -382,11 +382,11 @@ inline support supports_matrices(const product& p, dtype a, dtype b, const devic
                             (a == b ? "" : " with " + std::string(to_string(b)))});
     const std::string type(to_string(a));
     if (!device.cooperative_matrix)
-        return support::no({"needs cooperative matrices; the device has none"});
+        return support::no("needs cooperative matrices; the device has none");
     if (!device.memory_model)
-        return support::no({"needs the Vulkan memory model; the device lacks it"});
+        return support::no("needs the Vulkan memory model; the device lacks it");
     if (!device.subgroup_size_control)
-        return support::no({"needs subgroups of a fixed size; the device cannot promise it"});
+        return support::no("needs subgroups of a fixed size; the device cannot promise it");
     if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
         return support::no({"needs ", type, " in shaders; the device lacks it"});
     const matrix_shape* f = fragment_for(a, device);

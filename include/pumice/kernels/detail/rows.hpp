@@ -66,7 +66,7 @@ inline fused cast_value(fused f, dtype type) {
 /// No where a problem needs 64-bit indices that the device lacks.
 inline support supports_index(bool wide, const device_info& device) {
     return wide && !device.int64_arithmetic
-               ? support::no({"the device has no i64, which so large an operand needs"})
+               ? support::no("the device has no i64, which so large an operand needs")
                : support{};
 }
 
