@@ -37,7 +37,7 @@ TEST_CASE("lower: relu(matmul(a, b) + bias) is one product with an epilogue") {
         pm::apply<pm::op::relu>(pm::apply<pm::op::add>(pm::matmul(a, b), bias));
     const std::vector<pm::step> s = steps_of(y);
     REQUIRE(s.size() == 1);
-    const auto& p = std::get<pm::matmul_problem>(s[0].what);
+    const auto& p = *s[0].what.get_if<pm::matmul_problem>();
     CHECK(p.batch == pm::shape{2});
     CHECK(p.m == 5);
     CHECK(p.n == 3);
@@ -61,7 +61,7 @@ TEST_CASE(
     const pm::any_tensor y = pm::reduce(pm::reduction::sum, pm::apply<pm::op::abs>(t), axes, true);
     const std::vector<pm::step> s = steps_of(y);
     REQUIRE(s.size() == 1);
-    const auto& p = std::get<pm::reduce_problem>(s[0].what);
+    const auto& p = *s[0].what.get_if<pm::reduce_problem>();
     CHECK(p.outer == pm::shape{4});
     CHECK(p.inner == pm::shape{2, 3});
     CHECK(p.prologue.leaves.at(0).steps == pm::strides{1, 12, 4});
@@ -74,8 +74,8 @@ TEST_CASE("lower: a join is a copy for each part, each into its place") {
     const pm::any_tensor parts[] = {a, pm::flip(b, last)};
     const std::vector<pm::step> s = steps_of(pm::concat(parts, 1));
     REQUIRE(s.size() == 2);
-    const auto& first = std::get<pm::elementwise_problem>(s[0].what);
-    const auto& second = std::get<pm::elementwise_problem>(s[1].what);
+    const auto& first = *s[0].what.get_if<pm::elementwise_problem>();
+    const auto& second = *s[1].what.get_if<pm::elementwise_problem>();
     CHECK(first.domain == pm::shape{2, 3});
     CHECK(first.body.outputs.at(0).offset == 0);
     CHECK(first.body.outputs[0].steps == pm::strides{8, 1});
@@ -90,14 +90,14 @@ TEST_CASE("lower: softmax and take keep their axis apart") {
     const pm::any_tensor a = given({2, 3, 4});
     const std::vector<pm::step> s = steps_of(pm::softmax(a, 1));
     REQUIRE(s.size() == 1);
-    const auto& p = std::get<pm::softmax_problem>(s[0].what);
+    const auto& p = *s[0].what.get_if<pm::softmax_problem>();
     CHECK(p.outer == pm::shape{2, 4});
     CHECK(p.length == 3);
     CHECK(p.prologue.leaves.at(0).steps == pm::strides{12, 1, 4});
     const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 6}, nullptr));
     const std::vector<pm::step> t = steps_of(pm::take(a, rows, 1));
     REQUIRE(t.size() == 1);
-    const auto& q = std::get<pm::take_problem>(t[0].what);
+    const auto& q = *t[0].what.get_if<pm::take_problem>();
     CHECK(q.domain == pm::shape{2, 5, 6, 4});
     CHECK(q.axis == 1);
     CHECK(q.index_rank == 2);
@@ -119,7 +119,7 @@ TEST_CASE("lower: a group with more operands than a kernel takes is computed nod
     REQUIRE(s.size() == 20);
     for (std::size_t i = 0; i < s.size(); ++i) {
         CHECK(s[i].outputs == std::vector<pm::node*>{sums[i + 1].get().get()});
-        CHECK(std::get<pm::elementwise_problem>(s[i].what).body.leaves.size() == 2);
+        CHECK(s[i].what.get_if<pm::elementwise_problem>()->body.leaves.size() == 2);
     }
     wide.inlined.erase(wide.inlined.begin(), wide.inlined.begin() + 10);  // 11 operands: it fits
     CHECK(pm::lower({wide}, order).size() == 1);

@@ -130,12 +130,6 @@ public:
             table.vkQueueSubmit2 = &submit;
             table.vkWaitSemaphores = &wait;
             table.vkQueueWaitIdle = &wait_idle;
-            // What nobody uses today; a call would crash, and not go unseen.
-            table.vkCmdCopyBuffer2 = nullptr;
-            table.vkCmdUpdateBuffer = nullptr;
-            table.vkCmdDispatchIndirect = nullptr;
-            table.vkCmdPipelineBarrier = nullptr;
-            table.vkQueueSubmit = nullptr;
         };
     }
 

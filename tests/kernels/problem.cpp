@@ -245,8 +245,11 @@ TEST_CASE(
 }
 
 TEST_CASE("a problem is one of seven, and what it starts as asks for nothing") {
-    static_assert(std::variant_size_v<problem> == 7);
-    CHECK(std::holds_alternative<elementwise_problem>(problem{}));
+    const problem p(std::make_shared<reduce_problem>());
+    CHECK(p.is<reduce_problem>());
+    CHECK(p.get_if<elementwise_problem>() == nullptr);
+    CHECK(p.get_if<reduce_problem>() == p.get());
+    CHECK(p.visit([](const auto& q) { return sizeof q; }) == sizeof(reduce_problem));
     CHECK(reduce_problem{}.result == dtype::f32);
     CHECK(conv_problem{}.shape_of.group == 1);
 }

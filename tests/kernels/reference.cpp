@@ -48,15 +48,16 @@ TEST_CASE("a prologue gives the row at its coordinates, over any step and past o
     const host_buffers buffers{
         {reinterpret_cast<std::byte*>(data.data()), reinterpret_cast<std::byte*>(scale)}};
     std::vector<double> row(static_cast<std::size_t>(length));
-    host_prologue<double> values(f, buffers);
+    host_rows values(f, buffers);
+    auto* const to = reinterpret_cast<std::byte*>(row.data());
     for (std::int64_t y = 0; y < 3; ++y) {
-        values.run({y, 0}, row.data(), length);
+        values.read({y, 0}, dtype::f64, to, length);
         bool same = true;
         for (std::int64_t x = 0; x < length; ++x)
             same = same && row[std::size_t(x)] ==
                                double(data[std::size_t(y * length + length - 1 - x)]) * scale[y];
         CHECK(same);
-        values.run({y, 5}, row.data(), 4);  // from the middle
+        values.read({y, 5}, dtype::f64, to, 4);  // from the middle
         CHECK(row[0] == double(data[std::size_t(y * length + length - 6)]) * scale[y]);
     }
 }
@@ -74,7 +75,8 @@ TEST_CASE("an epilogue stores what it is given, computed, at its coordinates and
     f.outputs = {{1, dtype::f32, 1, {2 * length, 2}}};  // every second element
     const host_buffers buffers{
         {reinterpret_cast<std::byte*>(bias), reinterpret_cast<std::byte*>(out.data())}};
-    host_epilogue(f, buffers).run({1, 0}, given.data(), length);
+    host_rows(f, buffers)
+        .write({1, 0}, dtype::f32, reinterpret_cast<const std::byte*>(given.data()), length);
     bool same = true;
     for (std::int64_t i = 0; i < 2 * length * 2; ++i) {
         const std::int64_t x = (i - 2 * length - 1) / 2;

@@ -20,7 +20,7 @@ inline std::shared_ptr<const pumice::program> fused_program(const std::vector<pu
     const std::vector<pumice::kernel_group> groups = f.run();
     const std::vector<pumice::step> steps = pumice::lower(groups, f.order());
     REQUIRE(steps.size() == 1);
-    const auto* p = std::get_if<pumice::elementwise_problem>(&steps[0].what);
+    const auto* p = steps[0].what.get_if<pumice::elementwise_problem>();
     REQUIRE(p != nullptr);
     return p->body.body;
 }

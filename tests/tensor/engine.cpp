@@ -49,7 +49,7 @@ TEST_CASE("engine: an eager one runs every node when it is made") {
 TEST_CASE("engine: a long chain on an engine that runs it stays short") {
     pm::policy_set set;
     set.max_pending = 8;
-    const auto home = std::make_shared<pm::host_engine>(set, "host");
+    const auto home = std::make_shared<pm::host_engine>(std::move(set), "host");
     pm::any_tensor x = pumice_test::data(home, {2});
     for (int i = 0; i < 100; ++i) {
         x = pm::apply<pm::op::add>(x, 1.0);

@@ -16,42 +16,35 @@
 
 // A function stands in the list of the level at which it is looked up: without an instance, by the
 // instance, by the device.
-#define PUMICE_VULKAN_GLOBAL(X) \
+// clang-format off
+#define PUMICE_VULKAN_GLOBAL(X)                                                                   \
     X(vkCreateInstance) X(vkEnumerateInstanceExtensionProperties) X(vkEnumerateInstanceVersion)
-#define PUMICE_VULKAN_INSTANCE(X)                                                                \
-    X(vkCreateDebugUtilsMessengerEXT)                                                            \
-    X(vkCreateDevice) X(vkDestroyDebugUtilsMessengerEXT) X(vkDestroyInstance)                    \
-        X(vkEnumerateDeviceExtensionProperties) X(vkEnumeratePhysicalDevices)                    \
-            X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)             \
-                X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)                             \
-                    X(vkGetPhysicalDeviceFeatures2) X(vkGetPhysicalDeviceMemoryProperties)       \
-                        X(vkGetPhysicalDeviceMemoryProperties2) X(vkGetPhysicalDeviceProperties) \
-                            X(vkGetPhysicalDeviceProperties2)                                    \
-                                X(vkGetPhysicalDeviceQueueFamilyProperties)
-#define PUMICE_VULKAN_DEVICE(X)                                                                    \
-    X(vkAllocateCommandBuffers)                                                                    \
-    X(vkAllocateMemory) X(vkBeginCommandBuffer) X(vkBindBufferMemory2) X(                          \
-        vkCmdBeginDebugUtilsLabelEXT) X(vkCmdBindPipeline) X(vkCmdCopyBuffer) X(vkCmdDispatch)     \
-        X(vkCmdEndDebugUtilsLabelEXT) X(vkCmdPipelineBarrier2) X(vkCmdPushConstants) X(            \
-            vkCmdResetQueryPool) X(vkCmdWriteTimestamp2) X(vkCreateBuffer) X(vkCreateCommandPool)  \
-            X(vkCreateComputePipelines) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(      \
-                vkCreateQueryPool) X(vkCreateSemaphore) X(vkCreateShaderModule) X(vkDestroyBuffer) \
-                X(vkDestroyCommandPool) X(vkDestroyDevice) X(vkDestroyPipeline)                    \
-                    X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)     \
-                        X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkEndCommandBuffer) X(    \
-                            vkFlushMappedMemoryRanges) X(vkFreeMemory) X(vkGetBufferDeviceAddress) \
-                            X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsKHR)       \
-                                X(vkGetDeviceQueue) X(vkGetMemoryHostPointerPropertiesEXT)         \
-                                    X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)             \
-                                        X(vkGetSemaphoreCounterValue)                              \
-                                            X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)       \
-                                                X(vkMergePipelineCaches)                           \
-                                                    X(vkSetDebugUtilsObjectNameEXT)                \
-                                                        X(vkCmdFillBuffer) X(vkQueueSubmit2)       \
-                                                            X(vkQueueWaitIdle)                     \
-                                                                X(vkResetCommandPool)              \
-                                                                    X(vkSignalSemaphore)           \
-                                                                        X(vkWaitSemaphores)
+#define PUMICE_VULKAN_INSTANCE(X)                                                                 \
+    X(vkCreateDebugUtilsMessengerEXT) X(vkCreateDevice) X(vkDestroyDebugUtilsMessengerEXT)        \
+    X(vkDestroyInstance) X(vkEnumerateDeviceExtensionProperties) X(vkEnumeratePhysicalDevices)    \
+    X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)                      \
+    X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR) X(vkGetPhysicalDeviceFeatures2)          \
+    X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceMemoryProperties2)                \
+    X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                            \
+    X(vkGetPhysicalDeviceQueueFamilyProperties)
+#define PUMICE_VULKAN_DEVICE(X)                                                                   \
+    X(vkAllocateCommandBuffers) X(vkAllocateMemory) X(vkBeginCommandBuffer)                       \
+    X(vkBindBufferMemory2) X(vkCmdBeginDebugUtilsLabelEXT) X(vkCmdBindPipeline)                   \
+    X(vkCmdCopyBuffer) X(vkCmdDispatch) X(vkCmdEndDebugUtilsLabelEXT) X(vkCmdPipelineBarrier2)    \
+    X(vkCmdPushConstants) X(vkCmdResetQueryPool) X(vkCmdWriteTimestamp2) X(vkCreateBuffer)        \
+    X(vkCreateCommandPool) X(vkCreateComputePipelines) X(vkCreatePipelineCache)                   \
+    X(vkCreatePipelineLayout) X(vkCreateQueryPool) X(vkCreateSemaphore) X(vkCreateShaderModule)   \
+    X(vkDestroyBuffer) X(vkDestroyCommandPool) X(vkDestroyDevice) X(vkDestroyPipeline)            \
+    X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)                    \
+    X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkEndCommandBuffer)                          \
+    X(vkFlushMappedMemoryRanges) X(vkFreeMemory) X(vkGetBufferDeviceAddress)                      \
+    X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsKHR) X(vkGetDeviceQueue)          \
+    X(vkGetMemoryHostPointerPropertiesEXT) X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)     \
+    X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
+    X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
+    X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkSignalSemaphore)               \
+    X(vkWaitSemaphores)
+// clang-format on
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 

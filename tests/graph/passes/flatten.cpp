@@ -19,16 +19,27 @@ struct result {
     std::string text() const { return pumice_test::to_string(f.body->view()); }
 };
 
-result flat(
-    const any_tensor& t, const std::function<bool(const node*)>& inlined = [](const node* n) {
-        return n->op.is<elementwise_op>();
-    }) {
+using node_set = std::unordered_set<const node*>;
+
+/// The lazy elementwise nodes that `n` leads to.
+void add_elementwise(const node* n, node_set& set) {
+    if (!n->realised() && n->op.is<elementwise_op>()) set.insert(n);
+    for (const node_ptr& input : n->inputs) add_elementwise(input.get(), set);
+}
+node_set elementwise_of(const any_tensor& t) {
+    node_set set;
+    add_elementwise(t.get().get(), set);
+    return set;
+}
+
+result flat(const any_tensor& t, const node_set& inlined) {
     result r;
-    flattener f(r.buffers, inlined);
+    flattener f(r.buffers, &inlined);
     f.output(t.get().get(), affine::identity(t.rank()));
     r.f = f.finish();
     return r;
 }
+result flat(const any_tensor& t) { return flat(t, elementwise_of(t)); }
 any_tensor turned(const any_tensor& x) { return permute_dims(x, std::vector<std::int64_t>{1, 0}); }
 
 const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
@@ -72,9 +83,10 @@ TEST_CASE("a shared node is computed once per set of coordinates") {
 
 TEST_CASE("what is not inlined is memory") {
     const any_tensor e = apply<op::exp>(data(home, {4, 4}));
-    const node* stored = e.get().get();
-    const result r = flat(apply<op::relu>(turned(e)),
-                          [&](const node* n) { return n != stored && n->op.is<elementwise_op>(); });
+    const any_tensor y = apply<op::relu>(turned(e));
+    node_set inlined = elementwise_of(y);
+    inlined.erase(e.get().get());
+    const result r = flat(y, inlined);
     CHECK(r.text() == "v0=leaf0:f32; v1=relu:f32(v0); >v1");
     CHECK(r.buffers.nodes == std::vector<node*>{e.get().get()});
     CHECK(r.f.leaves[0].steps == strides{1, 4});
@@ -100,8 +112,8 @@ TEST_CASE("a given value is no operand") {
                      s = apply<op::add>(p, data(home, {4}));
     buffer_list buffers;
     const affine at = affine::identity(2);
-    flattener
-        f(buffers, [](const node* n) { return n->op.is<elementwise_op>(); }, p.get().get(), at);
+    const node_set inlined = elementwise_of(s);
+    flattener f(buffers, &inlined, p.get().get(), at);
     f.output(s.get().get(), at);
     CHECK(f.fits());
     CHECK(pumice_test::to_string(f.finish().body->view()) ==
@@ -119,7 +131,8 @@ TEST_CASE("more operands than a kernel reads do not fit") {
     for (int operands = 2; operands <= 17; ++operands) {
         t = apply<op::add>(t, data(home, {4}));
         buffer_list buffers;
-        flattener f(buffers, [](const node* n) { return n->op.is<elementwise_op>(); });
+        const node_set inlined = elementwise_of(t);
+        flattener f(buffers, &inlined);
         f.output(t.get().get(), affine::identity(1));
         CHECK(f.fits() == (operands <= 16));
     }
