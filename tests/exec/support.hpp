@@ -57,7 +57,8 @@ inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}
 inline std::optional<pumice::context> open_context(const wishes& w = {}) {
     auto runtime = open_runtime(w);
     if (!runtime) return std::nullopt;
-    return pumice::context(std::make_shared<pumice::vulkan_engine>(std::move(runtime), w.policies,
+    return pumice::context(std::make_shared<pumice::vulkan_engine>(std::move(runtime),
+                                                                   pumice::policy_set(w.policies),
                                                                    "of a test"));
 }
 

@@ -79,6 +79,9 @@ public:
     template <class P>
         requires(kinds::number<P> >= 0)
     problem(std::shared_ptr<P> p) : kind_(kinds::number<P>), held_(std::move(p)) {}
+    template <class P>
+        requires(kinds::number<P> >= 0)
+    problem(P p) : problem(std::make_shared<P>(std::move(p))) {}
 
     template <class P>
     bool is() const noexcept {
