@@ -22,7 +22,7 @@ double resident() {
     return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-constexpr int steps = 100000, settled = 20000;
+constexpr int steps = 100000, settled = 60000;  // by then free memory is cut as it stays
 #ifdef __SANITIZE_ADDRESS__
 constexpr double most = 400;  // the sanitizer holds back 256 MiB of what was freed
 #else
