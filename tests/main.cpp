@@ -3,6 +3,8 @@
 // The main function of every test program: doctest's, plus skips with a reason. The last line printed is
 // "N passed, N failed, N skipped", in test cases.
 #define DOCTEST_CONFIG_IMPLEMENT
+#include <pumice/tensor/context.hpp>
+
 #include <tests/support/skip.hpp>
 
 #include <doctest/doctest.h>
@@ -108,6 +110,8 @@ int main(int argc, char** argv) {
     doctest::Context context(argc, argv);
     context.run();
     if (context.shouldExit()) return 0;  // it only listed something
+    // At exit the validation layer, where several contexts were open, goes before the default one.
+    pumice::detail::release_default();
     using pumice_test::count;
     std::cout << count.passed << " passed, " << count.failed << " failed, " << count.skipped
               << " skipped" << std::endl;
