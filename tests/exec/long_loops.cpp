@@ -60,5 +60,5 @@ TEST_CASE("a hundred thousand steps with an eval each") {
 }
 
 TEST_CASE("a hundred thousand steps with an eval now and then") {
-    run(pm::context(), [](int i) { return i % 997 == 0; });
+    run(pm::context(), [](int i) { return i % 1024 == 0; });
 }

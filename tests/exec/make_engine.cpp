@@ -28,7 +28,8 @@ TEST_CASE(
         pm::make_engine(p);
         FAIL("there is no such device");
     } catch (const pm::error& e) {
-        CHECK((e.code() == pm::errc::no_device || e.code() == pm::errc::no_vulkan_loader));
+        if (e.code() == pm::errc::no_vulkan_loader) return;  // which is then what it is about
+        CHECK(e.code() == pm::errc::no_device);
         CHECK(e.message().find("a device that nobody makes") != std::string::npos);
         const test::found_device f = test::find_device();
         if (!f.best) return;
