@@ -78,21 +78,13 @@ private:
     /// Wide: double, std::int64_t or std::uint64_t.
     template <class Wide>
     void set(Wide value) noexcept {
-        switch (type) {
-            case dtype::f64: return hold(static_cast<double>(value));
-            case dtype::f32: return hold(static_cast<float>(value));
-            case dtype::f16: return hold(static_cast<float>(convert<f16>(value)));
-            case dtype::bf16: return hold(static_cast<float>(convert<bf16>(value)));
-            case dtype::i8: return hold(std::int32_t{convert<std::int8_t>(value)});
-            case dtype::i16: return hold(std::int32_t{convert<std::int16_t>(value)});
-            case dtype::i32: return hold(convert<std::int32_t>(value));
-            case dtype::i64: return hold(convert<std::int64_t>(value));
-            case dtype::u8: return hold(std::uint32_t{convert<std::uint8_t>(value)});
-            case dtype::u16: return hold(std::uint32_t{convert<std::uint16_t>(value)});
-            case dtype::u32: return hold(convert<std::uint32_t>(value));
-            case dtype::u64: return hold(convert<std::uint64_t>(value));
-            case dtype::boolean: return hold(value != 0);
-        }
+        visit(type, [&]<class T>(T) {
+            if constexpr (std::is_same_v<T, bool>) hold(value != 0);
+            else if constexpr (converts_by_float<T>) hold(static_cast<float>(convert<T>(value)));
+            else if constexpr (sizeof(T) >= 4) hold(convert<T>(value));
+            else if constexpr (std::is_signed_v<T>) hold(std::int32_t{convert<T>(value)});
+            else hold(std::uint32_t{convert<T>(value)});
+        });
     }
 };
 

@@ -250,6 +250,10 @@ private:
 
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
     std::uint64_t submit(vulkan::commands buffer) {
+        // What is queued holds memory, so not more is than keeps a device busy.
+        constexpr std::uint64_t most_ahead = 1024;
+        if (const std::uint64_t last = runtime_->queue().submitted(); last > most_ahead)
+            runtime_->queue().wait(last - most_ahead);
         const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
         const std::uint64_t value =
             runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1));

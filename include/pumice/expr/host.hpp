@@ -79,15 +79,14 @@ inline void copy_elements(int bits, const void* from, std::int64_t from_step, vo
 inline void exchange(dtype type, bool load, const void* from, std::int64_t from_step, void* to,
                      std::int64_t to_step, std::int64_t n) {
     decltype(&exchange_each<f16, float>) each = nullptr;
-    switch (type) {
-        case dtype::f16: each = exchange_each<f16, float>; break;
-        case dtype::bf16: each = exchange_each<bf16, float>; break;
-        case dtype::i8: each = exchange_each<std::int8_t, std::int32_t>; break;
-        case dtype::i16: each = exchange_each<std::int16_t, std::int32_t>; break;
-        case dtype::u8: each = exchange_each<std::uint8_t, std::uint32_t>; break;
-        case dtype::u16: each = exchange_each<std::uint16_t, std::uint32_t>; break;
-        default: return copy_elements(info(type).bits, from, from_step, to, to_step, n);
-    }
+    visit(type, [&]<class T>(T) {
+        if constexpr (converts_by_float<T>) each = exchange_each<T, float>;
+        else if constexpr (sizeof(T) < 4 && std::is_signed_v<T>)
+            each = exchange_each<T, std::int32_t>;
+        else if constexpr (sizeof(T) < 4 && !std::is_same_v<T, bool>)
+            each = exchange_each<T, std::uint32_t>;
+    });
+    if (!each) return copy_elements(info(type).bits, from, from_step, to, to_step, n);
     each(load, from, from_step, to, to_step, n);
 }
 
