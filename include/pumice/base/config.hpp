@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What every header agrees on: the ABI namespace, the assert macro.
+// What every header agrees on: the ABI namespace, where bodies are compiled, the assert macro.
 #pragma once
 
 #include <pumice/version.hpp>
@@ -12,6 +12,14 @@
 #define PUMICE_ABI v0_1_std
 #else
 #define PUMICE_ABI v0_1_tl
+#endif
+
+// The front's long functions that no type of the user's is part of: their bodies are left out with
+// the target pumice::compiled, which has them compiled, once.
+#ifdef PUMICE_COMPILING
+#define PUMICE_INLINE
+#else
+#define PUMICE_INLINE inline
 #endif
 
 /// Checks an invariant of the library itself. A user may define it before the first include.

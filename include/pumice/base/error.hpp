@@ -53,11 +53,7 @@ constexpr std::string_view to_string(errc code) noexcept {
 class error : public std::exception {
 public:
     error(errc code, std::string_view place, std::string_view message,
-          std::vector<std::string> reasons = {})
-        : code_(code), where_(place), message_(message), reasons_(std::move(reasons)),
-          text_(cat({"[", place, "] ", message})) {
-        for (const std::string& reason : reasons_) append_text(text_, {"\n  - ", reason});
-    }
+          std::vector<std::string> reasons = {});
 
     errc code() const noexcept { return code_; }
     const std::string& where() const noexcept { return where_; }
@@ -74,9 +70,21 @@ private:
 };
 
 /// Throws an error. Out of line, so that a check costs its place little more than a call.
-[[noreturn, gnu::noinline, gnu::cold]] inline void fail(errc code, std::string_view place,
-                                                        std::initializer_list<piece> message) {
+[[noreturn, gnu::cold]] void fail(errc code, std::string_view place,
+                                  std::initializer_list<piece> message);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE error::error(errc code, std::string_view place, std::string_view message,
+                           std::vector<std::string> reasons)
+    : code_(code), where_(place), message_(message), reasons_(std::move(reasons)),
+      text_(cat({"[", place, "] ", message})) {
+    for (const std::string& reason : reasons_) append_text(text_, {"\n  - ", reason});
+}
+PUMICE_INLINE void fail(errc code, std::string_view place, std::initializer_list<piece> message) {
     throw error(code, place, cat(message));
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

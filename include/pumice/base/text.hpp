@@ -27,18 +27,7 @@ public:
         : value_(static_cast<std::uint64_t>(number)),
           is_(std::signed_integral<I> ? what::number : what::unsigned_number) {}
 
-    void append_to(std::string& out) const {
-        if (is_ == what::text) return void(out.append(text_, value_));
-        const bool minus = is_ == what::number && static_cast<std::int64_t>(value_) < 0;
-        std::uint64_t rest = minus ? 0 - value_ : value_;
-        char digits[24];
-        char* const end = digits + sizeof digits;
-        char* first = end;
-        do *--first = static_cast<char>('0' + rest % 10);
-        while (rest /= 10);
-        if (minus) *--first = '-';
-        out.append(first, static_cast<std::size_t>(end - first));
-    }
+    void append_to(std::string& out) const;
 
 private:
     enum class what : std::uint8_t { text, number, unsigned_number };
@@ -48,15 +37,33 @@ private:
 };
 
 /// Appends the pieces.
-[[gnu::noinline]] inline void append_text(std::string& out, std::initializer_list<piece> pieces) {
+void append_text(std::string& out, std::initializer_list<piece> pieces);
+/// The pieces as one text.
+std::string cat(std::initializer_list<piece> pieces);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE void piece::append_to(std::string& out) const {
+    if (is_ == what::text) return void(out.append(text_, value_));
+    const bool minus = is_ == what::number && static_cast<std::int64_t>(value_) < 0;
+    std::uint64_t rest = minus ? 0 - value_ : value_;
+    char digits[24];
+    char* const end = digits + sizeof digits;
+    char* first = end;
+    do *--first = static_cast<char>('0' + rest % 10);
+    while (rest /= 10);
+    if (minus) *--first = '-';
+    out.append(first, static_cast<std::size_t>(end - first));
+}
+PUMICE_INLINE void append_text(std::string& out, std::initializer_list<piece> pieces) {
     for (const piece& p : pieces) p.append_to(out);
 }
-
-/// The pieces as one text.
-[[gnu::noinline]] inline std::string cat(std::initializer_list<piece> pieces) {
+PUMICE_INLINE std::string cat(std::initializer_list<piece> pieces) {
     std::string text;
     append_text(text, pieces);
     return text;
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

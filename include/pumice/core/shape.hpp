@@ -74,11 +74,15 @@ using shape = index_list;
 using strides = index_list;
 
 /// "(2, 3)", "(2,)", "()": as NumPy prints shapes.
-inline std::string to_string(const index_list& list) {
+std::string to_string(const index_list& list);
+
+#ifndef PUMICE_COMPILED
+PUMICE_INLINE std::string to_string(const index_list& list) {
     std::string text = "(";
     for (int i = 0; i < list.rank(); ++i) append_text(text, {i > 0 ? ", " : "", list[i]});
     return text += list.rank() == 1 ? ",)" : ")";
 }
+#endif
 
 /// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative extent.
 constexpr std::int64_t element_count(const shape& s) {

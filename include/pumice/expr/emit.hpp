@@ -327,19 +327,27 @@ private:
 
 }  // namespace detail
 
-/// The Slang text of a canonical program. (A template, so that only who calls it compiles the emitter.)
-template <class Text = std::string>
+/// The Slang text of a canonical program.
+template <class Text>
 constexpr Text emit(program_view p) {
     Text text;
     detail::emitter<Text>(text, p).run();
     return text;
 }
+std::string emit(program_view p);
 
 /// The name of the struct and module that `emit` writes.
-inline std::string emitted_name(program_view p) {
+std::string emitted_name(program_view p);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE std::string emit(program_view p) { return emit<std::string>(p); }
+PUMICE_INLINE std::string emitted_name(program_view p) {
     std::string text;
     detail::emitter<std::string>::name(text, p);
     return text;
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -12,17 +12,6 @@
 
 namespace pumice::inline PUMICE_ABI {
 
-namespace detail {
-
-[[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types,
-                                     std::string why) {
-    std::string list;
-    for (dtype t : types) append_text(list, {(list.empty() ? "" : ", "), to_string(t)});
-    fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
-}
-
-}  // namespace detail
-
 /// An operand of a run-time elementwise op: a tensor, or a number that takes the tensors' type.
 struct any_operand {
     any_tensor array;
@@ -34,7 +23,63 @@ struct any_operand {
 
 /// op(operands...), broadcast, tensors promoted as the array API says, numbers weakly typed.
 /// At least one operand is a tensor. Throws dtype_mismatch and shape_mismatch.
-inline any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
+any_tensor apply(const op_info& op, std::span<const any_operand> operands);
+
+template <class Op, class... Operands>
+any_tensor apply(const Operands&... operands) {
+    const any_operand list[] = {any_operand(operands)...};
+    return apply(op_info_of<Op>, list);
+}
+
+/// x converted to another element type (see core/scalar.hpp for the rules); x itself if it has it.
+any_tensor astype(const any_tensor& x, dtype type);
+
+/// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
+/// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
+/// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
+any_tensor reduce(reduction what, const any_tensor& x, std::span<const std::int64_t> axes = {},
+                  bool keepdims = false);
+
+/// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
+any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false);
+
+/// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
+any_tensor matmul(any_tensor a, any_tensor b);
+
+/// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW).
+any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options = {});
+
+/// ONNX MaxPool or AveragePool over two spatial axes of x (N, C, H, W).
+any_tensor pool(const any_tensor& x, pool_op options);
+
+/// Joins along `axis`; all other extents and the element types agree.
+any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 0);
+
+/// values[..., indices, ...]: the array API's take with indices of any rank, ONNX Gather. Negative
+/// indices count from the end; an index outside is clamped to the axis (kernels cannot throw).
+any_tensor take(const any_tensor& values, const any_tensor& indices, std::int64_t axis = 0);
+
+/// The same values, dense, with the strides `wanted` or a layout's (x itself if they lie so already).
+any_tensor copy(const any_tensor& x, const strides& wanted);
+template <layout Layout = row_major>
+any_tensor copy(const any_tensor& x) {
+    return copy(x, Layout::strides_of(x.shape()));
+}
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+[[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types,
+                                     std::string why) {
+    std::string list;
+    for (dtype t : types) append_text(list, {(list.empty() ? "" : ", "), to_string(t)});
+    fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
+}
+
+}  // namespace detail
+
+PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
     if (static_cast<int>(operands.size()) != op.arity)
         fail(errc::invalid_argument, op.name,
              {"takes ", op.arity, " operands, got ", operands.size()});
@@ -100,14 +145,7 @@ inline any_tensor apply(const op_info& op, std::span<const any_operand> operands
     return any_tensor(make_node(call.type, domain, std::move(payload), std::move(inputs)));
 }
 
-template <class Op, class... Operands>
-any_tensor apply(const Operands&... operands) {
-    const any_operand list[] = {any_operand(operands)...};
-    return apply(op_info_of<Op>, list);
-}
-
-/// x converted to another element type (see core/scalar.hpp for the rules); x itself if it has it.
-inline any_tensor astype(const any_tensor& x, dtype type) {
+PUMICE_INLINE any_tensor astype(const any_tensor& x, dtype type) {
     if (x.dtype() == type) return x;
     auto body = std::make_shared<program>();
     const auto leaf = body->push({instruction::code::leaf, x.dtype(), 0, {}, nullptr});
@@ -117,7 +155,6 @@ inline any_tensor astype(const any_tensor& x, dtype type) {
 }
 
 namespace detail {
-
 inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank,
                                        const char* place) {
     bool named[max_rank] = {};
@@ -134,11 +171,8 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 
 }  // namespace detail
 
-/// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
-/// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
-/// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
-inline any_tensor reduce(reduction what, const any_tensor& x,
-                         std::span<const std::int64_t> axes = {}, bool keepdims = false) {
+PUMICE_INLINE any_tensor reduce(reduction what, const any_tensor& x,
+                                std::span<const std::int64_t> axes, bool keepdims) {
     const std::string place(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
@@ -172,8 +206,7 @@ inline any_tensor reduce(reduction what, const any_tensor& x,
                                 reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
 
-/// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
-inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false) {
+PUMICE_INLINE any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
     const char* place = logarithm ? "log_softmax" : "softmax";
     const dtype type = x.dtype();
     if (!is_floating(type))
@@ -183,8 +216,7 @@ inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool loga
                                 {x.get()}));
 }
 
-/// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
-inline any_tensor matmul(any_tensor a, any_tensor b) {
+PUMICE_INLINE any_tensor matmul(any_tensor a, any_tensor b) {
     const shape sa = a.shape(), sb = b.shape();
     const dtype types[] = {a.dtype(), b.dtype()};
     if (sa.rank() == 0 || sb.rank() == 0)
@@ -222,7 +254,6 @@ inline any_tensor matmul(any_tensor a, any_tensor b) {
 }
 
 namespace detail {
-
 inline void require(bool good, const char* place, const std::string& message) {
     if (!good) fail(errc::invalid_argument, place, {message});
 }
@@ -258,8 +289,8 @@ inline std::int64_t window_count(std::int64_t length, std::int64_t window, int s
 
 }  // namespace detail
 
-/// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW).
-inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options = {}) {
+PUMICE_INLINE any_tensor conv(const any_tensor& x, const any_tensor& weight,
+                              const conv_op& options) {
     const dtype types[] = {x.dtype(), weight.dtype()};
     if (x.rank() != 4 || weight.rank() != 4)
         fail(errc::rank_mismatch, "conv",
@@ -284,8 +315,7 @@ inline any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv
     return any_tensor(make_node(x.dtype(), out, options, {x.get(), weight.get()}));
 }
 
-/// ONNX MaxPool or AveragePool over two spatial axes of x (N, C, H, W).
-inline any_tensor pool(const any_tensor& x, pool_op options) {
+PUMICE_INLINE any_tensor pool(const any_tensor& x, pool_op options) {
     const char* place = options.what == pooling::max ? "max_pool" : "average_pool";
     const dtype type = x.dtype();
     if (x.rank() != 4)
@@ -314,8 +344,7 @@ inline any_tensor pool(const any_tensor& x, pool_op options) {
     return any_tensor(make_node(type, out, options, {x.get()}));
 }
 
-/// Joins along `axis`; all other extents and the element types agree.
-inline any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 0) {
+PUMICE_INLINE any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis) {
     detail::require(!parts.empty(), "concat", "needs at least one tensor");
     const int at = normalize_axis(axis, parts[0].rank(), "concat");
     shape out = parts[0].shape();
@@ -338,9 +367,8 @@ inline any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 
     return any_tensor(make_node(parts[0].dtype(), out, concat_op{at}, std::move(inputs)));
 }
 
-/// values[..., indices, ...]: the array API's take with indices of any rank, ONNX Gather. Negative
-/// indices count from the end; an index outside is clamped to the axis (kernels cannot throw).
-inline any_tensor take(const any_tensor& values, const any_tensor& indices, std::int64_t axis = 0) {
+PUMICE_INLINE any_tensor take(const any_tensor& values, const any_tensor& indices,
+                              std::int64_t axis) {
     const int at = normalize_axis(axis, values.rank(), "take");
     const dtype type = indices.dtype();
     if (type != dtype::i32 && type != dtype::i64)
@@ -357,15 +385,13 @@ inline any_tensor take(const any_tensor& values, const any_tensor& indices, std:
     return any_tensor(make_node(values.dtype(), out, take_op{at}, {values.get(), indices.get()}));
 }
 
-/// The same values, dense, with the layout's strides (a copy unless they lie so already).
-template <layout Layout = row_major>
-any_tensor copy(const any_tensor& x) {
-    const strides wanted = Layout::strides_of(x.shape());
-    const auto* view = x.get()->op.get_if<view_op>();
-    if (!view && x.get()->layout == wanted) return x;
+PUMICE_INLINE any_tensor copy(const any_tensor& x, const strides& wanted) {
+    if (!x.get()->op.is<view_op>() && x.get()->layout == wanted) return x;
     node_ptr n = make_node(x.dtype(), x.shape(), copy_op{wanted}, {x.get()});
     n->layout = wanted;
     return any_tensor(std::move(n));
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -59,31 +59,38 @@ struct node {
     bool row_major() const noexcept { return is_row_major(extent, layout); }
 
     /// Drops the inputs without recursion, however long the chain of nodes that only they keep alive.
-    void release_inputs() noexcept {
-        if (inputs.empty()) return;
-        std::vector<node_ptr> dead;
-        take_inputs(dead);
-        while (!dead.empty()) {
-            node_ptr last = std::move(dead.back());
-            dead.pop_back();
-            if (last.use_count() == 1) last->take_inputs(dead);
-        }
-    }
+    void release_inputs() noexcept;
 
 private:
-    void take_inputs(std::vector<node_ptr>& into) noexcept {
-        for (node_ptr& input : inputs) {
-            input->pending_uses.fetch_sub(1, std::memory_order_relaxed);
-            into.push_back(std::move(input));
-        }
-        inputs.clear();
-    }
+    void take_inputs(std::vector<node_ptr>& into) noexcept;
 };
 
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
-inline node_ptr make_node(dtype type, const shape& extent, operation op,
-                          std::vector<node_ptr> inputs) {
+node_ptr make_node(dtype type, const shape& extent, operation op, std::vector<node_ptr> inputs);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE void node::release_inputs() noexcept {
+    if (inputs.empty()) return;
+    std::vector<node_ptr> dead;
+    take_inputs(dead);
+    while (!dead.empty()) {
+        node_ptr last = std::move(dead.back());
+        dead.pop_back();
+        if (last.use_count() == 1) last->take_inputs(dead);
+    }
+}
+PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
+    for (node_ptr& input : inputs) {
+        input->pending_uses.fetch_sub(1, std::memory_order_relaxed);
+        into.push_back(std::move(input));
+    }
+    inputs.clear();
+}
+
+PUMICE_INLINE node_ptr make_node(dtype type, const shape& extent, operation op,
+                                 std::vector<node_ptr> inputs) {
     static_cast<void>(byte_count(type, element_count(extent)));
     auto n = std::make_shared<node>();
     n->type = type;
@@ -100,5 +107,7 @@ inline node_ptr make_node(dtype type, const shape& extent, operation op,
     n->inputs = std::move(inputs);
     return n;
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -13,6 +13,43 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
+/// True where a node's memory is, or will be, row-major in its own extent.
+bool will_be_row_major(const node& n);
+
+}  // namespace detail
+
+/// The elements in row-major order under another shape; one extent may be -1. A view whenever the
+/// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
+any_tensor reshape(const any_tensor& x, shape to);
+
+/// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
+any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order);
+
+/// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's direction.
+struct slice {
+    std::optional<std::int64_t> start = {}, stop = {};
+    std::int64_t step = 1;
+};
+
+/// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
+any_tensor slice_view(const any_tensor& x, std::span<const slice> slices);
+
+/// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
+any_tensor broadcast_to(const any_tensor& x, const shape& to);
+
+/// A new axis of length 1 before `axis` of the result.
+any_tensor expand_dims(const any_tensor& x, std::int64_t axis);
+
+/// Removes an axis of length 1. Throws errc::shape_mismatch where it is longer.
+any_tensor squeeze(const any_tensor& x, std::int64_t axis);
+
+/// Reverses the named axes (all where empty).
+any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {});
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
 inline view_op identity_view(int rank) {
     view_op v{index_list::filled(rank, 0), {}, index_list::filled(rank, 1)};
     for (int i = 0; i < rank; ++i) v.source.push_back(i);
@@ -23,16 +60,13 @@ inline any_tensor make_view(const any_tensor& x, const shape& extent, view_op v)
     return any_tensor(make_node(x.dtype(), extent, std::move(v), {x.get()}));
 }
 
-/// True where a node's memory is, or will be, row-major in its own extent.
-inline bool will_be_row_major(const node& n) {
+PUMICE_INLINE bool will_be_row_major(const node& n) {
     return (n.realised() || !n.op.is<view_op>()) && n.row_major();
 }
 
 }  // namespace detail
 
-/// The elements in row-major order under another shape; one extent may be -1. A view whenever the
-/// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
-inline any_tensor reshape(const any_tensor& x, shape to) {
+PUMICE_INLINE any_tensor reshape(const any_tensor& x, shape to) {
     int open = -1;
     std::int64_t known = 1;
     for (int i = 0; i < to.rank(); ++i) {
@@ -57,8 +91,7 @@ inline any_tensor reshape(const any_tensor& x, shape to) {
     return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
 }
 
-/// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
-inline any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
+PUMICE_INLINE any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
     if (static_cast<int>(order.size()) != x.rank())
         fail(errc::rank_mismatch, "permute_dims", {order.size(), " axes for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
@@ -75,14 +108,7 @@ inline any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t
     return detail::make_view(x, extent, v);
 }
 
-/// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's direction.
-struct slice {
-    std::optional<std::int64_t> start = {}, stop = {};
-    std::int64_t step = 1;
-};
-
-/// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
-inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
+PUMICE_INLINE any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
     if (static_cast<int>(slices.size()) > x.rank())
         fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
@@ -117,8 +143,7 @@ inline any_tensor slice_view(const any_tensor& x, std::span<const slice> slices)
     return detail::make_view(x, extent, v);
 }
 
-/// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
-inline any_tensor broadcast_to(const any_tensor& x, const shape& to) {
+PUMICE_INLINE any_tensor broadcast_to(const any_tensor& x, const shape& to) {
     if (x.rank() > to.rank() || broadcast(x.shape(), to, "broadcast_to") != to)
         fail(errc::shape_mismatch, "broadcast_to",
              {"shape ", to_string(x.shape()), " does not broadcast to ", to_string(to)});
@@ -131,8 +156,7 @@ inline any_tensor broadcast_to(const any_tensor& x, const shape& to) {
     return detail::make_view(x, to, v);
 }
 
-/// A new axis of length 1 before `axis` of the result.
-inline any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
+PUMICE_INLINE any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank() + 1, "expand_dims");
     view_op v = detail::identity_view(x.rank());
     shape extent = x.shape();
@@ -142,8 +166,7 @@ inline any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
     return detail::make_view(x, extent, v);
 }
 
-/// Removes an axis of length 1. Throws errc::shape_mismatch where it is longer.
-inline any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
+PUMICE_INLINE any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank(), "squeeze");
     if (x.shape()[at] != 1)
         fail(errc::shape_mismatch, "squeeze",
@@ -156,13 +179,14 @@ inline any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     return detail::make_view(x, extent, v);
 }
 
-/// Reverses the named axes (all where empty).
-inline any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {}) {
+PUMICE_INLINE any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes) {
     std::vector<slice> slices(static_cast<std::size_t>(x.rank()),
                               axes.empty() ? slice{{}, {}, -1} : slice{});
     for (std::int64_t a : axes)
         slices[static_cast<std::size_t>(normalize_axis(a, x.rank(), "flip"))].step = -1;
     return slice_view(x, slices);
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

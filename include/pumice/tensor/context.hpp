@@ -43,51 +43,20 @@ private:
     std::shared_ptr<engine> engine_;
 };
 
-namespace detail {
-struct default_slot {
-    small_mutex mutex;
-    std::shared_ptr<engine> current;
-};
-inline default_slot& the_default() {
-    static default_slot* slot = new default_slot;  // let go by release_default, never destroyed
-    return *slot;
-}
-inline void release_default() {
-    default_slot& slot = the_default();
-    const small_lock lock(slot.mutex);
-    slot.current.reset();
-}
-}  // namespace detail
-
 /// The process-wide context, made at first use.
-inline context default_context() {
-    detail::default_slot& slot = detail::the_default();
-    const small_lock lock(slot.mutex);
-    if (!slot.current) {
-        slot.current = make_engine_for({});
-        // Registered after the driver's own handlers, so it runs while the driver still lives.
-        std::atexit(&detail::release_default);
-    }
-    return context(slot.current);
-}
+context default_context();
 
 /// Replaces the process-wide context; tensors made before keep theirs.
-inline void set_default_context(const context& c) {
-    detail::default_slot& slot = detail::the_default();
-    const small_lock lock(slot.mutex);
-    slot.current = c.get();
-}
+void set_default_context(const context& c);
+
+namespace detail {
+/// Lets the process-wide context go; the next use makes a new one.
+void release_default();
+}  // namespace detail
 
 /// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
-inline any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
-                             const context& place = default_context()) {
-    const std::int64_t wanted = byte_count(type, element_count(extent));
-    if (static_cast<std::int64_t>(bytes.size()) != wanted)
-        fail(errc::shape_mismatch, "from_bytes",
-             {bytes.size(), " bytes for shape ", to_string(extent), " of ", to_string(type),
-              ", which takes ", wanted});
-    return any_tensor(place.get()->create(type, extent, bytes.data()));
-}
+any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
+                      const context& place = default_context());
 
 /// Zeros of run-time type.
 inline any_tensor zeros(dtype type, const shape& extent, const context& place = default_context()) {
@@ -96,23 +65,10 @@ inline any_tensor zeros(dtype type, const shape& extent, const context& place = 
 
 /// Runs everything that the tensors need, in one evaluation. Throws what the device reports; after
 /// a failure every tensor is still lazy and the call can be repeated.
-inline void eval(std::span<const any_tensor> roots) {
-    std::vector<node_ptr> nodes;
-    for (const any_tensor& t : roots) {
-        if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
-            fail(errc::context_mismatch, "eval",
-                 {"the tensors belong to two contexts; evaluate them apart"});
-        nodes.push_back(t.get());
-    }
-    if (!nodes.empty()) nodes.front()->owner->eval(nodes);
-}
+void eval(std::span<const any_tensor> roots);
 
 /// Copies the elements to the host in row-major order, evaluating first.
-inline void read(const any_tensor& t, std::span<std::byte> out) {
-    if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
-        fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
-    t.get()->owner->read(t.get(), out.data());
-}
+void read(const any_tensor& t, std::span<std::byte> out);
 
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
 template <element T>
@@ -136,5 +92,69 @@ inline std::string explain(const any_tensor& t) { return t.get()->owner->explain
 
 /// Counters of the process-wide context.
 inline statistics stats() { return default_context().stats(); }
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+struct default_slot {
+    small_mutex mutex;
+    std::shared_ptr<engine> current;
+};
+inline default_slot& the_default() {
+    static default_slot* slot = new default_slot;  // let go by release_default, never destroyed
+    return *slot;
+}
+PUMICE_INLINE void release_default() {
+    default_slot& slot = the_default();
+    const small_lock lock(slot.mutex);
+    slot.current.reset();
+}
+}  // namespace detail
+
+PUMICE_INLINE context default_context() {
+    detail::default_slot& slot = detail::the_default();
+    const small_lock lock(slot.mutex);
+    if (!slot.current) {
+        slot.current = make_engine_for({});
+        // Registered after the driver's own handlers, so it runs while the driver still lives.
+        std::atexit(&detail::release_default);
+    }
+    return context(slot.current);
+}
+
+PUMICE_INLINE void set_default_context(const context& c) {
+    detail::default_slot& slot = detail::the_default();
+    const small_lock lock(slot.mutex);
+    slot.current = c.get();
+}
+
+PUMICE_INLINE any_tensor from_bytes(dtype type, const shape& extent,
+                                    std::span<const std::byte> bytes, const context& place) {
+    const std::int64_t wanted = byte_count(type, element_count(extent));
+    if (static_cast<std::int64_t>(bytes.size()) != wanted)
+        fail(errc::shape_mismatch, "from_bytes",
+             {bytes.size(), " bytes for shape ", to_string(extent), " of ", to_string(type),
+              ", which takes ", wanted});
+    return any_tensor(place.get()->create(type, extent, bytes.data()));
+}
+
+PUMICE_INLINE void eval(std::span<const any_tensor> roots) {
+    std::vector<node_ptr> nodes;
+    for (const any_tensor& t : roots) {
+        if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
+            fail(errc::context_mismatch, "eval",
+                 {"the tensors belong to two contexts; evaluate them apart"});
+        nodes.push_back(t.get());
+    }
+    if (!nodes.empty()) nodes.front()->owner->eval(nodes);
+}
+
+PUMICE_INLINE void read(const any_tensor& t, std::span<std::byte> out) {
+    if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
+        fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
+    t.get()->owner->read(t.get(), out.data());
+}
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

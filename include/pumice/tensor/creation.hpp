@@ -8,6 +8,152 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+namespace detail {
+/// Every element is `value`.
+any_tensor filled(scalar value, const shape& extent, const context& home);
+}  // namespace detail
+
+/// Every element is `value`, of run-time type.
+any_tensor full(dtype type, const shape& extent, double value,
+                const context& home = default_context());
+
+/// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of 0.
+any_tensor arange(dtype type, double start, double stop, double step = 1,
+                  const context& home = default_context());
+
+/// `count` numbers from start to stop, both included (NumPy linspace). Needs floating point.
+any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
+                    const context& home = default_context());
+
+/// Ones where column - row == k, zeros elsewhere (NumPy eye); square where `columns` is negative.
+any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
+               const context& home = default_context());
+
+// The same, and more, with an element type that the compiler knows.
+
+/// Converts itself to a typed tensor of any rank: what typed creation returns.
+template <element T>
+class created {
+public:
+    explicit created(any_tensor t) : made_(std::move(t)) {}
+    template <extents_type E, layout L>
+    operator tensor<T, E, L>() const {
+        return tensor<T, E, L>(made_);
+    }
+    operator any_tensor() const { return made_; }
+    const node_ptr& get() const { return made_.get(); }
+    template <int Rank>
+    tensor<T, dims<Rank>> rank() const {
+        return tensor<T, dims<Rank>>(made_);
+    }
+
+private:
+    any_tensor made_;
+};
+
+template <element T>
+any_tensor full(const std::type_identity_t<shape>& extent, T value,
+                const context& home = default_context()) {
+    return detail::filled(scalar(value), extent, home);
+}
+template <element T> created<T> zeros(const shape& extent,
+                                      const context& home = default_context()) {
+    return created<T>(full<T>(extent, T(0), home));
+}
+template <element T> created<T> ones(const shape& extent, const context& home = default_context()) {
+    return created<T>(full<T>(extent, T(1), home));
+}
+
+template <element T>
+vector<T> arange(double start, double stop, double step = 1,
+                 const context& home = default_context()) {
+    return vector<T>(arange(dtype_of<T>, start, stop, step, home));
+}
+template <element T>
+vector<T> arange(double stop, const context& home = default_context()) {
+    return vector<T>(arange(dtype_of<T>, 0, stop, 1, home));
+}
+template <element T>
+    requires(is_floating(dtype_of<T>))
+vector<T> linspace(double start, double stop, std::int64_t count,
+                   const context& home = default_context()) {
+    return vector<T>(linspace(dtype_of<T>, start, stop, count, home));
+}
+template <element T>
+matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
+              const context& home = default_context()) {
+    return matrix<T>(eye(dtype_of<T>, rows, columns, k, home));
+}
+
+/// A dense copy of host elements in row-major order.
+template <element T, class Range>
+created<T> from_span(const shape& extent, const Range& values,
+                     const context& home = default_context()) {
+    return created<T>(from_bytes(dtype_of<T>, extent, std::as_bytes(std::span<const T>(values)),
+                                 home));
+}
+/// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
+template <class Range>
+auto adapt(const Range& values, const context& home = default_context()) {
+    using T = std::remove_cvref_t<decltype(*std::data(values))>;
+    return vector<T>(from_bytes(dtype_of<T>, shape{static_cast<std::int64_t>(std::size(values))},
+                                std::as_bytes(std::span<const T>(std::data(values),
+                                                                 std::size(values))),
+                                home));
+}
+
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+/// 1, 2, 3", SC11). The same seed and stream give the same numbers on every device.
+namespace random {
+
+/// A key for a stream of numbers. Copies repeat it; `next()` gives a fresh one.
+class key {
+public:
+    explicit key(std::uint32_t seed = 0) : seed_(seed) {}
+    key next() {
+        const std::uint64_t h = hasher{}.add(seed_).add(++used_).value();
+        return key(static_cast<std::uint32_t>(h ^ (h >> 32)));
+    }
+    std::uint32_t seed() const noexcept { return seed_; }
+
+private:
+    std::uint32_t seed_;
+    std::uint64_t used_ = 0;
+};
+
+namespace detail {
+/// The next key of the process-wide stream.
+key fresh();
+}  // namespace detail
+
+/// Makes the process-wide stream that calls without a key take from start anew.
+void seed(std::uint32_t value);
+
+/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in NumPy.
+/// Needs floating point; at most 2^32 elements.
+any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(), double low = 0,
+                   double high = 1, const context& home = default_context());
+template <element T>
+    requires(is_floating(dtype_of<T>))
+created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
+                   const context& home = default_context()) {
+    return created<T>(uniform(dtype_of<T>, extent, k, low, high, home));
+}
+
+/// Normal, by Box and Muller's method. Needs floating point; at most 2^32 elements.
+any_tensor normal(dtype type, const shape& extent, key k = detail::fresh(), double mean = 0,
+                  double deviation = 1, const context& home = default_context());
+template <element T>
+    requires(is_floating(dtype_of<T>))
+created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
+                  double deviation = 1, const context& home = default_context()) {
+    return created<T>(normal(dtype_of<T>, extent, k, mean, deviation, home));
+}
+
+}  // namespace random
+
+#ifndef PUMICE_COMPILED
+
 // The first word of the Philox block at counter x under key y.
 PUMICE_OP(random_bits, 2, type_rule{rules::u}, "", pm_philox(x, y));
 
@@ -63,75 +209,39 @@ private:
     elementwise_op op_;
 };
 
+inline void need_floating(dtype type, const char* place) {
+    if (!is_floating(type))
+        fail(errc::dtype_mismatch, place, {"needs floating point, not ", to_string(type)});
+}
+
+PUMICE_INLINE any_tensor filled(scalar value, const shape& extent, const context& home) {
+    generator g(home);
+    return g.finish(g.number(value), extent);
+}
+
 }  // namespace detail
 
-/// Every element is `value`. Of run-time type.
-inline any_tensor full(dtype type, const shape& extent, double value,
-                       const context& home = default_context()) {
-    detail::generator g(home);
-    return g.finish(g.number(scalar(type, value)), extent);
-}
-template <element T>
-auto full(const std::type_identity_t<shape>& extent, T value,
-          const context& home = default_context()) {
-    detail::generator g(home);
-    return g.finish(g.number(scalar(value)), extent);
+PUMICE_INLINE any_tensor full(dtype type, const shape& extent, double value, const context& home) {
+    return detail::filled(scalar(type, value), extent, home);
 }
 
-/// Converts itself to a typed tensor of any rank: what typed creation returns.
-template <element T>
-class created {
-public:
-    explicit created(any_tensor t) : made_(std::move(t)) {}
-    template <extents_type E, layout L>
-    operator tensor<T, E, L>() const {
-        return tensor<T, E, L>(made_);
-    }
-    operator any_tensor() const { return made_; }
-    const node_ptr& get() const { return made_.get(); }
-    template <int Rank>
-    tensor<T, dims<Rank>> rank() const {
-        return tensor<T, dims<Rank>>(made_);
-    }
-
-private:
-    any_tensor made_;
-};
-
-template <element T> created<T> zeros(const shape& extent,
-                                      const context& home = default_context()) {
-    return created<T>(full<T>(extent, T(0), home));
-}
-template <element T> created<T> ones(const shape& extent, const context& home = default_context()) {
-    return created<T>(full<T>(extent, T(1), home));
-}
-
-/// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of 0.
-template <element T>
-vector<T> arange(double start, double stop, double step = 1,
-                 const context& home = default_context()) {
+PUMICE_INLINE any_tensor arange(dtype type, double start, double stop, double step,
+                                const context& home) {
     if (step == 0 || step != step) fail(errc::invalid_argument, "arange", {"the step is 0"});
     const double count = host_math::pm_ceil((stop - start) / step);
     if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
     detail::generator g(home);
-    const dtype type = dtype_of<T>;
     const auto index = g.cast(type, g.iota(dtype::i64, -1));
     const auto scaled = g.call<op::multiply>(index, g.number(scalar(type, step)));
-    return vector<T>(g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))),
-                              shape{count > 0 ? static_cast<std::int64_t>(count) : 0}));
-}
-template <element T>
-vector<T> arange(double stop, const context& home = default_context()) {
-    return arange<T>(0, stop, 1, home);
+    return g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))),
+                    shape{count > 0 ? static_cast<std::int64_t>(count) : 0});
 }
 
-/// `count` numbers from start to stop, both included (NumPy linspace).
-template <element T>
-    requires(is_floating(dtype_of<T>))
-vector<T> linspace(double start, double stop, std::int64_t count,
-                   const context& home = default_context()) {
+PUMICE_INLINE any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
+                                  const context& home) {
+    detail::need_floating(type, "linspace");
     detail::generator g(home);
-    const dtype type = dtype_of<T>, real = type == dtype::f64 ? dtype::f64 : dtype::f32;
+    const dtype real = type == dtype::f64 ? dtype::f64 : dtype::f32;
     const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
     const auto index = g.iota(dtype::i64, -1);
     const auto scaled = g.call<op::multiply>(g.cast(real, index), g.number(scalar(real, step)));
@@ -139,60 +249,23 @@ vector<T> linspace(double start, double stop, std::int64_t count,
     // The last is `stop` itself, whatever the rounding of the others.
     const auto last =
         g.call<op::equal>(index, g.number(scalar(dtype::i64, count > 1 ? count - 1 : -1)));
-    return vector<T>(g.finish(g.cast(type,
-                                     g.call<op::where>(last, g.number(scalar(real, stop)), value)),
-                              shape{count}));
+    const auto exact = g.call<op::where>(last, g.number(scalar(real, stop)), value);
+    return g.finish(g.cast(type, exact), shape{count});
 }
 
-/// Ones where column - row == k, zeros elsewhere (NumPy eye).
-template <element T>
-matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
-              const context& home = default_context()) {
+PUMICE_INLINE any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns, std::int64_t k,
+                             const context& home) {
     detail::generator g(home);
     const auto row = g.iota(dtype::i64, 0), column = g.iota(dtype::i64, 1);
     const auto same =
         g.call<op::equal>(column, g.call<op::add>(row, g.number(scalar(dtype::i64, k))));
-    return matrix<T>(g.finish(g.cast(dtype_of<T>, same),
-                              shape{rows, columns < 0 ? rows : columns}));
+    return g.finish(g.cast(type, same), shape{rows, columns < 0 ? rows : columns});
 }
 
-/// A dense copy of host elements in row-major order.
-template <element T, class Range>
-created<T> from_span(const shape& extent, const Range& values,
-                     const context& home = default_context()) {
-    return created<T>(from_bytes(dtype_of<T>, extent, std::as_bytes(std::span<const T>(values)),
-                                 home));
-}
-/// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
-template <class Range>
-auto adapt(const Range& values, const context& home = default_context()) {
-    using T = std::remove_cvref_t<decltype(*std::data(values))>;
-    return vector<T>(from_bytes(dtype_of<T>, shape{static_cast<std::int64_t>(std::size(values))},
-                                std::as_bytes(std::span<const T>(std::data(values),
-                                                                 std::size(values))),
-                                home));
-}
-
-/// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-/// 1, 2, 3", SC11). The same seed and stream give the same numbers on every device.
 namespace random {
 
-/// A key for a stream of numbers. Copies repeat it; `next()` gives a fresh one.
-class key {
-public:
-    explicit key(std::uint32_t seed = 0) : seed_(seed) {}
-    key next() {
-        const std::uint64_t h = hasher{}.add(seed_).add(++used_).value();
-        return key(static_cast<std::uint32_t>(h ^ (h >> 32)));
-    }
-    std::uint32_t seed() const noexcept { return seed_; }
-
-private:
-    std::uint32_t seed_;
-    std::uint64_t used_ = 0;
-};
-
 namespace detail {
+
 struct process_stream {
     small_mutex mutex;
     key keys{0x9e3779b9u};
@@ -201,58 +274,52 @@ inline process_stream& the_stream() {
     static process_stream s;
     return s;
 }
-inline key fresh() {
+PUMICE_INLINE key fresh() {
     const small_lock lock(the_stream().mutex);
     return the_stream().keys.next();
 }
+
 /// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
 /// errc::size_overflow.
-template <class Generator>
-std::uint16_t unit(Generator& g, std::uint32_t seed, const shape& extent, int digits = 24) {
+inline std::uint16_t unit(pumice::detail::generator& g, std::uint32_t seed, const shape& extent,
+                          int digits) {
     if (element_count(extent) > std::int64_t{1} << 32)
         throw error(errc::size_overflow, "random",
                     "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
     const auto index = g.iota(dtype::u32, -1);
-    const auto bits = g.template call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
+    const auto bits = g.call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
     const auto kept =
-        g.template call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
+        g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
     const auto count =
-        g.template call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
+        g.call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
     const float step = 1.0f / static_cast<float>(1 << digits);
-    return g.template call<op::multiply>(count, g.number(scalar(dtype::f32, step)));
+    return g.call<op::multiply>(count, g.number(scalar(dtype::f32, step)));
 }
+
 }  // namespace detail
 
-/// Makes the process-wide stream that calls without a key take from start anew.
-inline void seed(std::uint32_t value) {
+PUMICE_INLINE void seed(std::uint32_t value) {
     const small_lock lock(detail::the_stream().mutex);
     detail::the_stream().keys = key(value);
 }
 
-/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in NumPy.
-/// At most 2^32 elements.
-template <element T>
-    requires(is_floating(dtype_of<T>))
-created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
-                   const context& home = default_context()) {
+PUMICE_INLINE any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
+                                 const context& home) {
+    pumice::detail::need_floating(type, "uniform");
     pumice::detail::generator g(home);
-    constexpr dtype type = dtype_of<T>;
-    constexpr int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
+    const int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
     const auto u = detail::unit(g, k.seed(), extent, digits);
     const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
-    return created<T>(g.finish(g.cast(dtype_of<T>,
-                                      g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)))),
-                               extent));
+    const auto moved = g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)));
+    return g.finish(g.cast(type, moved), extent);
 }
 
-/// Normal, by Box and Muller's method. At most 2^32 elements.
-template <element T>
-    requires(is_floating(dtype_of<T>))
-created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
-                  double deviation = 1, const context& home = default_context()) {
+PUMICE_INLINE any_tensor normal(dtype type, const shape& extent, key k, double mean,
+                                double deviation, const context& home) {
+    pumice::detail::need_floating(type, "normal");
     pumice::detail::generator g(home);
-    const auto u = detail::unit(g, k.seed(), extent),
-               v = detail::unit(g, k.seed() ^ 0x85ebca6bu, extent);
+    const auto u = detail::unit(g, k.seed(), extent, 24),
+               v = detail::unit(g, k.seed() ^ 0x85ebca6bu, extent, 24);
     const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
                two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
     const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));
@@ -260,8 +327,11 @@ created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
     const auto shifted =
         g.call<op::add>(g.call<op::multiply>(z, g.number(scalar(dtype::f32, deviation))),
                         g.number(scalar(dtype::f32, mean)));
-    return created<T>(g.finish(g.cast(dtype_of<T>, shifted), extent));
+    return g.finish(g.cast(type, shifted), extent);
 }
 
 }  // namespace random
+
+#endif
+
 }  // namespace pumice::inline PUMICE_ABI

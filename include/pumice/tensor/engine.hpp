@@ -54,14 +54,7 @@ public:
     const policy_set& policies() const noexcept { return policies_; }
 
     /// Called when a lazy node is made: evaluates at once under `eager`, bounds pending chains.
-    void note(const node_ptr& n) {
-        if (policies_.eager) {
-            eval(std::span(&n, 1));
-        } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {
-            eval(std::span(&n, 1));
-            pending_.store(0, std::memory_order_relaxed);
-        }
-    }
+    void note(const node_ptr& n);
 
 protected:
     explicit engine(policy_set&& policies) : policies_(std::move(policies)) {}
@@ -71,13 +64,27 @@ private:
     std::atomic<int> pending_{0};
 };
 
-/// Makes an engine for a set of policies. Throws no_vulkan_loader, no_device.
+/// Makes an engine for a set of policies.
 using engine_factory = std::shared_ptr<engine>(policy_set);
 
 /// The one registration of the library: the engine's headers put their factory here.
 inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
 
-inline std::shared_ptr<engine> make_engine_for(policy_set policies) {
+/// The registered engine's. Throws no_engine, no_vulkan_loader, no_device.
+std::shared_ptr<engine> make_engine_for(policy_set policies);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE void engine::note(const node_ptr& n) {
+    if (policies_.eager) {
+        eval(std::span(&n, 1));
+    } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {
+        eval(std::span(&n, 1));
+        pending_.store(0, std::memory_order_relaxed);
+    }
+}
+
+PUMICE_INLINE std::shared_ptr<engine> make_engine_for(policy_set policies) {
     engine_factory* make = engine_hook.load(std::memory_order_acquire);
     if (!make)
         throw error(
@@ -85,5 +92,7 @@ inline std::shared_ptr<engine> make_engine_for(policy_set policies) {
             {"include <pumice.hpp> in one source file, or link the CMake target pumice::compiled"});
     return make(std::move(policies));
 }
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -117,6 +117,14 @@ constexpr auto tree_for() {
     }
 }
 
+/// A type's program as nodes hold it.
+std::shared_ptr<const program> stored(program_view p);
+/// The canonical program over the distinct ones of `leaves`.
+program kernel_of(program_view p, std::span<const node_ptr> leaves);
+/// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
+node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent,
+                          std::span<const node_ptr> leaves, std::span<const scalar> scalars);
+
 /// Moves the operands of an argument into flat arrays.
 struct operand_writer {
     node_ptr* leaf;
@@ -158,21 +166,12 @@ public:
     static constexpr int rank() noexcept { return Extents::rank; }
 
     /// The canonical program over the distinct operands: what the run-time fuser makes of the node.
-    program kernel() const {
-        program p = *program_node();
-        for (instruction& i : p.code)
-            if (i.what == instruction::code::leaf)
-                i.index = static_cast<std::uint16_t>(std::find(leaves_.begin(), leaves_.end(),
-                                                               leaves_[i.index]) -
-                                                     leaves_.begin());
-        operand_order order;
-        return canonical<program>(p.view(), order);
-    }
+    program kernel() const { return detail::kernel_of(program_of<Tree>.view(), leaves_); }
 
     /// The lazy node: the same one for every copy of this expression.
     node_ptr get() const {
         return cell_.get([&] {
-            return make_elementwise(program_node(), extent_, leaves_, scalars_);
+            return detail::make_elementwise(program_node(), extent_, leaves_, scalars_);
         });
     }
     operator any_tensor() const { return any_tensor(get()); }
@@ -185,13 +184,7 @@ public:
 private:
     /// The type's program as the graph holds it, made once.
     static const std::shared_ptr<const program>& program_node() {
-        static const std::shared_ptr<const program> made = [] {
-            constexpr program_view view = program_of<Tree>.view();
-            auto p = std::make_shared<program>();
-            p->code.assign(view.code.begin(), view.code.end());
-            p->outputs.assign(view.outputs.begin(), view.outputs.end());
-            return p;
-        }();
+        static const auto made = detail::stored(program_of<Tree>.view());
         return made;
     }
 
@@ -200,39 +193,6 @@ private:
     pumice::shape extent_;
     once_cell cell_;
 };
-
-/// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
-inline node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent,
-                                 std::span<const node_ptr> leaves,
-                                 std::span<const scalar> scalars) {
-    const std::shared_ptr<engine> owner = leaves.front()->owner;
-    if (owner->policies().fusion) {
-        node_ptr n = make_node(body->view().output_type(), extent,
-                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}},
-                               {leaves.begin(), leaves.end()});
-        owner->note(n);
-        return n;
-    }
-    std::vector<any_operand> values;
-    for (const instruction& i : body->code) {
-        switch (i.what) {
-            case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
-            case instruction::code::scalar:
-                values.emplace_back(scalars[i.index].as<double>());
-                break;
-            case instruction::code::cast:
-                values.emplace_back(astype(values[i.args[0]].array, i.type));
-                break;
-            default: {
-                std::vector<any_operand> arguments;
-                for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
-                values.emplace_back(pumice::apply(*i.op, arguments));
-                owner->note(values.back().array.get());
-            }
-        }
-    }
-    return values[body->outputs[0]].array.get();
-}
 
 namespace detail {
 
@@ -327,5 +287,61 @@ template <class Tree, class E>
 inline constexpr bool fuses<expression<Tree, E>> = true;
 template <class X>
 inline constexpr bool fuses<const X> = fuses<X>;
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+PUMICE_INLINE std::shared_ptr<const program> stored(program_view p) {
+    return std::make_shared<program>(program{{p.code.begin(), p.code.end()},
+                                             {p.outputs.begin(), p.outputs.end()}});
+}
+
+PUMICE_INLINE program kernel_of(program_view p, std::span<const node_ptr> leaves) {
+    program distinct = *stored(p);
+    for (instruction& i : distinct.code)
+        if (i.what == instruction::code::leaf)
+            i.index = static_cast<std::uint16_t>(std::find(leaves.begin(), leaves.end(),
+                                                           leaves[i.index]) -
+                                                 leaves.begin());
+    operand_order order;
+    return canonical<program>(distinct.view(), order);
+}
+
+PUMICE_INLINE node_ptr make_elementwise(const std::shared_ptr<const program>& body,
+                                        const shape& extent, std::span<const node_ptr> leaves,
+                                        std::span<const scalar> scalars) {
+    const std::shared_ptr<engine> owner = leaves.front()->owner;
+    if (owner->policies().fusion) {
+        node_ptr n = make_node(body->view().output_type(), extent,
+                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}},
+                               {leaves.begin(), leaves.end()});
+        owner->note(n);
+        return n;
+    }
+    std::vector<any_operand> values;
+    for (const instruction& i : body->code) {
+        switch (i.what) {
+            case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
+            case instruction::code::scalar:
+                values.emplace_back(scalars[i.index].as<double>());
+                break;
+            case instruction::code::cast:
+                values.emplace_back(astype(values[i.args[0]].array, i.type));
+                break;
+            default: {
+                std::vector<any_operand> arguments;
+                for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
+                values.emplace_back(pumice::apply(*i.op, arguments));
+                owner->note(values.back().array.get());
+            }
+        }
+    }
+    return values[body->outputs[0]].array.get();
+}
+
+}  // namespace detail
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -5,18 +5,28 @@
 
 #include <pumice/tensor/tensor.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <ostream>
 
 namespace pumice::inline PUMICE_ABI {
 
+/// The values as NumPy prints them; evaluates.
+std::string to_string(const any_tensor& t);
+
+std::ostream& operator<<(std::ostream& out, const any_tensor& t);
+template <class Tree, class E>
+std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
+    return out << any_tensor(x);
+}
+
+#ifndef PUMICE_COMPILED
+
 namespace detail {
 
-// A template, and so not compiled in files that print no tensor.
-template <class Tensor>
 class printer {
 public:
-    explicit printer(const Tensor& t)
+    explicit printer(const any_tensor& t)
         : type_(t.dtype()), extent_(t.shape()), data_(static_cast<std::size_t>(t.size_bytes())),
           shorten_(t.size() > 1000) {
         read(t, data_);
@@ -101,19 +111,12 @@ private:
 
 }  // namespace detail
 
-/// The values as NumPy prints them; evaluates.
-template <std::derived_from<any_tensor> Tensor>
-std::string to_string(const Tensor& t) {
-    return detail::printer<any_tensor>(t).run();
-}
+PUMICE_INLINE std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
 
-template <std::derived_from<any_tensor> Tensor>
-std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+PUMICE_INLINE std::ostream& operator<<(std::ostream& out, const any_tensor& t) {
     return out << to_string(t);
 }
-template <class Tree, class E>
-std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
-    return out << to_string(any_tensor(x));
-}
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI
