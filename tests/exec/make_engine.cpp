@@ -47,6 +47,11 @@ TEST_CASE("make_engine: the same policy, not named, falls back to the host with 
     CHECK(engine->device_report().starts_with("device  host (native C++)\n"));
 }
 
+TEST_CASE("make_engine: contexts one after another find the device, however many") {
+    const pm::context first;
+    for (int i = 0; i < 48; ++i) CHECK(pm::context().device().name == first.device().name);
+}
+
 TEST_CASE("make_engine: host_only takes the host without asking Vulkan") {
     const test::variable no_drivers("VK_DRIVER_FILES", "/nowhere.json");
     const pm::context home(pm::host_only{});

@@ -6,6 +6,8 @@
 
 #include <pumice/base/log.hpp>
 
+#include <thread>
+
 using namespace pumice;
 
 namespace {
@@ -43,6 +45,24 @@ TEST_CASE("instance: no driver is no error, but an empty list with reasons") {
     CHECK(instance->candidates().empty());
     REQUIRE(instance->reasons().size() > 2);
     CHECK(instance->reasons()[1].find("/nonexistent/no.json") != std::string::npos);
+}
+
+TEST_CASE("instance: the process's own is made once for an environment, and stays") {
+    const auto first = [] { return vulkan::instance::shared(); };
+    if (test::code_of([&] { first(); }) || first()->candidates().empty())
+        PUMICE_SKIP("vulkan-device", "no Vulkan driver");
+    CHECK(first() == first());
+    {
+        const test::variable files("VK_DRIVER_FILES", "/nonexistent/no.json");
+        CHECK(vulkan::instance::shared() != first());
+        CHECK(vulkan::instance::shared()->candidates().empty());
+    }
+    CHECK(first() == first());
+    std::vector<std::thread> threads;
+    std::vector<std::shared_ptr<vulkan::instance>> seen(8);
+    for (auto& one : seen) threads.emplace_back([&one] { one = vulkan::instance::shared(); });
+    for (std::thread& t : threads) t.join();
+    for (const auto& one : seen) CHECK(one == seen.front());
 }
 
 TEST_CASE("instance: the user's own way to Vulkan, an old loader, and one that fails") {

@@ -54,7 +54,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
     std::vector<std::string> reasons;
     errc code = errc::no_device;
     try {
-        instance = vulkan::instance::create();
+        instance = vulkan::instance::shared();
         reasons = instance->reasons();
     } catch (const error& e) {
         if (policies.device_named) throw;

@@ -3,6 +3,7 @@
 // A VkInstance, the devices that it shows, and the messages of validation layers.
 #pragma once
 
+#include <pumice/base/lock.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/vk/describe.hpp>
 #include <pumice/vk/loader.hpp>
@@ -53,6 +54,17 @@ on_debug_message(VkDebugUtilsMessageSeverityFlagBitsEXT level, VkDebugUtilsMessa
     return VK_FALSE;
 }
 
+/// The variables by which a loader finds drivers and layers, with their values.
+inline std::string loader_settings() {
+    std::string text;
+    for (const char* name :
+         {"PUMICE_VULKAN_LOADER", "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES",
+          "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DEVICE_SELECT",
+          "VK_INSTANCE_LAYERS", "VK_LOADER_LAYERS_ENABLE", "VK_LAYER_PATH", "VK_ADD_LAYER_PATH"})
+        append_text(text, {name, "=", environment(name), "\n"});
+    return text;
+}
+
 /// Where a loader looks for drivers, for the message that none was found.
 inline std::string driver_search() {
     for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
@@ -82,6 +94,25 @@ public:
     static std::shared_ptr<instance> create(instance_options options = {}) {
         std::shared_ptr<instance> made(new instance);
         made->open(std::move(options));
+        return made;
+    }
+
+    /// The process's own, made at first use and never destroyed: a driver that is loaded anew for
+    /// each context costs 100 ms a time, some give no device after a few dozen times, and validation
+    /// layers have to outlive the last device. Made anew while it shows no device and where the
+    /// environment names other drivers or layers. Throws as create() does.
+    static std::shared_ptr<instance> shared() {
+        struct kept {
+            small_mutex mutex;
+            std::vector<std::pair<std::string, std::shared_ptr<instance>>> made;
+        };
+        static kept& all = *new kept;
+        std::string settings = detail::loader_settings();
+        const small_lock lock(all.mutex);
+        for (const auto& [of, made] : all.made)
+            if (of == settings) return made;
+        std::shared_ptr<instance> made = create();
+        if (!made->candidates().empty()) all.made.emplace_back(std::move(settings), made);
         return made;
     }
 
