@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <sstream>
 #include <thread>
 
 using namespace pumice_test;
@@ -77,6 +78,24 @@ TEST_CASE("model: the digits as ONNX Runtime sees them, 6 decimals in f32 and 3 
             CHECK(worst(is, should) <= (m.inputs()[0].dtype == dtype::f16 ? 5e-4 : 1.5e-6));
             CHECK(std::max_element(is.begin(), is.end()) - is.begin() == digit);
         }
+    }
+}
+
+TEST_CASE("model: f16 products are cooperative ones where the device has such matrices (S6)") {
+    if (!pumice::default_context().device().cooperative_matrix)
+        PUMICE_SKIP("cooperative-matrix", "the device lists no cooperative matrices");
+    for (const auto& [name, products] : {std::pair("mnist_mlp_fp16", 3), {"mnist_conv_fp16", 3}}) {
+        CAPTURE(name);
+        const std::string plan = pumice::explain(model::load(file(name))(picture(name, 0)));
+        int cooperative = 0;
+        std::istringstream lines(plan);
+        for (std::string line; std::getline(lines, line);) {
+            cooperative +=
+                line.starts_with("matmul/cooperative") || line.starts_with("conv/cooperative");
+            CHECK_FALSE(line.starts_with("matmul/tiled"));
+            CHECK_FALSE(line.starts_with("conv/tiled"));
+        }
+        CHECK_MESSAGE(cooperative == products, plan);
     }
 }
 
