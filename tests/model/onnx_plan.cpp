@@ -28,8 +28,8 @@ std::pair<errc, std::string> refusal(const message& m) {
 std::vector<any_tensor> shapes_of(const onnx::plan& p, const std::vector<shape>& inputs) {
     std::vector<any_tensor> places;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        places.push_back(pumice::make_placeholder(*onnx::to_dtype(p.input_info[i].elem_type),
-                                                  inputs[i]));
+        places.push_back(pumice::make_abstract(*onnx::to_dtype(p.input_info[i].elem_type),
+                                               inputs[i]));
     return onnx::build_graph(p, places, nullptr);
 }
 

@@ -156,7 +156,7 @@ private:
         std::vector<any_tensor> places;
         const auto shapes = s.shapes();
         for (std::size_t i = 0; i < shapes.size(); ++i) {
-            places.push_back(make_placeholder(s.inputs[i].dtype, shapes[i]));
+            places.push_back(make_abstract(s.inputs[i].dtype, shapes[i]));
             places.back().get()->owner = s.weights.where().get();
         }
         std::vector<any_tensor> slots;

@@ -25,7 +25,7 @@ inline std::vector<inferred> infer_shapes(const plan& p, std::span<const shape> 
                         " inputs, got " + std::to_string(inputs.size()));
     std::vector<any_tensor> places;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        places.push_back(make_placeholder(*to_dtype(p.input_info[i].elem_type), inputs[i]));
+        places.push_back(make_abstract(*to_dtype(p.input_info[i].elem_type), inputs[i]));
     const auto slots = build_graph(p, places, nullptr, compute);
     std::vector<inferred> all;
     const auto put = [&](int slot) {
@@ -51,7 +51,7 @@ inline std::string dump(const plan& p, std::span<const shape> inputs,
     infer_shapes(p, inputs, compute);  // its messages name what does not fit
     std::vector<any_tensor> places;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        places.push_back(make_placeholder(*to_dtype(p.input_info[i].elem_type), inputs[i]));
+        places.push_back(make_abstract(*to_dtype(p.input_info[i].elem_type), inputs[i]));
     const auto slots = build_graph(p, places, nullptr, compute);
     const auto value = [&](int slot) {
         const auto s = static_cast<std::size_t>(slot);

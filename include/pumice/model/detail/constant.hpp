@@ -59,9 +59,9 @@ inline any_tensor make_constant(std::span<const std::int64_t> values) {
     return make_constant<std::int64_t>(shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// A place in the graph whose type and shape are known and whose value is not: an input, while
+/// An abstract tensor: its type and shape are known and its value is not. It stands for an input while
 /// shapes are inferred. Nodes made of it belong to no engine and can never be run.
-inline any_tensor make_placeholder(dtype type, const shape& extent) {
+inline any_tensor make_abstract(dtype type, const shape& extent) {
     element_count(extent);
     return any_tensor(make_node(type, extent, source_op{}, {}));
 }

@@ -45,7 +45,7 @@ inline std::string describe(const node& n, int number) {
 }
 
 /// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when a
-/// model is first built over placeholders.
+/// model is first built over abstract tensors.
 class needs_value : public error {
 public:
     using error::error;
@@ -64,7 +64,7 @@ public:
     // inputs --------------------------------------------------------------------------------------
     int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
     bool has(int i) const noexcept { return i < inputs() && slot(i) >= 0; }
-    /// Input i for looking at: a constant, a placeholder or a tensor.
+    /// Input i for looking at: a constant, an abstract tensor or a tensor of a run.
     const any_tensor& value(int i) const {
         if (!has(i)) fail(errc::bad_file, "lacks input " + std::to_string(i));
         return slots_[static_cast<std::size_t>(slot(i))];
