@@ -110,8 +110,6 @@ private:
         return e;
     }
 
-    static bool is_view(const node& n) { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
-
     /// A view shares the memory of what it looks at, which is realised by now.
     static void realise_view(node* v) {
         buffer_list buffers;

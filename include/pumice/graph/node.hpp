@@ -65,6 +65,9 @@ private:
     void take_inputs(std::vector<node_ptr>& into) noexcept;
 };
 
+/// A node that computes nothing: where it can, it looks at its input's memory.
+inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
+
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 node_ptr make_node(dtype type, const shape& extent, operation op, std::vector<node_ptr> inputs);

@@ -92,7 +92,6 @@ private:
         bool direct = false;  // read at the group's own coordinates only
     };
 
-    static bool is_view(const node& n) { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
     static const elementwise_op* elementwise(const node& n) {
         return n.op.get_if<elementwise_op>();
     }

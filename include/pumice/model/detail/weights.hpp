@@ -65,9 +65,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             for (const auto& [k, t] : there_)
-                if (const auto& op = t.get()->op;
-                    !t.get()->realised() && !op.is<view_op>() && !op.is<reshape_op>())
-                    roots.push_back(t);
+                if (!t.get()->realised() && !is_view(*t.get())) roots.push_back(t);
         }
         eval(roots);
     }
