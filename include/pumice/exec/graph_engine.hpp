@@ -7,8 +7,8 @@
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
-#include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -98,14 +98,13 @@ private:
             for (node* n : g.outputs) e.stored.push_back(n);
         e.steps = lower(groups, f.order());
         // A group that was cut stores its inner nodes too.
+        std::unordered_set<const node*> stored(e.stored.begin(), e.stored.end()), views;
         for (const step& s : e.steps)
             for (node* n : s.outputs)
-                if (std::find(e.stored.begin(), e.stored.end(), n) == e.stored.end())
-                    e.stored.push_back(n);
+                if (stored.insert(n).second) e.stored.push_back(n);
         std::erase_if(e.steps, [](const step& s) { return s.outputs[0]->count() == 0; });
         for (const node_ptr& r : roots)
-            if (!r->realised() && is_view(*r) &&
-                std::find(e.views.begin(), e.views.end(), r.get()) == e.views.end())
+            if (!r->realised() && is_view(*r) && views.insert(r.get()).second)
                 e.views.push_back(r.get());
         return e;
     }
