@@ -33,35 +33,11 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     if (with == around::logarithm) x = pumice::apply<op::log>(x);
     return astype(x, type);
 }
-inline any_tensor reduce_sum(node_builder& b) {
-    return reduce_axes(b, reduction::sum, around::none, 13);
-}
-inline any_tensor reduce_mean(node_builder& b) {
-    return reduce_axes(b, reduction::mean, around::none, 18);
-}
-inline any_tensor reduce_max(node_builder& b) {
-    return reduce_axes(b, reduction::max, around::none, 18);
-}
-inline any_tensor reduce_min(node_builder& b) {
-    return reduce_axes(b, reduction::min, around::none, 18);
-}
-inline any_tensor reduce_prod(node_builder& b) {
-    return reduce_axes(b, reduction::prod, around::none, 18);
-}
-inline any_tensor reduce_l1(node_builder& b) {
-    return reduce_axes(b, reduction::sum, around::abs_before, 18);
-}
-inline any_tensor reduce_l2(node_builder& b) {
-    return reduce_axes(b, reduction::sum, around::square_root, 18);
-}
-inline any_tensor reduce_sum_square(node_builder& b) {
-    return reduce_axes(b, reduction::sum, around::square_before, 18);
-}
-inline any_tensor reduce_log_sum(node_builder& b) {
-    return reduce_axes(b, reduction::sum, around::logarithm, 18);
-}
-inline any_tensor reduce_log_sum_exp(node_builder& b) {
-    return reduce_axes(b, reduction::logsumexp, around::none, 18);
+
+/// A builder for a row: axes are an input from operator set 18 on, but of ReduceSum from 13 on.
+template <reduction What, around With = around::none, int Since = 18>
+any_tensor reduce_by(node_builder& b) {
+    return reduce_axes(b, What, With, Since);
 }
 
 inline any_tensor arg_reduce(node_builder& b, reduction what) {
