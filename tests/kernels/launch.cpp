@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // A launch as data: the bytes that an operand touches, the parameter block's layout, when indices need 64 bits.
-#include <tests/expr/support.hpp>
+#include "support.hpp"
 
 #include <pumice/kernels/launch.hpp>
 
@@ -19,15 +19,6 @@ T at(const launch& l, std::size_t byte) {
     T v;
     std::memcpy(&v, l.parameters.data() + byte, sizeof v);
     return v;
-}
-
-fused made(const pumice_test::builder& b) {
-    fused f;
-    program p;
-    p.code.assign(b.view().code.begin(), b.view().code.end());
-    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
-    f.body = std::make_shared<const program>(std::move(p));
-    return f;
 }
 
 }  // namespace

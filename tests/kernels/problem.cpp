@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a problem means, by plain loops: which coordinates its programs are over, in which order. The kernels'
 // references follow it; operands lie transposed or padded here, so that a mixed-up axis shows.
-#include <tests/expr/support.hpp>
+#include "support.hpp"
 
 #include <pumice/core/layout.hpp>
 #include <pumice/kernels/conv.hpp>
@@ -21,17 +21,6 @@ using namespace pumice;
 
 namespace {
 
-fused made(const pumice_test::builder& b, std::vector<operand> leaves,
-           std::vector<operand> outputs = {}) {
-    fused f;
-    program p;
-    p.code.assign(b.view().code.begin(), b.view().code.end());
-    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
-    f.body = std::make_shared<const program>(std::move(p));
-    f.leaves = std::move(leaves);
-    f.outputs = std::move(outputs);
-    return f;
-}
 fused reads(int buffer, const strides& steps, std::int64_t offset = 0) {
     pumice_test::builder b;
     b.out({b.leaf(0)});

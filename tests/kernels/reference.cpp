@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What all kernels and their references share: rows of prologues and epilogues, refused types, spread workgroups.
-#include <tests/expr/support.hpp>
+#include "support.hpp"
 
 #include <pumice/kernels/reference.hpp>
 
@@ -12,15 +12,6 @@
 using namespace pumice;
 
 namespace {
-
-fused made(const pumice_test::builder& b) {
-    fused f;
-    program p;
-    p.code.assign(b.view().code.begin(), b.view().code.end());
-    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
-    f.body = std::make_shared<const program>(std::move(p));
-    return f;
-}
 
 struct no_kernel {
     using problem_type = elementwise_problem;
