@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof against Vulkan itself of what the engine says and does: its counters against the calls that it makes, and its
 // barriers against a device that uses every freedom they leave.
+#include "chain.hpp"
 #include "random_programs.hpp"
 #include "support.hpp"
 
 #include <pumice/front.hpp>
 
 namespace pm = pumice;
-using test::adversary, test::values, test::same_bits;
+using test::adversary, test::values, test::same_bits, test::filled, test::twenty;
 using table = test::vulkan::dispatcher;
 
 namespace {
@@ -56,19 +57,6 @@ struct counted {
     std::uint64_t uploads() const { return home->stats().uploads - before.uploads; }
     std::uint64_t downloads() const { return home->stats().downloads - before.downloads; }
 };
-
-pm::matrix<float> filled(const pm::context& home, std::int64_t rows, std::int64_t columns,
-                         float start) {
-    std::vector<float> v(static_cast<std::size_t>(rows * columns));
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + float(i % 13) * 0.25f;
-    return pm::from_span<float>({rows, columns}, v, home);
-}
-
-auto twenty(const pm::matrix<float>& a, const pm::matrix<float>& b, const pm::matrix<float>& c,
-            const pm::matrix<float>& d) {
-    return pm::relu(pm::tanh(pm::abs(a * b + c) * d - a) + pm::exp(-pm::abs(b)) * c +
-                    pm::square(d) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b);
-}
 
 }  // namespace
 

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What an evaluation costs, pinned: dispatches, uploads, downloads, submits (rows V27, V76, G50-G52).
+#include "chain.hpp"
+
 #include <pumice/front.hpp>
 
 #include <doctest/doctest.h>
 #include <tests/support/skip.hpp>
 
 namespace pm = pumice;
+using test::filled, test::twenty;
 
 namespace {
 
@@ -29,20 +32,6 @@ unsigned copied_up(const pm::context& c) {
     return !c.device().unified_memory && !c.device().mapped_device_memory;
 }
 unsigned copied_down(const pm::context& c) { return !c.device().unified_memory; }
-
-pm::matrix<float> filled(const pm::context& home, std::int64_t rows, std::int64_t columns,
-                         float start) {
-    std::vector<float> values(static_cast<std::size_t>(rows * columns));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + float(i % 13) * 0.25f;
-    return pm::from_span<float>({rows, columns}, values, home);
-}
-
-/// Twenty elementwise ops over four operands.
-auto twenty(const pm::matrix<float>& a, const pm::matrix<float>& b, const pm::matrix<float>& c,
-            const pm::matrix<float>& d) {
-    return pm::relu(pm::tanh(pm::abs(a * b + c) * d - a) + pm::exp(-pm::abs(b)) * c +
-                    pm::square(d) - pm::sqrt(pm::abs(a)) + pm::sigmoid(c) * b);
-}
 
 }  // namespace
 
