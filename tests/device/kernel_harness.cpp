@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_harness.hpp"
 
+#include <tests/support/spacing.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -174,18 +176,6 @@ fused maker::build(const std::vector<std::uint16_t>& values, std::vector<operand
 // Comparison --------------------------------------------------------------------------------------
 
 namespace {
-
-/// Spacing of the type's numbers at v, subnormals counted as flushed.
-double spacing(dtype type, double v) {
-    const int digits = type == dtype::f64   ? 53
-                       : type == dtype::f32 ? 24
-                       : type == dtype::f16 ? 11
-                                            : 8;
-    const int least = type == dtype::f64 ? -1022 : type == dtype::f16 ? -14 : -126;
-    int exponent = 0;
-    std::frexp(v, &exponent);
-    return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));
-}
 
 template <class T>
 bool near(T got, T want, const tolerance& t, std::int64_t number) {

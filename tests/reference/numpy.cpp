@@ -6,6 +6,7 @@
 #include <pumice/front.hpp>
 
 #include <tests/support/skip.hpp>
+#include <tests/support/spacing.hpp>
 
 #include <doctest/doctest.h>
 
@@ -111,27 +112,16 @@ double number(pm::dtype type, const std::byte* at) {
     });
 }
 
-/// How far apart the type's numbers lie at v.
-double spacing(pm::dtype type, double v) {
-    const int digits = type == pm::dtype::f64   ? 53
-                       : type == pm::dtype::f32 ? 24
-                       : type == pm::dtype::f16 ? 11
-                                                : 8;
-    const int least = type == pm::dtype::f64 ? -1022 : type == pm::dtype::f16 ? -14 : -126;
-    int exponent = 0;
-    std::frexp(v, &exponent);
-    return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));
-}
-
 bool agree(const array& want, const std::vector<std::byte>& got, double ulps, std::string& why) {
     if (std::equal(got.begin(), got.end(), want.bytes.begin(), want.bytes.end())) return true;
     const auto size = static_cast<std::size_t>(pm::info(want.type).bits / 8);
     for (std::size_t at = 0; at < got.size(); at += size) {
         const double is = number(want.type, &got[at]), should = number(want.type, &want.bytes[at]);
-        const bool same = pm::is_floating(want.type)
-                              ? is == should || (std::isnan(is) && std::isnan(should)) ||
-                                    std::fabs(is - should) <= ulps * spacing(want.type, should)
-                              : std::memcmp(&got[at], &want.bytes[at], size) == 0;
+        const bool same =
+            pm::is_floating(want.type)
+                ? is == should || (std::isnan(is) && std::isnan(should)) ||
+                      std::fabs(is - should) <= ulps * test::spacing(want.type, should)
+                : std::memcmp(&got[at], &want.bytes[at], size) == 0;
         if (same) continue;
         std::ostringstream text;
         text.precision(17);

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The unit in the last place, which tolerances are counted in.
+#pragma once
+
+#include <pumice/core/dtype.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace test {
+
+/// How far apart the type's numbers lie at v, subnormals counted as flushed.
+inline double spacing(pumice::dtype type, double v) {
+    using pumice::dtype;
+    const int digits = type == dtype::f64   ? 53
+                       : type == dtype::f32 ? 24
+                       : type == dtype::f16 ? 11
+                                            : 8;
+    const int least = type == dtype::f64 ? -1022 : type == dtype::f16 ? -14 : -126;
+    int exponent = 0;
+    std::frexp(v, &exponent);
+    return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));
+}
+
+}  // namespace test
