@@ -70,9 +70,10 @@ public:
         std::vector<std::shared_ptr<const vulkan::pipeline>> result(launches.size());
         std::unordered_map<std::uint64_t, std::vector<std::size_t>> missing;
         for (std::size_t i = 0; i < launches.size(); ++i) {
-            const auto known = ready_.find(key_of(*launches[i]));
+            const std::uint64_t key = key_of(*launches[i]);
+            const auto known = ready_.find(key);
             if (known != ready_.end()) result[i] = known->second;
-            else missing[key_of(*launches[i])].push_back(i);
+            else missing[key].push_back(i);
         }
         std::vector<std::pair<std::uint64_t, const launch*>> work;
         for (const auto& [key, users] : missing) work.emplace_back(key, launches[users[0]]);
