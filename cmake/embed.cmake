@@ -7,9 +7,13 @@
 cmake_minimum_required(VERSION 3.25)
 set(most 15000)
 
+cmake_path(ABSOLUTE_PATH FROM)         # file(GLOB RELATIVE) finds nothing by a relative path
 file(GLOB_RECURSE paths RELATIVE ${FROM} ${FROM}/*.slang)
 list(SORT paths)
 list(LENGTH paths count)
+if(count EQUAL 0)
+    message(FATAL_ERROR "no Slang module under ${FROM}")
+endif()
 
 set(arrays "")
 set(rows "")

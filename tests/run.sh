@@ -18,7 +18,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget mirror format docs wrong_programs headers_alone cross
+  include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
   front software canary plain host add_dtype consumers examples start)
 # Asked for by name only, until they are known to pass: the engine costs the compiler too much, and the sanitizers have seen
 # parts of the suite alone.
@@ -33,6 +33,7 @@ header_budget()     { tests/checks/header_budget; }
 mirror()            { tests/checks/mirror; }
 format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
+embed()             { tests/checks/embed; }
 cross()             { tests/checks/cross; }
 wrong_programs()    { tests/fail/run; }
 headers_alone()     { tests/checks/headers_alone; }
