@@ -3,6 +3,7 @@
 // From policies and the environment to a device, and what is said where there is none.
 #include "support.hpp"
 
+#include <pumice/base/expected.hpp>
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/front.hpp>
 
@@ -82,6 +83,19 @@ TEST_CASE("make_engine: PUMICE_DEVICE is a wish that a policy of the program's o
 
     const test::variable v("PUMICE_DEVICE", "no such name");
     CHECK_THROWS_AS(pm::make_engine({}), pm::error);
+}
+
+TEST_CASE(
+    "make_engine: PUMICE_DEVICE=host for a program that wants Vulkan: both wishes, the way out") {
+    const test::variable v("PUMICE_DEVICE", "host");
+    const auto refused = pm::context::try_make(pm::vulkan_only{});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code() == pm::errc::no_device);
+    const std::string text = refused.error().what();
+    for (const char* part : {"PUMICE_DEVICE=host asks for the host", "any Vulkan 1.3 device",
+                             "unset PUMICE_DEVICE", "without that policy"})
+        CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+    CHECK(pm::context().device().type == pm::device_type::host);
 }
 
 TEST_CASE("make_engine: the best-ranked device is taken, and the report names it and the others") {

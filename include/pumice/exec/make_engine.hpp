@@ -18,10 +18,17 @@ inline std::shared_ptr<engine> host_fallback(policy_set&& policies,
     return std::make_shared<host_engine>(std::move(policies), std::move(report));
 }
 
-/// PUMICE_DEVICE: "host", "cpu" (a CPU driver), or a part of a device's name; empty: by policy.
+/// PUMICE_DEVICE: "host", "cpu" (a CPU driver), or a part of a device's name; empty: by policy. Throws
+/// where the host is wished for a program that names a Vulkan device.
 inline void apply_environment(policy_set& policies) {
     const std::string wish = environment("PUMICE_DEVICE");
     if (wish.empty() || policies.device) return;
+    if (wish == "host" && policies.device_named)
+        throw error(errc::no_device, "context",
+                    "PUMICE_DEVICE=host asks for the host, the program's device policy for " +
+                        policies.device_wish,
+                    {"unset PUMICE_DEVICE, or set it to \"cpu\" or to a part of a device's name",
+                     "or make the context without that policy"});
     if (wish == "host") host_only{}.apply(policies);
     else if (wish == "cpu") {
         policies.device = [](const device_candidate& d) {
