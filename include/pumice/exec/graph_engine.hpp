@@ -61,28 +61,26 @@ protected:
         for (node* n : e.views) n->release_inputs();
     }
 
-    /// A node's ops as text: "multiply, add, relu".
+    /// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work.
     static std::string fused_name(const problem& p) {
-        std::string text;
-        const auto list = [&](const fused& f) {
-            for (const instruction& i : f.body->code) {
-                if (i.arity() == 0) continue;
-                append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "cast"});
-            }
+        std::string before, after;
+        const auto list = [](std::string& text, const fused& f) {
+            for (const instruction& i : f.body->code)
+                if (i.arity() != 0)
+                    append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "cast"});
         };
         p.visit([&](const auto& q) {
-            if constexpr (requires { q.body; }) list(q.body);
-            if constexpr (requires { q.prologue; }) list(q.prologue);
-            if constexpr (requires { q.input; }) list(q.input);
+            if constexpr (requires { q.body; }) list(before, q.body);
+            if constexpr (requires { q.prologue; }) list(before, q.prologue);
+            if constexpr (requires { q.input; }) list(before, q.input);
             if constexpr (requires {
                               q.a;
                               q.b;
                           })
-                list(q.a), list(q.b);
-            if constexpr (requires { q.epilogue; })
-                text += text.empty() ? "" : " | ", list(q.epilogue);
+                list(before, q.a), list(before, q.b);
+            if constexpr (requires { q.epilogue; }) list(after, q.epilogue);
         });
-        return text;
+        return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
     }
 
     mutable std::mutex mutex_;
