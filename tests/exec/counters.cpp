@@ -177,6 +177,40 @@ TEST_CASE("views cost nothing") {
     CHECK(sum.to_vector()[7] == 2 * v.to_vector()[7]);
 }
 
+TEST_CASE(
+    "upload() brings data up before the evaluation that reads it, once; lazy tensors stay lazy") {
+    const pm::context home;
+    const auto a = filled(home, 300, 257, 0), b = filled(home, 1, 3, 1),
+               none = filled(home, 0, 3, 1);
+    const pm::any_tensor sum = a + 1.0f, list[] = {a, b, none, sum, a};
+    const cost k(home);
+    pm::upload(list);
+    pm::upload(list);
+    CHECK_FALSE(sum.get()->realised());
+    CHECK(k.dispatches() == 0);
+    if (on_vulkan(home)) CHECK(k.uploads() == 2);
+    CHECK(pm::to_vector<float>(sum)[5] == a.to_vector()[5] + 1);
+    if (on_vulkan(home)) CHECK(k.uploads() == 2);
+
+    const pm::context other;
+    const pm::any_tensor mixed[] = {a, filled(other, 2, 2, 0)};
+    CHECK_THROWS_AS(pm::upload(mixed), pm::error);
+    pm::upload({});
+}
+
+TEST_CASE("upload() of more than one staging's worth is whole") {
+    const pm::context home;
+    std::vector<pm::any_tensor> list;
+    for (int i = 0; i < 5; ++i) list.push_back(filled(home, 4096, 1500, float(i)));
+    pm::upload(list);
+    const pm::slice last_row{4095, {}, 1};
+    const auto end_of = [&](const pm::any_tensor& t) {
+        return pm::to_vector<float>(pm::slice_view(t, std::span(&last_row, 1)));
+    };
+    for (int i = 0; i < 5; ++i)
+        CHECK(end_of(list[std::size_t(i)]) == end_of(filled(home, 4096, 1500, float(i))));
+}
+
 TEST_CASE("a long loop runs flat: bounded pending nodes, bounded memory") {
     const pm::context home;
     pm::matrix<float> x = filled(home, 4, 4, 0), g = filled(home, 4, 4, 1);

@@ -109,7 +109,7 @@ TEST_CASE("model: ten additions are one dispatch") {
     CHECK(pumice::stats().dispatches - before.dispatches == 1);
 }
 
-TEST_CASE("model: outputs stay on the device until they are read (V15), weights go up once") {
+TEST_CASE("model: outputs stay on the device until they are read (V15), weights go up at load") {
     const auto m = model::load(file("mnist-12"));
     const auto x = picture("mnist-12", 0);
     const auto before = pumice::stats();
@@ -120,7 +120,8 @@ TEST_CASE("model: outputs stay on the device until they are read (V15), weights 
     const auto first = pumice::stats();
     pumice::to_vector<float>(m(x));
     CHECK(pumice::stats().uploads == first.uploads);
-    CHECK(first.uploads - before.uploads <= 7);  // six weights and the picture, each once
+    const bool on_host = pumice::default_context().device().type == pumice::device_type::host;
+    CHECK(first.uploads - before.uploads == (on_host ? 0 : 1));  // the picture alone
 }
 
 TEST_CASE("model: zeros give finite outputs (V14)") {

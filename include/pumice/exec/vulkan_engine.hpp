@@ -50,6 +50,29 @@ public:
         gather(n->type, n->extent, s.host->data(), n->offset, n->layout, out);
     }
 
+    void upload(std::span<const node_ptr> nodes) override {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < nodes.size();) {
+            temporary temp{runtime_->memory(), {}, 0};
+            std::vector<item> items;
+            std::vector<ordered_item> accesses;
+            // No more staging at a time than a copy needs to run at full speed.
+            for (std::int64_t staged = 0; i < nodes.size() && staged < std::int64_t{64} << 20;
+                 ++i) {
+                if (!nodes[i]->realised() || nodes[i]->count() == 0) continue;
+                vulkan_storage& s = of(*nodes[i]);
+                const std::size_t before = items.size();
+                upload(s, temp, items, accesses);
+                if (items.size() != before) staged += s.bytes;
+            }
+            if (items.empty()) continue;
+            temp.value = record(items, accesses);
+            for (const item& one : items)
+                one.upload_to->last_use = one.upload_to->written = temp.value;
+            if (i < nodes.size()) runtime_->queue().wait(temp.value);
+        }
+    }
+
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics s = stats_;

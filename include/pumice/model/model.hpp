@@ -187,7 +187,7 @@ private:
             s.outputs[i].has_shape = true;
             for (std::int64_t d : made.shape()) s.outputs[i].dims.push_back({d, {}});
         }
-        s.weights.evaluate();
+        s.weights.settle();
     }
 
     std::vector<std::string> signature() const {

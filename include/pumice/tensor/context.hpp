@@ -67,6 +67,9 @@ inline any_tensor zeros(dtype type, const shape& extent, const context& place = 
 /// a failure every tensor is still lazy and the call can be repeated.
 void eval(std::span<const any_tensor> roots);
 
+/// Brings host data that the tensors hold to the device now, not at the first use. Computes nothing.
+void upload(std::span<const any_tensor> tensors);
+
 /// Copies the elements to the host in row-major order, evaluating first.
 void read(const any_tensor& t, std::span<std::byte> out);
 
@@ -138,15 +141,27 @@ PUMICE_INLINE any_tensor from_bytes(dtype type, const shape& extent,
     return any_tensor(place.get()->create(type, extent, bytes.data()));
 }
 
-PUMICE_INLINE void eval(std::span<const any_tensor> roots) {
+namespace detail {
+/// The nodes of tensors that belong to one context.
+inline std::vector<node_ptr> nodes_of(std::span<const any_tensor> tensors, const char* place) {
     std::vector<node_ptr> nodes;
-    for (const any_tensor& t : roots) {
+    for (const any_tensor& t : tensors) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
-            fail(errc::context_mismatch, "eval",
-                 {"the tensors belong to two contexts; evaluate them apart"});
+            fail(errc::context_mismatch, place, {"the tensors belong to two contexts"});
         nodes.push_back(t.get());
     }
+    return nodes;
+}
+}  // namespace detail
+
+PUMICE_INLINE void eval(std::span<const any_tensor> roots) {
+    const std::vector<node_ptr> nodes = detail::nodes_of(roots, "eval");
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
+}
+
+PUMICE_INLINE void upload(std::span<const any_tensor> tensors) {
+    const std::vector<node_ptr> nodes = detail::nodes_of(tensors, "upload");
+    if (!nodes.empty()) nodes.front()->owner->upload(nodes);
 }
 
 PUMICE_INLINE void read(const any_tensor& t, std::span<std::byte> out) {

@@ -44,6 +44,9 @@ public:
     /// Realises `n` and copies its elements to `out` in row-major order.
     virtual void read(const node_ptr& n, void* out) = 0;
 
+    /// Brings what realised nodes hold to the device now, not at the first use.
+    virtual void upload(std::span<const node_ptr>) {}
+
     virtual statistics stats() const = 0;
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
     virtual std::string explain(const node_ptr& n) = 0;

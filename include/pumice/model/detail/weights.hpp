@@ -59,15 +59,17 @@ public:
         return from_bytes(*compute_, t.shape(), bytes, where_);
     }
 
-    /// Runs what is computed from constants alone, so that runs find it done. Views stay views.
-    void evaluate() {
-        std::vector<any_tensor> roots;
+    /// Runs what is computed from constants alone and brings the others up, so that runs find it done.
+    /// Views stay views.
+    void settle() {
+        std::vector<any_tensor> given, computed;
         {
             const std::lock_guard lock(mutex_);
             for (const auto& [k, t] : there_)
-                if (!t.get()->realised() && !is_view(*t.get())) roots.push_back(t);
+                if (!is_view(*t.get())) (t.get()->realised() ? given : computed).push_back(t);
         }
-        eval(roots);
+        eval(computed);
+        pumice::upload(given);
     }
 
 private:
