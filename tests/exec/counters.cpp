@@ -88,6 +88,17 @@ TEST_CASE("with fusion off each op is a dispatch, and the values agree") {
         CHECK(values[0][i] == doctest::Approx(values[1][i]));
 }
 
+TEST_CASE("a large integer is the same number fused, unfused and with a tensor of run-time type") {
+    const std::int64_t large = (std::int64_t(1) << 53) + 1;
+    for (const pm::context& home : {pm::context(), pm::context(pm::fusion::none{})}) {
+        const std::vector<std::int64_t> zeros{0, 1, -1};
+        const pm::vector<std::int64_t> x = pm::adapt(zeros, home);
+        const std::vector<std::int64_t> sums{large, large + 1, large - 1};
+        CHECK(pm::vector<std::int64_t>(x + large).to_vector() == sums);
+        CHECK(pm::to_vector<std::int64_t>(pm::any_tensor(x) + large) == sums);
+    }
+}
+
 TEST_CASE(
     "z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluated apart, in the first") {
     const pm::context home;

@@ -7,6 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 using namespace pumice;
 using namespace pumice_test;
 
@@ -39,6 +42,25 @@ TEST_CASE("elementwise: broadcast, promoted, numbers take the tensors' type") {
     CHECK(code_of([] { apply<op::add>(1.0, 2.0); }) == errc::invalid_argument);
     CHECK(says(text_of_error([] { apply<op::add>(of({2}), of({2}, dtype::boolean)); }),
                {"[add]", "f32, bool", "astype"}));
+}
+
+TEST_CASE("elementwise: a number is exact in the tensors' type") {
+    const auto number = [](dtype type, const any_operand& v) {
+        const any_operand list[] = {of({2}, type), v};
+        const any_tensor r = apply(op_info_of<op::add>, list);
+        return r.get()->op.get_if<elementwise_op>()->scalars.at(0);
+    };
+    const std::int64_t large = (std::int64_t(1) << 53) + 1;
+    CHECK(number(dtype::i64, large).as<std::int64_t>() == large);
+    CHECK(number(dtype::i64, -large).as<std::int64_t>() == -large);
+    CHECK(number(dtype::u64, ~std::uint64_t{0}).as<std::uint64_t>() == ~std::uint64_t{0});
+    CHECK(number(dtype::u64, 0x1p63).as<std::uint64_t>() == std::uint64_t(1) << 63);
+    CHECK(number(dtype::i64, -0x1p63).as<std::int64_t>() ==
+          std::numeric_limits<std::int64_t>::min());
+    CHECK(number(dtype::f32, 3).as<double>() == 3);
+    CHECK(number(dtype::f64, 0.1).as<double>() == 0.1);
+    for (double none : {0.5, 0x1p64, -0x1p64, 1e300, HUGE_VAL, -HUGE_VAL, std::nan("")})
+        CHECK(code_of([&] { number(dtype::i64, none); }) == errc::dtype_mismatch);
 }
 
 TEST_CASE("astype of the same type is the tensor itself") {

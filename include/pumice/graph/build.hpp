@@ -15,10 +15,13 @@ namespace pumice::inline PUMICE_ABI {
 /// An operand of a run-time elementwise op: a tensor, or a number that takes the tensors' type.
 struct any_operand {
     any_tensor array;
-    double number = 0;
+    scalar number;  // of the widest type of its kind
     bool is_number = false;
     any_operand(any_tensor t) : array(std::move(t)) {}
-    any_operand(double v) : number(v), is_number(true) {}
+    any_operand(scalar v) : number(v), is_number(true) {}
+    any_operand(double v) : any_operand(scalar(v)) {}
+    template <std::integral I>
+    any_operand(I v) : any_operand(scalar(std::signed_integral<I> ? dtype::i64 : dtype::u64, v)) {}
 };
 
 /// op(operands...), broadcast, tensors promoted as the array API says, numbers weakly typed.
@@ -77,6 +80,20 @@ namespace detail {
     fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
 }
 
+/// The number as a value of `type`; nothing where an integer is asked for and it is none.
+inline std::optional<scalar> in_type(dtype type, const scalar& number) {
+    if (info(number.type).kind == kind::unsigned_integer)
+        return scalar(type, number.as<std::uint64_t>());
+    if (!is_floating(number.type)) return scalar(type, number.as<std::int64_t>());
+    const double v = number.as<double>();
+    if (is_floating(type)) return scalar(type, v);
+    if (v >= -0x1p63 && v < 0 && v == static_cast<double>(static_cast<std::int64_t>(v)))
+        return scalar(type, static_cast<std::int64_t>(v));
+    if (v >= 0 && v < 0x1p64 && v == static_cast<double>(static_cast<std::uint64_t>(v)))
+        return scalar(type, static_cast<std::uint64_t>(v));
+    return std::nullopt;
+}
+
 }  // namespace detail
 
 PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
@@ -114,18 +131,18 @@ PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> o
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
         if (operands[i].is_number) {
-            if (!is_floating(wanted) &&
-                operands[i].number !=
-                    static_cast<double>(static_cast<std::int64_t>(operands[i].number)))
+            const std::optional<scalar> number = detail::in_type(wanted, operands[i].number);
+            if (!number)
                 detail::throw_types(op.name, types,
-                                    "the number " + std::to_string(operands[i].number) +
+                                    "the number " +
+                                        std::to_string(operands[i].number.as<double>()) +
                                         " is not an integer");
             call.args[i] = body->push({instruction::code::scalar,
                                        wanted,
                                        static_cast<std::uint16_t>(payload.scalars.size()),
                                        {},
                                        nullptr});
-            payload.scalars.push_back(scalar(wanted, operands[i].number));
+            payload.scalars.push_back(*number);
             continue;
         }
         const dtype have = operands[i].array.dtype();

@@ -228,7 +228,7 @@ auto wanted_elements(std::index_sequence<I...>)
 
 template <class X>
 any_operand settle(const X& x) {
-    if constexpr (std::is_arithmetic_v<X>) return any_operand(static_cast<double>(x));
+    if constexpr (std::is_arithmetic_v<X>) return any_operand(x);
     else return any_operand(any_tensor(x.get()));
 }
 template <class Op, class... A>
@@ -323,9 +323,7 @@ PUMICE_INLINE node_ptr make_elementwise(const std::shared_ptr<const program>& bo
     for (const instruction& i : body->code) {
         switch (i.what) {
             case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
-            case instruction::code::scalar:
-                values.emplace_back(scalars[i.index].as<double>());
-                break;
+            case instruction::code::scalar: values.emplace_back(scalars[i.index]); break;
             case instruction::code::cast:
                 values.emplace_back(astype(values[i.args[0]].array, i.type));
                 break;

@@ -71,7 +71,7 @@ inline any_tensor pow(node_builder& b) {
     } else if (!exponent.is_number && type != other) {
         exponent = astype(exponent.array, result);
     }
-    if (exponent.is_number && exponent.number == 2 && !base.is_number)
+    if (exponent.is_number && exponent.number.as<double>() == 2 && !base.is_number)
         return astype(pumice::apply<op::square>(base.array), result);
     const any_operand pair[] = {base, exponent};
     return astype(pumice::apply(op_info_of<op::power>, pair), result);
@@ -93,7 +93,8 @@ inline any_tensor clip(node_builder& b) {
     };
     if (low && high) {  // where the bounds cross, the upper one is the result
         any_operand least = bound(1), most = bound(2);
-        if (least.is_number && most.is_number) least.number = std::min(least.number, most.number);
+        if (least.is_number && most.is_number)
+            least = std::min(least.number.as<double>(), most.number.as<double>());
         else least = pumice::apply(op_info_of<op::minimum>, std::array{least, most});
         return pumice::apply(op_info_of<op::clip>, std::array{any_operand(x), least, most});
     }
