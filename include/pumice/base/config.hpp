@@ -7,11 +7,13 @@
 
 #include <version>
 
-// The `expected` in the interface is part of the ABI, so it is part of the namespace.
+// The ABI namespace: the version, and the `expected` of the interface.
+#define PUMICE_JOIN_ABI(major, minor, expected) v##major##_##minor##_##expected
+#define PUMICE_ABI_OF(major, minor, expected) PUMICE_JOIN_ABI(major, minor, expected)
 #if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
-#define PUMICE_ABI v0_1_std
+#define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, std)
 #else
-#define PUMICE_ABI v0_1_tl
+#define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, tl)
 #endif
 
 // The front's long functions that no type of the user's is part of: their bodies are left out with
