@@ -16,11 +16,16 @@
 #define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, tl)
 #endif
 
-// The front's long functions that no type of the user's is part of: their bodies are left out with
-// the target pumice::compiled, which has them compiled, once.
-#ifdef PUMICE_COMPILING
-#define PUMICE_INLINE
+// The front's long functions that no type of the user's is part of: with the target pumice::compiled
+// they are declared, and compiled once with the engine; else they are templates, which only a file that
+// calls them compiles. Their bodies stand within `#ifndef PUMICE_COMPILED`.
+#if defined(PUMICE_COMPILED) || defined(PUMICE_COMPILING)
+#define PUMICE_FUNCTION
+#define PUMICE_BODY
+#define PUMICE_INLINE  // of members
 #else
+#define PUMICE_FUNCTION template <int = 0>
+#define PUMICE_BODY template <int>
 #define PUMICE_INLINE inline
 #endif
 

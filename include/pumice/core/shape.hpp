@@ -74,10 +74,10 @@ using shape = index_list;
 using strides = index_list;
 
 /// "(2, 3)", "(2,)", "()": as NumPy prints shapes.
-std::string to_string(const index_list& list);
+PUMICE_FUNCTION std::string to_string(const index_list& list);
 
 #ifndef PUMICE_COMPILED
-PUMICE_INLINE std::string to_string(const index_list& list) {
+PUMICE_BODY std::string to_string(const index_list& list) {
     std::string text = "(";
     for (int i = 0; i < list.rank(); ++i) append_text(text, {i > 0 ? ", " : "", list[i]});
     return text += list.rank() == 1 ? ",)" : ")";

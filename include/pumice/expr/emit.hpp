@@ -334,15 +334,15 @@ constexpr Text emit(program_view p) {
     detail::emitter<Text>(text, p).run();
     return text;
 }
-std::string emit(program_view p);
+PUMICE_FUNCTION std::string emit(program_view p);
 
 /// The name of the struct and module that `emit` writes.
-std::string emitted_name(program_view p);
+PUMICE_FUNCTION std::string emitted_name(program_view p);
 
 #ifndef PUMICE_COMPILED
 
-PUMICE_INLINE std::string emit(program_view p) { return emit<std::string>(p); }
-PUMICE_INLINE std::string emitted_name(program_view p) {
+PUMICE_BODY std::string emit(program_view p) { return emit<std::string>(p); }
+PUMICE_BODY std::string emitted_name(program_view p) {
     std::string text;
     detail::emitter<std::string>::name(text, p);
     return text;

@@ -26,7 +26,7 @@ struct any_operand {
 
 /// op(operands...), broadcast, tensors promoted as the array API says, numbers weakly typed.
 /// At least one operand is a tensor. Throws dtype_mismatch and shape_mismatch.
-any_tensor apply(const op_info& op, std::span<const any_operand> operands);
+PUMICE_FUNCTION any_tensor apply(const op_info& op, std::span<const any_operand> operands);
 
 template <class Op, class... Operands>
 any_tensor apply(const Operands&... operands) {
@@ -35,35 +35,38 @@ any_tensor apply(const Operands&... operands) {
 }
 
 /// x converted to another element type (see core/scalar.hpp for the rules); x itself if it has it.
-any_tensor astype(const any_tensor& x, dtype type);
+PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 
 /// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
 /// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
 /// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
-any_tensor reduce(reduction what, const any_tensor& x, std::span<const std::int64_t> axes = {},
-                  bool keepdims = false);
+PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
+                                  std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
-any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false);
+PUMICE_FUNCTION any_tensor softmax(const any_tensor& x, std::int64_t axis = -1,
+                                   bool logarithm = false);
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
-any_tensor matmul(any_tensor a, any_tensor b);
+PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
 
 /// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW).
-any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options = {});
+PUMICE_FUNCTION any_tensor conv(const any_tensor& x, const any_tensor& weight,
+                                const conv_op& options = {});
 
 /// ONNX MaxPool or AveragePool over two spatial axes of x (N, C, H, W).
-any_tensor pool(const any_tensor& x, pool_op options);
+PUMICE_FUNCTION any_tensor pool(const any_tensor& x, pool_op options);
 
 /// Joins along `axis`; all other extents and the element types agree.
-any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 0);
+PUMICE_FUNCTION any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 0);
 
 /// values[..., indices, ...]: the array API's take with indices of any rank, ONNX Gather. Negative
 /// indices count from the end; an index outside is clamped to the axis (kernels cannot throw).
-any_tensor take(const any_tensor& values, const any_tensor& indices, std::int64_t axis = 0);
+PUMICE_FUNCTION any_tensor take(const any_tensor& values, const any_tensor& indices,
+                                std::int64_t axis = 0);
 
 /// The same values, dense, with the strides `wanted` or a layout's (x itself if they lie so already).
-any_tensor copy(const any_tensor& x, const strides& wanted);
+PUMICE_FUNCTION any_tensor copy(const any_tensor& x, const strides& wanted);
 template <layout Layout = row_major>
 any_tensor copy(const any_tensor& x) {
     return copy(x, Layout::strides_of(x.shape()));
@@ -80,23 +83,25 @@ namespace detail {
     fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
 }
 
-/// The number as a value of `type`; nothing where an integer is asked for and it is none.
-inline std::optional<scalar> in_type(dtype type, const scalar& number) {
-    if (info(number.type).kind == kind::unsigned_integer)
-        return scalar(type, number.as<std::uint64_t>());
-    if (!is_floating(number.type)) return scalar(type, number.as<std::int64_t>());
+/// Writes the number as a value of `type`; false where an integer is asked for and it is none.
+inline bool bring_to(dtype type, const scalar& number, scalar& out) {
+    const kind from = info(number.type).kind;
     const double v = number.as<double>();
-    if (is_floating(type)) return scalar(type, v);
-    if (v >= -0x1p63 && v < 0 && v == static_cast<double>(static_cast<std::int64_t>(v)))
-        return scalar(type, static_cast<std::int64_t>(v));
-    if (v >= 0 && v < 0x1p64 && v == static_cast<double>(static_cast<std::uint64_t>(v)))
-        return scalar(type, static_cast<std::uint64_t>(v));
-    return std::nullopt;
+    if (from == kind::floating && is_floating(type)) {
+        out = scalar(type, v);
+        return true;
+    }
+    const bool by_sign = from == kind::signed_integer || v < 0;
+    const auto minus = number.as<std::int64_t>();
+    const auto plus = number.as<std::uint64_t>();
+    out = by_sign ? scalar(type, minus) : scalar(type, plus);
+    return from != kind::floating ||
+           (v < 0x1p64 && v == (by_sign ? static_cast<double>(minus) : static_cast<double>(plus)));
 }
 
 }  // namespace detail
 
-PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
+PUMICE_BODY any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
     if (static_cast<int>(operands.size()) != op.arity)
         fail(errc::invalid_argument, op.name,
              {"takes ", op.arity, " operands, got ", operands.size()});
@@ -131,8 +136,8 @@ PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> o
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
         if (operands[i].is_number) {
-            const std::optional<scalar> number = detail::in_type(wanted, operands[i].number);
-            if (!number)
+            scalar number;
+            if (!detail::bring_to(wanted, operands[i].number, number))
                 detail::throw_types(op.name, types,
                                     "the number " +
                                         std::to_string(operands[i].number.as<double>()) +
@@ -142,7 +147,7 @@ PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> o
                                        static_cast<std::uint16_t>(payload.scalars.size()),
                                        {},
                                        nullptr});
-            payload.scalars.push_back(*number);
+            payload.scalars.push_back(number);
             continue;
         }
         const dtype have = operands[i].array.dtype();
@@ -162,7 +167,7 @@ PUMICE_INLINE any_tensor apply(const op_info& op, std::span<const any_operand> o
     return any_tensor(make_node(call.type, domain, std::move(payload), std::move(inputs)));
 }
 
-PUMICE_INLINE any_tensor astype(const any_tensor& x, dtype type) {
+PUMICE_BODY any_tensor astype(const any_tensor& x, dtype type) {
     if (x.dtype() == type) return x;
     auto body = std::make_shared<program>();
     const auto leaf = body->push({instruction::code::leaf, x.dtype(), 0, {}, nullptr});
@@ -188,8 +193,8 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 
 }  // namespace detail
 
-PUMICE_INLINE any_tensor reduce(reduction what, const any_tensor& x,
-                                std::span<const std::int64_t> axes, bool keepdims) {
+PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
+                              std::span<const std::int64_t> axes, bool keepdims) {
     const std::string place(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
@@ -223,7 +228,7 @@ PUMICE_INLINE any_tensor reduce(reduction what, const any_tensor& x,
                                 reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
 
-PUMICE_INLINE any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
+PUMICE_BODY any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
     const char* place = logarithm ? "log_softmax" : "softmax";
     const dtype type = x.dtype();
     if (!is_floating(type))
@@ -233,7 +238,7 @@ PUMICE_INLINE any_tensor softmax(const any_tensor& x, std::int64_t axis, bool lo
                                 {x.get()}));
 }
 
-PUMICE_INLINE any_tensor matmul(any_tensor a, any_tensor b) {
+PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     const shape sa = a.shape(), sb = b.shape();
     const dtype types[] = {a.dtype(), b.dtype()};
     if (sa.rank() == 0 || sb.rank() == 0)
@@ -306,8 +311,7 @@ inline std::int64_t window_count(std::int64_t length, std::int64_t window, int s
 
 }  // namespace detail
 
-PUMICE_INLINE any_tensor conv(const any_tensor& x, const any_tensor& weight,
-                              const conv_op& options) {
+PUMICE_BODY any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options) {
     const dtype types[] = {x.dtype(), weight.dtype()};
     if (x.rank() != 4 || weight.rank() != 4)
         fail(errc::rank_mismatch, "conv",
@@ -332,7 +336,7 @@ PUMICE_INLINE any_tensor conv(const any_tensor& x, const any_tensor& weight,
     return any_tensor(make_node(x.dtype(), out, options, {x.get(), weight.get()}));
 }
 
-PUMICE_INLINE any_tensor pool(const any_tensor& x, pool_op options) {
+PUMICE_BODY any_tensor pool(const any_tensor& x, pool_op options) {
     const char* place = options.what == pooling::max ? "max_pool" : "average_pool";
     const dtype type = x.dtype();
     if (x.rank() != 4)
@@ -361,7 +365,7 @@ PUMICE_INLINE any_tensor pool(const any_tensor& x, pool_op options) {
     return any_tensor(make_node(type, out, options, {x.get()}));
 }
 
-PUMICE_INLINE any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis) {
+PUMICE_BODY any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis) {
     detail::require(!parts.empty(), "concat", "needs at least one tensor");
     const int at = normalize_axis(axis, parts[0].rank(), "concat");
     shape out = parts[0].shape();
@@ -384,8 +388,8 @@ PUMICE_INLINE any_tensor concat(std::span<const any_tensor> parts, std::int64_t 
     return any_tensor(make_node(parts[0].dtype(), out, concat_op{at}, std::move(inputs)));
 }
 
-PUMICE_INLINE any_tensor take(const any_tensor& values, const any_tensor& indices,
-                              std::int64_t axis) {
+PUMICE_BODY any_tensor take(const any_tensor& values, const any_tensor& indices,
+                            std::int64_t axis) {
     const int at = normalize_axis(axis, values.rank(), "take");
     const dtype type = indices.dtype();
     if (type != dtype::i32 && type != dtype::i64)
@@ -402,7 +406,7 @@ PUMICE_INLINE any_tensor take(const any_tensor& values, const any_tensor& indice
     return any_tensor(make_node(values.dtype(), out, take_op{at}, {values.get(), indices.get()}));
 }
 
-PUMICE_INLINE any_tensor copy(const any_tensor& x, const strides& wanted) {
+PUMICE_BODY any_tensor copy(const any_tensor& x, const strides& wanted) {
     if (!x.get()->op.is<view_op>() && x.get()->layout == wanted) return x;
     node_ptr n = make_node(x.dtype(), x.shape(), copy_op{wanted}, {x.get()});
     n->layout = wanted;

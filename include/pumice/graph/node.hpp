@@ -70,7 +70,8 @@ inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.
 
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
-node_ptr make_node(dtype type, const shape& extent, operation op, std::vector<node_ptr> inputs);
+PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
+                                   std::vector<node_ptr> inputs);
 
 #ifndef PUMICE_COMPILED
 
@@ -92,8 +93,8 @@ PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
     inputs.clear();
 }
 
-PUMICE_INLINE node_ptr make_node(dtype type, const shape& extent, operation op,
-                                 std::vector<node_ptr> inputs) {
+PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
+                               std::vector<node_ptr> inputs) {
     static_cast<void>(byte_count(type, element_count(extent)));
     auto n = std::make_shared<node>();
     n->type = type;

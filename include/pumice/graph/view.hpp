@@ -14,16 +14,16 @@ namespace pumice::inline PUMICE_ABI {
 namespace detail {
 
 /// True where a node's memory is, or will be, row-major in its own extent.
-bool will_be_row_major(const node& n);
+PUMICE_FUNCTION bool will_be_row_major(const node& n);
 
 }  // namespace detail
 
 /// The elements in row-major order under another shape; one extent may be -1. A view whenever the
 /// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
-any_tensor reshape(const any_tensor& x, shape to);
+PUMICE_FUNCTION any_tensor reshape(const any_tensor& x, shape to);
 
 /// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
-any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order);
+PUMICE_FUNCTION any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order);
 
 /// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's direction.
 struct slice {
@@ -32,19 +32,19 @@ struct slice {
 };
 
 /// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
-any_tensor slice_view(const any_tensor& x, std::span<const slice> slices);
+PUMICE_FUNCTION any_tensor slice_view(const any_tensor& x, std::span<const slice> slices);
 
 /// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
-any_tensor broadcast_to(const any_tensor& x, const shape& to);
+PUMICE_FUNCTION any_tensor broadcast_to(const any_tensor& x, const shape& to);
 
 /// A new axis of length 1 before `axis` of the result.
-any_tensor expand_dims(const any_tensor& x, std::int64_t axis);
+PUMICE_FUNCTION any_tensor expand_dims(const any_tensor& x, std::int64_t axis);
 
 /// Removes an axis of length 1. Throws errc::shape_mismatch where it is longer.
-any_tensor squeeze(const any_tensor& x, std::int64_t axis);
+PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x, std::int64_t axis);
 
 /// Reverses the named axes (all where empty).
-any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {});
+PUMICE_FUNCTION any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {});
 
 #ifndef PUMICE_COMPILED
 
@@ -60,13 +60,13 @@ inline any_tensor make_view(const any_tensor& x, const shape& extent, view_op v)
     return any_tensor(make_node(x.dtype(), extent, std::move(v), {x.get()}));
 }
 
-PUMICE_INLINE bool will_be_row_major(const node& n) {
+PUMICE_BODY bool will_be_row_major(const node& n) {
     return (n.realised() || !n.op.is<view_op>()) && n.row_major();
 }
 
 }  // namespace detail
 
-PUMICE_INLINE any_tensor reshape(const any_tensor& x, shape to) {
+PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
     int open = -1;
     std::int64_t known = 1;
     for (int i = 0; i < to.rank(); ++i) {
@@ -91,7 +91,7 @@ PUMICE_INLINE any_tensor reshape(const any_tensor& x, shape to) {
     return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
 }
 
-PUMICE_INLINE any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
+PUMICE_BODY any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
     if (static_cast<int>(order.size()) != x.rank())
         fail(errc::rank_mismatch, "permute_dims", {order.size(), " axes for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
@@ -108,7 +108,7 @@ PUMICE_INLINE any_tensor permute_dims(const any_tensor& x, std::span<const std::
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_INLINE any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
+PUMICE_BODY any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
     if (static_cast<int>(slices.size()) > x.rank())
         fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
@@ -143,7 +143,7 @@ PUMICE_INLINE any_tensor slice_view(const any_tensor& x, std::span<const slice> 
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_INLINE any_tensor broadcast_to(const any_tensor& x, const shape& to) {
+PUMICE_BODY any_tensor broadcast_to(const any_tensor& x, const shape& to) {
     if (x.rank() > to.rank() || broadcast(x.shape(), to, "broadcast_to") != to)
         fail(errc::shape_mismatch, "broadcast_to",
              {"shape ", to_string(x.shape()), " does not broadcast to ", to_string(to)});
@@ -156,7 +156,7 @@ PUMICE_INLINE any_tensor broadcast_to(const any_tensor& x, const shape& to) {
     return detail::make_view(x, to, v);
 }
 
-PUMICE_INLINE any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
+PUMICE_BODY any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank() + 1, "expand_dims");
     view_op v = detail::identity_view(x.rank());
     shape extent = x.shape();
@@ -166,7 +166,7 @@ PUMICE_INLINE any_tensor expand_dims(const any_tensor& x, std::int64_t axis) {
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_INLINE any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
+PUMICE_BODY any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank(), "squeeze");
     if (x.shape()[at] != 1)
         fail(errc::shape_mismatch, "squeeze",
@@ -179,7 +179,7 @@ PUMICE_INLINE any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_INLINE any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes) {
+PUMICE_BODY any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes) {
     std::vector<slice> slices(static_cast<std::size_t>(x.rank()),
                               axes.empty() ? slice{{}, {}, -1} : slice{});
     for (std::int64_t a : axes)

@@ -44,19 +44,20 @@ private:
 };
 
 /// The process-wide context, made at first use.
-context default_context();
+PUMICE_FUNCTION context default_context();
 
 /// Replaces the process-wide context; tensors made before keep theirs.
-void set_default_context(const context& c);
+PUMICE_FUNCTION void set_default_context(const context& c);
 
 namespace detail {
 /// Lets the process-wide context go; the next use makes a new one.
-void release_default();
+PUMICE_FUNCTION void release_default();
 }  // namespace detail
 
 /// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
-any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
-                      const context& place = default_context());
+PUMICE_FUNCTION any_tensor from_bytes(dtype type, const shape& extent,
+                                      std::span<const std::byte> bytes,
+                                      const context& place = default_context());
 
 /// Zeros of run-time type.
 inline any_tensor zeros(dtype type, const shape& extent, const context& place = default_context()) {
@@ -65,13 +66,13 @@ inline any_tensor zeros(dtype type, const shape& extent, const context& place = 
 
 /// Runs everything that the tensors need, in one evaluation. Throws what the device reports; after
 /// a failure every tensor is still lazy and the call can be repeated.
-void eval(std::span<const any_tensor> roots);
+PUMICE_FUNCTION void eval(std::span<const any_tensor> roots);
 
 /// Brings host data that the tensors hold to the device now, not at the first use. Computes nothing.
-void upload(std::span<const any_tensor> tensors);
+PUMICE_FUNCTION void upload(std::span<const any_tensor> tensors);
 
 /// Copies the elements to the host in row-major order, evaluating first.
-void read(const any_tensor& t, std::span<std::byte> out);
+PUMICE_FUNCTION void read(const any_tensor& t, std::span<std::byte> out);
 
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
 template <element T>
@@ -107,32 +108,32 @@ inline default_slot& the_default() {
     static default_slot* slot = new default_slot;  // let go by release_default, never destroyed
     return *slot;
 }
-PUMICE_INLINE void release_default() {
+PUMICE_BODY void release_default() {
     default_slot& slot = the_default();
     const small_lock lock(slot.mutex);
     slot.current.reset();
 }
 }  // namespace detail
 
-PUMICE_INLINE context default_context() {
+PUMICE_BODY context default_context() {
     detail::default_slot& slot = detail::the_default();
     const small_lock lock(slot.mutex);
     if (!slot.current) {
         slot.current = make_engine_for({});
         // Registered after the driver's own handlers, so it runs while the driver still lives.
-        std::atexit(&detail::release_default);
+        std::atexit([] { detail::release_default(); });
     }
     return context(slot.current);
 }
 
-PUMICE_INLINE void set_default_context(const context& c) {
+PUMICE_BODY void set_default_context(const context& c) {
     detail::default_slot& slot = detail::the_default();
     const small_lock lock(slot.mutex);
     slot.current = c.get();
 }
 
-PUMICE_INLINE any_tensor from_bytes(dtype type, const shape& extent,
-                                    std::span<const std::byte> bytes, const context& place) {
+PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
+                                  const context& place) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
     if (static_cast<std::int64_t>(bytes.size()) != wanted)
         fail(errc::shape_mismatch, "from_bytes",
@@ -154,17 +155,17 @@ inline std::vector<node_ptr> nodes_of(std::span<const any_tensor> tensors, const
 }
 }  // namespace detail
 
-PUMICE_INLINE void eval(std::span<const any_tensor> roots) {
+PUMICE_BODY void eval(std::span<const any_tensor> roots) {
     const std::vector<node_ptr> nodes = detail::nodes_of(roots, "eval");
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
 }
 
-PUMICE_INLINE void upload(std::span<const any_tensor> tensors) {
+PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
     const std::vector<node_ptr> nodes = detail::nodes_of(tensors, "upload");
     if (!nodes.empty()) nodes.front()->owner->upload(nodes);
 }
 
-PUMICE_INLINE void read(const any_tensor& t, std::span<std::byte> out) {
+PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {
     if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
         fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
     t.get()->owner->read(t.get(), out.data());

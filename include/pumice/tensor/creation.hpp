@@ -10,24 +10,24 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 /// Every element is `value`.
-any_tensor filled(scalar value, const shape& extent, const context& home);
+PUMICE_FUNCTION any_tensor filled(scalar value, const shape& extent, const context& home);
 }  // namespace detail
 
 /// Every element is `value`, of run-time type.
-any_tensor full(dtype type, const shape& extent, double value,
-                const context& home = default_context());
+PUMICE_FUNCTION any_tensor full(dtype type, const shape& extent, double value,
+                                const context& home = default_context());
 
 /// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of 0.
-any_tensor arange(dtype type, double start, double stop, double step = 1,
-                  const context& home = default_context());
+PUMICE_FUNCTION any_tensor arange(dtype type, double start, double stop, double step = 1,
+                                  const context& home = default_context());
 
 /// `count` numbers from start to stop, both included (NumPy linspace). Needs floating point.
-any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
-                    const context& home = default_context());
+PUMICE_FUNCTION any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
+                                    const context& home = default_context());
 
 /// Ones where column - row == k, zeros elsewhere (NumPy eye); square where `columns` is negative.
-any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
-               const context& home = default_context());
+PUMICE_FUNCTION any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns = -1,
+                               std::int64_t k = 0, const context& home = default_context());
 
 // The same, and more, with an element type that the compiler knows.
 
@@ -123,16 +123,17 @@ private:
 
 namespace detail {
 /// The next key of the process-wide stream.
-key fresh();
+PUMICE_FUNCTION key fresh();
 }  // namespace detail
 
 /// Makes the process-wide stream that calls without a key take from start anew.
-void seed(std::uint32_t value);
+PUMICE_FUNCTION void seed(std::uint32_t value);
 
 /// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in NumPy.
 /// Needs floating point; at most 2^32 elements.
-any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(), double low = 0,
-                   double high = 1, const context& home = default_context());
+PUMICE_FUNCTION any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(),
+                                   double low = 0, double high = 1,
+                                   const context& home = default_context());
 template <element T>
     requires(is_floating(dtype_of<T>))
 created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
@@ -141,8 +142,9 @@ created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0,
 }
 
 /// Normal, by Box and Muller's method. Needs floating point; at most 2^32 elements.
-any_tensor normal(dtype type, const shape& extent, key k = detail::fresh(), double mean = 0,
-                  double deviation = 1, const context& home = default_context());
+PUMICE_FUNCTION any_tensor normal(dtype type, const shape& extent, key k = detail::fresh(),
+                                  double mean = 0, double deviation = 1,
+                                  const context& home = default_context());
 template <element T>
     requires(is_floating(dtype_of<T>))
 created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
@@ -214,19 +216,19 @@ inline void need_floating(dtype type, const char* place) {
         fail(errc::dtype_mismatch, place, {"needs floating point, not ", to_string(type)});
 }
 
-PUMICE_INLINE any_tensor filled(scalar value, const shape& extent, const context& home) {
+PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& home) {
     generator g(home);
     return g.finish(g.number(value), extent);
 }
 
 }  // namespace detail
 
-PUMICE_INLINE any_tensor full(dtype type, const shape& extent, double value, const context& home) {
+PUMICE_BODY any_tensor full(dtype type, const shape& extent, double value, const context& home) {
     return detail::filled(scalar(type, value), extent, home);
 }
 
-PUMICE_INLINE any_tensor arange(dtype type, double start, double stop, double step,
-                                const context& home) {
+PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step,
+                              const context& home) {
     if (step == 0 || step != step) fail(errc::invalid_argument, "arange", {"the step is 0"});
     const double count = host_math::pm_ceil((stop - start) / step);
     if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
@@ -237,8 +239,8 @@ PUMICE_INLINE any_tensor arange(dtype type, double start, double stop, double st
                     shape{count > 0 ? static_cast<std::int64_t>(count) : 0});
 }
 
-PUMICE_INLINE any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
-                                  const context& home) {
+PUMICE_BODY any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
+                                const context& home) {
     detail::need_floating(type, "linspace");
     detail::generator g(home);
     const dtype real = type == dtype::f64 ? dtype::f64 : dtype::f32;
@@ -253,8 +255,8 @@ PUMICE_INLINE any_tensor linspace(dtype type, double start, double stop, std::in
     return g.finish(g.cast(type, exact), shape{count});
 }
 
-PUMICE_INLINE any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns, std::int64_t k,
-                             const context& home) {
+PUMICE_BODY any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns, std::int64_t k,
+                           const context& home) {
     detail::generator g(home);
     const auto row = g.iota(dtype::i64, 0), column = g.iota(dtype::i64, 1);
     const auto same =
@@ -274,7 +276,7 @@ inline process_stream& the_stream() {
     static process_stream s;
     return s;
 }
-PUMICE_INLINE key fresh() {
+PUMICE_BODY key fresh() {
     const small_lock lock(the_stream().mutex);
     return the_stream().keys.next();
 }
@@ -298,13 +300,13 @@ inline std::uint16_t unit(pumice::detail::generator& g, std::uint32_t seed, cons
 
 }  // namespace detail
 
-PUMICE_INLINE void seed(std::uint32_t value) {
+PUMICE_BODY void seed(std::uint32_t value) {
     const small_lock lock(detail::the_stream().mutex);
     detail::the_stream().keys = key(value);
 }
 
-PUMICE_INLINE any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
-                                 const context& home) {
+PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
+                               const context& home) {
     pumice::detail::need_floating(type, "uniform");
     pumice::detail::generator g(home);
     const int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
@@ -314,8 +316,8 @@ PUMICE_INLINE any_tensor uniform(dtype type, const shape& extent, key k, double 
     return g.finish(g.cast(type, moved), extent);
 }
 
-PUMICE_INLINE any_tensor normal(dtype type, const shape& extent, key k, double mean,
-                                double deviation, const context& home) {
+PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
+                              const context& home) {
     pumice::detail::need_floating(type, "normal");
     pumice::detail::generator g(home);
     const auto u = detail::unit(g, k.seed(), extent, 24),

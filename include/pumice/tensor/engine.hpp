@@ -74,7 +74,7 @@ using engine_factory = std::shared_ptr<engine>(policy_set);
 inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
 
 /// The registered engine's. Throws no_engine, no_vulkan_loader, no_device.
-std::shared_ptr<engine> make_engine_for(policy_set policies);
+PUMICE_FUNCTION std::shared_ptr<engine> make_engine_for(policy_set policies);
 
 #ifndef PUMICE_COMPILED
 
@@ -87,7 +87,7 @@ PUMICE_INLINE void engine::note(const node_ptr& n) {
     }
 }
 
-PUMICE_INLINE std::shared_ptr<engine> make_engine_for(policy_set policies) {
+PUMICE_BODY std::shared_ptr<engine> make_engine_for(policy_set policies) {
     engine_factory* make = engine_hook.load(std::memory_order_acquire);
     if (!make)
         throw error(

@@ -118,12 +118,13 @@ constexpr auto tree_for() {
 }
 
 /// A type's program as nodes hold it.
-std::shared_ptr<const program> stored(program_view p);
+PUMICE_FUNCTION std::shared_ptr<const program> stored(program_view p);
 /// The canonical program over the distinct ones of `leaves`.
-program kernel_of(program_view p, std::span<const node_ptr> leaves);
+PUMICE_FUNCTION program kernel_of(program_view p, std::span<const node_ptr> leaves);
 /// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
-node_ptr make_elementwise(const std::shared_ptr<const program>& body, const shape& extent,
-                          std::span<const node_ptr> leaves, std::span<const scalar> scalars);
+PUMICE_FUNCTION node_ptr make_elementwise(const std::shared_ptr<const program>& body,
+                                          const shape& extent, std::span<const node_ptr> leaves,
+                                          std::span<const scalar> scalars);
 
 /// Moves the operands of an argument into flat arrays.
 struct operand_writer {
@@ -292,12 +293,12 @@ inline constexpr bool fuses<const X> = fuses<X>;
 
 namespace detail {
 
-PUMICE_INLINE std::shared_ptr<const program> stored(program_view p) {
+PUMICE_BODY std::shared_ptr<const program> stored(program_view p) {
     return std::make_shared<program>(program{{p.code.begin(), p.code.end()},
                                              {p.outputs.begin(), p.outputs.end()}});
 }
 
-PUMICE_INLINE program kernel_of(program_view p, std::span<const node_ptr> leaves) {
+PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) {
     program distinct = *stored(p);
     for (instruction& i : distinct.code)
         if (i.what == instruction::code::leaf)
@@ -308,9 +309,9 @@ PUMICE_INLINE program kernel_of(program_view p, std::span<const node_ptr> leaves
     return canonical<program>(distinct.view(), order);
 }
 
-PUMICE_INLINE node_ptr make_elementwise(const std::shared_ptr<const program>& body,
-                                        const shape& extent, std::span<const node_ptr> leaves,
-                                        std::span<const scalar> scalars) {
+PUMICE_BODY node_ptr make_elementwise(const std::shared_ptr<const program>& body,
+                                      const shape& extent, std::span<const node_ptr> leaves,
+                                      std::span<const scalar> scalars) {
     const std::shared_ptr<engine> owner = leaves.front()->owner;
     if (owner->policies().fusion) {
         node_ptr n = make_node(body->view().output_type(), extent,

@@ -12,9 +12,9 @@
 namespace pumice::inline PUMICE_ABI {
 
 /// The values as NumPy prints them; evaluates.
-std::string to_string(const any_tensor& t);
+PUMICE_FUNCTION std::string to_string(const any_tensor& t);
 
-std::ostream& operator<<(std::ostream& out, const any_tensor& t);
+PUMICE_FUNCTION std::ostream& operator<<(std::ostream& out, const any_tensor& t);
 template <class Tree, class E>
 std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
     return out << any_tensor(x);
@@ -111,9 +111,9 @@ private:
 
 }  // namespace detail
 
-PUMICE_INLINE std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
+PUMICE_BODY std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
 
-PUMICE_INLINE std::ostream& operator<<(std::ostream& out, const any_tensor& t) {
+PUMICE_BODY std::ostream& operator<<(std::ostream& out, const any_tensor& t) {
     return out << to_string(t);
 }
 
