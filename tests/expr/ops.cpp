@@ -265,8 +265,13 @@ TEST_CASE("float gives what double gives, rounded") {
 
 namespace {
 
-/// Floor division as Python has it, x / 0 as 0; all in 128 bits, so that nothing overflows.
+// What integers do, in 128 bits, where only a product could overflow: it wraps.
 __extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+wide product(wide x, wide y) {
+    return static_cast<wide>(static_cast<unsigned_wide>(x) * static_cast<unsigned_wide>(y));
+}
+/// Floor division as Python has it, x / 0 as 0.
 wide floor_div(wide x, wide y) { return y == 0 ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0)); }
 wide shift_right(wide x, wide n, int bits) {
     return n < 0 || n >= bits ? (x < 0 ? -1 : 0) : x >> n;
@@ -275,7 +280,7 @@ template <class I>
 wide power(wide x, wide y) {
     if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
     wide r = 1;
-    for (; y > 0; --y) r = static_cast<I>(r * x);
+    for (; y > 0; --y) r = static_cast<I>(product(r, x));
     return r;
 }
 
@@ -307,18 +312,18 @@ void check_integers() {
     const std::map<std::string_view, rule> wanted{
         {"add", [](wide x, wide y) { return x + y; }},
         {"subtract", [](wide x, wide y) { return x - y; }},
-        {"multiply", [](wide x, wide y) { return x * y; }},
+        {"multiply", [](wide x, wide y) { return product(x, y); }},
         {"divide", [](wide x, wide y) { return y == 0 ? wide(0) : x / y; }},
         {"floor_divide", [](wide x, wide y) { return floor_div(x, y); }},
         {"remainder", [](wide x, wide y) { return y == 0 ? wide(0) : x - floor_div(x, y) * y; }},
         {"fmod", [](wide x, wide y) { return y == 0 ? wide(0) : x % y; }},
         {"maximum", [](wide x, wide y) { return x > y ? x : y; }},
         {"minimum", [](wide x, wide y) { return x < y ? x : y; }},
-        {"squared_difference", [](wide x, wide y) { const auto d = static_cast<I>(x - y); return wide(d) * d; }},
+        {"squared_difference", [](wide x, wide y) { const auto d = static_cast<I>(x - y); return product(d, d); }},
         {"negative", [](wide x, wide) { return -x; }},
         {"abs", [](wide x, wide) { return x < 0 ? -x : x; }},
         {"sign", [](wide x, wide) { return wide((x > 0) - (x < 0)); }},
-        {"square", [](wide x, wide) { return x * x; }},
+        {"square", [](wide x, wide) { return product(x, x); }},
         {"relu", [](wide x, wide) { return x < 0 ? 0 : x; }},
         {"floor", [](wide x, wide) { return x; }},
         {"round", [](wide x, wide) { return x; }},
