@@ -3,6 +3,8 @@
 // A hundred thousand steps: memory stays flat, and nothing recurses along the chain.
 #include <pumice/front.hpp>
 
+#include <tests/support/sanitizer.hpp>
+
 #include <doctest/doctest.h>
 
 #include <unistd.h>
@@ -23,11 +25,8 @@ double resident() {
 }
 
 constexpr int steps = 100000, settled = 60000;  // by then free memory is cut as it stays
-#ifdef __SANITIZE_ADDRESS__
-constexpr double most = 400;  // the sanitizer holds back 256 MiB of what was freed
-#else
-constexpr double most = 16;
-#endif
+// The address sanitizer holds back 256 MiB of what was freed.
+constexpr double most = test::address_sanitizer ? 400 : 16;
 
 /// x = x*0.9 + g, `steps` times, with eval() after every one that `due` says. Ten g in the limit.
 template <class Due>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support.hpp"
 
+#include <tests/support/sanitizer.hpp>
+
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -259,11 +261,8 @@ TEST_CASE("a writer that is killed leaves a valid cache, and its leftover goes")
     for (std::uint64_t i = 0; i < 8; ++i) payloads.push_back(payload_of(i, 200000));
     disk_cache(here.path).write("key", "slang", payloads[0]);
     int unusable = 0, leftovers = 0;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const int rounds = 20;  // a fork costs them a third of a second
-#else
-    const int rounds = 200;
-#endif
+    // A fork costs a sanitizer a third of a second.
+    const int rounds = test::address_sanitizer || test::thread_sanitizer ? 20 : 200;
     for (int round = 0; round < rounds; ++round) {
         const pid_t child = ::fork();
         if (child == 0) {
