@@ -92,7 +92,10 @@ tsan() {
 ### What they are made of.
 
 make() {                               # PRESET TARGET...
-  cmake --preset "$1" | tee "$logs/configure-$1.txt" && cmake --build --preset "$1" -j "$(nproc)" -t "${@:2}" -- -k 0
+  local once=                          # who has a build folder already will edit and compile again
+  [[ -e build/$1/CMakeCache.txt ]] || once=-DPUMICE_TESTS_TOGETHER=ON
+  cmake --preset "$1" $once | tee "$logs/configure-$1.txt" &&
+    cmake --build --preset "$1" -j "$(nproc)" -t "${@:2}" -- -k 0
 }
 
 has() {                                # PRESET TARGET...: the build files know these, so there was something to build
