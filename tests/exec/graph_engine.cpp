@@ -21,11 +21,7 @@ public:
         info_.shared_memory = 32 << 10;
     }
     pm::node_ptr create(pm::dtype type, const pm::shape& extent, const void*) override {
-        pm::node_ptr n = pm::make_node(type, extent, pm::source_op{}, {});
-        n->owner = shared_from_this();
-        n->data = std::make_shared<held>();
-        n->state.store(pm::node_state::realised);
-        return n;
+        return pm::make_data(type, extent, std::make_shared<held>(), shared_from_this());
     }
     void read(const pm::node_ptr&, void*) override {}
     pm::statistics stats() const override { return {}; }

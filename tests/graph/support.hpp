@@ -33,11 +33,7 @@ public:
             .resize(static_cast<std::size_t>(pumice::byte_count(type,
                                                                 pumice::element_count(extent))));
         if (data) std::memcpy(held->bytes.data(), data, held->bytes.size());
-        pumice::node_ptr n = pumice::make_node(type, extent, pumice::source_op{}, {});
-        n->owner = shared_from_this();
-        n->data = std::move(held);
-        n->state.store(pumice::node_state::realised);
-        return n;
+        return pumice::make_data(type, extent, std::move(held), shared_from_this());
     }
     void eval(std::span<const pumice::node_ptr> roots) override {
         evaluated += static_cast<int>(roots.size());

@@ -52,10 +52,7 @@ protected:
         if (!e.stored.empty()) execute(e, made);
         for (const step& s : e.steps)
             for (node* n : s.outputs) n->record = s.record;
-        for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            e.stored[i]->data = std::move(made[i]);
-            e.stored[i]->state.store(node_state::realised, std::memory_order_release);
-        }
+        for (std::size_t i = 0; i < e.stored.size(); ++i) e.stored[i]->realise(std::move(made[i]));
         for (node* v : e.views) realise_view(v);
         for (node* n : e.stored) n->release_inputs();
         for (node* n : e.views) n->release_inputs();
@@ -113,10 +110,9 @@ private:
         flattener flat(buffers);
         flat.output(v, affine::identity(v->extent.rank()));
         const operand o = flat.finish().leaves.at(0);
-        v->data = buffers.nodes[0]->data;
         v->layout = o.steps;
         v->offset = o.offset;
-        v->state.store(node_state::realised, std::memory_order_release);
+        v->realise(buffers.nodes[0]->data);
     }
 
     static std::string text_of(const kernel_record& r, const shape& extent) {

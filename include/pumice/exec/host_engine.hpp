@@ -23,6 +23,11 @@ public:
     host_memory& operator=(const host_memory&) = delete;
     ~host_memory() { ::operator delete(data_, std::align_val_t(64)); }
     std::byte* data() const noexcept { return data_; }
+    /// Copies as many bytes from `from`, or takes zeros where it is null.
+    void fill(const void* from) noexcept {
+        const auto n = static_cast<std::size_t>(size_);
+        from ? std::memcpy(data_, from, n) : std::memset(data_, 0, n);
+    }
     std::int64_t size() const noexcept { return size_; }
 
 private:
@@ -69,15 +74,9 @@ public:
     }
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
-        const std::int64_t bytes = byte_count(type, element_count(extent));
-        auto held = std::make_shared<host_storage>(bytes);
-        if (data) std::memcpy(held->memory.data(), data, static_cast<std::size_t>(bytes));
-        else std::memset(held->memory.data(), 0, static_cast<std::size_t>(bytes));
-        node_ptr n = make_node(type, extent, source_op{}, {});
-        n->owner = shared_from_this();
-        n->data = std::move(held);
-        n->state.store(node_state::realised, std::memory_order_release);
-        return n;
+        auto held = std::make_shared<host_storage>(byte_count(type, element_count(extent)));
+        held->memory.fill(data);
+        return make_data(type, extent, std::move(held), shared_from_this());
     }
 
     void read(const node_ptr& n, void* out) override {

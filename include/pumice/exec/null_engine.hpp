@@ -16,12 +16,7 @@ public:
         : graph_engine(std::move(policies)), info_(std::move(described)) {}
 
     node_ptr create(dtype type, const shape& extent, const void*) override {
-        element_count(extent);
-        node_ptr n = make_node(type, extent, source_op{}, {});
-        n->owner = shared_from_this();
-        n->data = std::make_shared<nothing>();
-        n->state.store(node_state::realised, std::memory_order_release);
-        return n;
+        return make_data(type, extent, std::make_shared<nothing>(), shared_from_this());
     }
     /// There are no values: throws errc::unsupported.
     void read(const node_ptr&, void*) override {

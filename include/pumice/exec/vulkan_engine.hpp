@@ -21,13 +21,8 @@ public:
         const std::int64_t bytes = byte_count(type, element_count(extent));
         auto held = std::make_shared<vulkan_storage>(runtime_, bytes);
         held->host = std::make_unique<host_memory>(bytes);
-        if (data) std::memcpy(held->host->data(), data, static_cast<std::size_t>(bytes));
-        else std::memset(held->host->data(), 0, static_cast<std::size_t>(bytes));
-        node_ptr n = make_node(type, extent, source_op{}, {});
-        n->owner = shared_from_this();
-        n->data = std::move(held);
-        n->state.store(node_state::realised, std::memory_order_release);
-        return n;
+        held->host->fill(data);
+        return make_data(type, extent, std::move(held), shared_from_this());
     }
 
     void read(const node_ptr& n, void* out) override {

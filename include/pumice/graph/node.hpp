@@ -58,6 +58,12 @@ struct node {
     std::int64_t count() const { return element_count(extent); }
     bool row_major() const noexcept { return is_row_major(extent, layout); }
 
+    /// From now on the node's values are in `memory`, at `layout` and `offset`.
+    void realise(std::shared_ptr<storage> memory) noexcept {
+        data = std::move(memory);
+        state.store(node_state::realised, std::memory_order_release);
+    }
+
     /// Drops the inputs without recursion, however long the chain of nodes that only they keep alive.
     void release_inputs() noexcept;
 
@@ -72,6 +78,10 @@ inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
                                    std::vector<node_ptr> inputs);
+
+/// Makes a realised node: values that somebody gave, in row-major order.
+PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<storage> memory,
+                                   std::shared_ptr<engine> owner = nullptr);
 
 #ifndef PUMICE_COMPILED
 
@@ -109,6 +119,14 @@ PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
         input->pending_uses.fetch_add(1, std::memory_order_relaxed);
     }
     n->inputs = std::move(inputs);
+    return n;
+}
+
+PUMICE_BODY node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<storage> memory,
+                               std::shared_ptr<engine> owner) {
+    node_ptr n = make_node(type, extent, source_op{}, {});
+    n->owner = std::move(owner);
+    n->realise(std::move(memory));
     return n;
 }
 

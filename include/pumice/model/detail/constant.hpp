@@ -34,10 +34,7 @@ private:
 /// A known value. Pre: the storage has the bytes that the shape takes.
 inline any_tensor make_constant(dtype type, const shape& extent,
                                 std::shared_ptr<host_constant> data) {
-    node_ptr n = make_node(type, extent, source_op{}, {});
-    n->data = std::move(data);
-    n->state.store(node_state::realised, std::memory_order_release);
-    return any_tensor(std::move(n));
+    return any_tensor(make_data(type, extent, std::move(data)));
 }
 
 inline any_tensor make_constant(dtype type, const shape& extent, std::vector<std::byte> bytes) {
