@@ -9,7 +9,6 @@
 #include <pumice/tensor/context.hpp>
 #include <pumice/tensor/once_cell.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 
@@ -300,11 +299,12 @@ PUMICE_BODY std::shared_ptr<const program> stored(program_view p) {
 
 PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) {
     program distinct = *stored(p);
-    for (instruction& i : distinct.code)
-        if (i.what == instruction::code::leaf)
-            i.index = static_cast<std::uint16_t>(std::find(leaves.begin(), leaves.end(),
-                                                           leaves[i.index]) -
-                                                 leaves.begin());
+    for (instruction& i : distinct.code) {
+        if (i.what != instruction::code::leaf) continue;
+        std::uint16_t first = 0;
+        while (leaves[first] != leaves[i.index]) ++first;
+        i.index = first;
+    }
     operand_order order;
     return canonical<program>(distinct.view(), order);
 }

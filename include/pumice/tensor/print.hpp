@@ -5,7 +5,6 @@
 
 #include <pumice/tensor/tensor.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <ostream>
 

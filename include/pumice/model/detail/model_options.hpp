@@ -5,6 +5,7 @@
 
 #include <pumice/model/onnx_plan.hpp>
 
+#include <algorithm>
 #include <functional>
 
 namespace pumice::inline PUMICE_ABI {

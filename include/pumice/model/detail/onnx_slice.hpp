@@ -5,6 +5,8 @@
 
 #include <pumice/model/detail/onnx_shape.hpp>
 
+#include <algorithm>
+
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
 
