@@ -6,19 +6,13 @@
 
 #include <pumice/kernels/conv.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/spacing.hpp>
 
 #include <cmath>
 
 using namespace test;
 
 namespace {
-
-double epsilon(dtype t) {
-    return t == dtype::f64    ? 0x1p-53
-           : t == dtype::f16  ? 0x1p-11
-           : t == dtype::bf16 ? 0x1p-8
-                              : 0x1p-24;
-}
 
 struct sample {
     workspace w;

@@ -23,4 +23,7 @@ inline double spacing(pumice::dtype type, double v) {
     return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));
 }
 
+/// The largest relative error of one rounding to the type.
+inline double epsilon(pumice::dtype type) { return spacing(type, 1) / 2; }
+
 }  // namespace test

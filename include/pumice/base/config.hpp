@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What every header agrees on: the ABI namespace, where bodies are compiled, the assert macro.
+// What every header agrees on: the ABI namespace, where long functions are compiled, the assert macro.
 #pragma once
 
 #include <pumice/version.hpp>
@@ -18,11 +18,12 @@
 
 // The front's long functions that no type of the user's is part of: with the target pumice::compiled
 // they are declared, and compiled once with the engine; else they are templates, which only a file that
-// calls them compiles. Their bodies stand within `#ifndef PUMICE_COMPILED`.
+// calls them compiles. Their bodies stand within `#ifndef PUMICE_COMPILED`, as do those of members and
+// of what every file calls, which are inline.
 #if defined(PUMICE_COMPILED) || defined(PUMICE_COMPILING)
 #define PUMICE_FUNCTION
 #define PUMICE_BODY
-#define PUMICE_INLINE  // of members
+#define PUMICE_INLINE
 #else
 #define PUMICE_FUNCTION template <int = 0>
 #define PUMICE_BODY template <int>

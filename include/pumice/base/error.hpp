@@ -69,7 +69,7 @@ private:
     std::string text_;
 };
 
-/// Throws an error. Out of line, so that a check costs its place little more than a call.
+/// Throws an error. Cold, so that a check costs its place little more than a call.
 [[noreturn, gnu::cold]] void fail(errc code, std::string_view place,
                                   std::initializer_list<piece> message);
 

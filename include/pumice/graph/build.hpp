@@ -15,7 +15,7 @@ namespace pumice::inline PUMICE_ABI {
 /// An operand of a run-time elementwise op: a tensor, or a number that takes the tensors' type.
 struct any_operand {
     any_tensor array;
-    scalar number;  // of the widest type of its kind
+    scalar number;
     bool is_number = false;
     any_operand(any_tensor t) : array(std::move(t)) {}
     any_operand(scalar v) : number(v), is_number(true) {}
@@ -91,12 +91,13 @@ inline bool bring_to(dtype type, const scalar& number, scalar& out) {
         out = scalar(type, v);
         return true;
     }
-    const bool by_sign = from == kind::signed_integer || v < 0;
-    const auto minus = number.as<std::int64_t>();
-    const auto plus = number.as<std::uint64_t>();
-    out = by_sign ? scalar(type, minus) : scalar(type, plus);
-    return from != kind::floating ||
-           (v < 0x1p64 && v == (by_sign ? static_cast<double>(minus) : static_cast<double>(plus)));
+    const bool is_signed = from == kind::signed_integer || v < 0;
+    const auto as_signed = number.as<std::int64_t>();
+    const auto as_unsigned = number.as<std::uint64_t>();
+    out = is_signed ? scalar(type, as_signed) : scalar(type, as_unsigned);
+    if (from != kind::floating) return true;
+    return v < 0x1p64 &&
+           v == (is_signed ? static_cast<double>(as_signed) : static_cast<double>(as_unsigned));
 }
 
 }  // namespace detail

@@ -148,7 +148,8 @@ inline std::vector<node_ptr> nodes_of(std::span<const any_tensor> tensors, const
     std::vector<node_ptr> nodes;
     for (const any_tensor& t : tensors) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
-            fail(errc::context_mismatch, place, {"the tensors belong to two contexts"});
+            fail(errc::context_mismatch, place,
+                 {"the tensors belong to two contexts; take those of each apart"});
         nodes.push_back(t.get());
     }
     return nodes;
