@@ -91,4 +91,24 @@ inline std::vector<std::size_t> bunch(const std::vector<ordered_item>& items) {
     return order;
 }
 
+/// An item's place in the order of recording, and whether a barrier comes before it.
+struct placed_item {
+    std::size_t index;
+    bool barrier;
+};
+
+/// Items in bunched order with a barrier where a hazard asks for one. `open` is what was not synced
+/// before, and then what is not synced after.
+inline std::vector<placed_item> arrange(const std::vector<ordered_item>& items,
+                                        hazard_tracker& open) {
+    std::vector<placed_item> placed;
+    for (const std::size_t i : bunch(items)) {
+        const bool barrier = open.full() || open.conflicts(items[i].accesses);
+        if (barrier) open.clear();
+        open.add(items[i].accesses);
+        placed.push_back({i, barrier});
+    }
+    return placed;
+}
+
 }  // namespace pumice::inline PUMICE_ABI

@@ -3,8 +3,7 @@
 // The Vulkan engine: steps become dispatches in one command buffer and one submit.
 #pragma once
 
-#include <pumice/exec/hazards.hpp>
-#include <pumice/exec/vulkan_storage.hpp>
+#include <pumice/exec/recorder.hpp>
 
 #include <mutex>
 
@@ -49,7 +48,7 @@ public:
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < nodes.size();) {
             temporary temp{runtime_->memory(), {}, 0};
-            std::vector<item> items;
+            std::vector<command> items;
             std::vector<ordered_item> accesses;
             // No more staging at a time than a copy needs to run at full speed.
             for (std::int64_t staged = 0; i < nodes.size() && staged < std::int64_t{64} << 20;
@@ -62,7 +61,7 @@ public:
             }
             if (items.empty()) continue;
             temp.value = record(items, accesses);
-            for (const item& one : items)
+            for (const command& one : items)
                 one.upload_to->last_use = one.upload_to->written = temp.value;
             if (i < nodes.size()) runtime_->queue().wait(temp.value);
         }
@@ -94,15 +93,6 @@ public:
 
 private:
     static vulkan_storage& of(const node& n) { return *static_cast<vulkan_storage*>(n.data.get()); }
-
-    /// A dispatch, or a copy between buffers, with what it touches.
-    struct item {
-        const launch* what = nullptr;
-        std::shared_ptr<const vulkan::pipeline> pipeline;
-        std::uint64_t parameters = 0;  // address of its block
-        vulkan_storage* upload_to = nullptr;
-        vulkan::allocation upload_from;
-    };
 
     /// Device memory that goes back when the scope ends, whatever happens.
     struct temporary {
@@ -139,11 +129,11 @@ private:
             made[i] = std::move(s);
         }
         temporary temp{runtime_->memory(), {}, 0};
-        std::vector<item> items;
+        std::vector<command> items;
         std::vector<ordered_item> accesses;
         std::vector<vulkan_storage*> touched;
-        const std::vector<std::uint64_t> blocks = parameter_blocks(launches, temp);
-        const vulkan::allocation ring = temp.pieces.back();
+        const block_offsets blocks(launches);
+        const vulkan::allocation ring = temp.get(blocks.size, vulkan::memory_kind::parameters);
         for (std::size_t i = 0, at = 0; i < e.steps.size(); ++i) {
             std::vector<vulkan_storage*> buffers;
             for (node* n : e.steps[i].buffers) {
@@ -160,8 +150,14 @@ private:
                 const auto piece_of = [&](int number) -> const vulkan::allocation& {
                     return number < 0 ? scratch : buffers[static_cast<std::size_t>(number)]->piece;
                 };
-                write_block(l, piece_of, static_cast<std::byte*>(ring.mapped) + blocks[at]);
-                items.push_back({&l, pipelines[at], ring.device_address + blocks[at], nullptr, {}});
+                write_block(
+                    l, [&](int number) { return piece_of(number).device_address; },
+                    static_cast<std::byte*>(ring.mapped) + blocks.at[at]);
+                items.push_back({&l,
+                                 pipelines[at],
+                                 ring.device_address + blocks.at[at],
+                                 nullptr,
+                                 {}});
                 ordered_item o;
                 for (const access& a : l.accesses) {
                     const vulkan::allocation& piece = piece_of(a.buffer);
@@ -183,38 +179,9 @@ private:
         ++stats_.evals;
     }
 
-    static byte_range range_in(const vulkan::allocation& piece, std::int64_t begin,
-                               std::int64_t end, bool write) {
-        const auto base = static_cast<std::int64_t>(piece.offset);
-        return {reinterpret_cast<std::uint64_t>(piece.buffer), base + begin, base + end, write};
-    }
-
-    /// One allocation for all parameter blocks of an evaluation; gives each block's offset in it.
-    static std::vector<std::uint64_t> parameter_blocks(const std::vector<const launch*>& launches,
-                                                       temporary& temp) {
-        std::vector<std::uint64_t> offsets;
-        std::uint64_t size = 0;
-        for (const launch* l : launches) {
-            offsets.push_back(size);
-            size += (l->parameters.size() + 63) / 64 * 64;
-        }
-        temp.get(std::max<std::uint64_t>(size, 64), vulkan::memory_kind::parameters);
-        return offsets;
-    }
-    template <class PieceOf>
-    static void write_block(const launch& l, PieceOf&& piece_of, std::byte* to) {
-        std::vector<std::byte> block = l.parameters;
-        for (const relocation& r : l.relocations) {
-            const std::uint64_t address =
-                piece_of(r.buffer).device_address + static_cast<std::uint64_t>(r.byte_offset);
-            std::memcpy(block.data() + r.at, &address, sizeof address);
-        }
-        std::memcpy(to, block.data(), block.size());
-    }
-
     /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
     /// is mapped, through staging otherwise.
-    void upload(vulkan_storage& s, temporary& temp, std::vector<item>& items,
+    void upload(vulkan_storage& s, temporary& temp, std::vector<command>& items,
                 std::vector<ordered_item>& accesses) {
         if (s.on_device || !s.host) return;
         s.allocate();
@@ -223,7 +190,7 @@ private:
             runtime_->memory().flush(s.piece, 0, static_cast<std::uint64_t>(s.bytes));
             s.on_device = true;
         } else {
-            for (const item& i : items)
+            for (const command& i : items)
                 if (i.upload_to == &s) return;
             const vulkan::allocation staging =
                 temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
@@ -237,30 +204,15 @@ private:
     }
 
     /// Records in bunched order with a barrier where a hazard asks for one, and submits.
-    std::uint64_t record(const std::vector<item>& items,
+    std::uint64_t record(const std::vector<command>& items,
                          const std::vector<ordered_item>& accesses) {
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
-        for (std::size_t i : bunch(accesses)) {
-            if (tracker.full() || tracker.conflicts(accesses[i].accesses)) {
-                buffer.barrier(both_, both_);
-                tracker.clear();
-            }
-            tracker.add(accesses[i].accesses);
-            const item& what = items[i];
-            if (what.upload_to) {
-                buffer.copy(what.upload_from, what.upload_to->piece,
-                            {0, 0, static_cast<std::uint64_t>(what.upload_to->bytes)});
-                continue;
-            }
-            buffer.bind(*what.pipeline);
-            buffer.push(what.parameters);
-            buffer.dispatch(what.what->grid[0], what.what->grid[1], what.what->grid[2]);
-        }
+        record_commands(buffer, items, arrange(accesses, tracker));
         buffer.end();
         const std::uint64_t value = submit(std::move(buffer));
-        for (const item& i : items)
+        for (const command& i : items)
             if (i.upload_to) i.upload_to->on_device = true;
         open_ = std::move(tracker);
         return value;
@@ -297,7 +249,7 @@ private:
             temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
-        buffer.barrier(both_, both_);
+        buffer.barrier(any_access, any_access);
         buffer.copy(s.piece, staging,
                     {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
         buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
@@ -309,8 +261,6 @@ private:
         memory.invalidate(staging, 0, static_cast<std::uint64_t>(size));
         std::memcpy(out, staging.mapped, static_cast<std::size_t>(size));
     }
-
-    static constexpr vulkan::scope both_ = vulkan::scope::compute | vulkan::scope::transfer;
 
     std::shared_ptr<vulkan_runtime> runtime_;
     std::string report_;

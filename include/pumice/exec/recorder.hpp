@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From launches to a command buffer: parameter blocks, byte ranges, barriers. Evaluations that run
+// once and executables that run often are recorded here.
+#pragma once
+
+#include <pumice/exec/hazards.hpp>
+#include <pumice/exec/vulkan_storage.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A dispatch, or a copy that brings a tensor to the device.
+struct command {
+    const launch* what = nullptr;
+    std::shared_ptr<const vulkan::pipeline> pipeline;
+    std::uint64_t parameters = 0;  // address of its block
+    vulkan_storage* upload_to = nullptr;
+    vulkan::allocation upload_from;
+};
+
+/// Whatever the commands of a graph may have written or read.
+inline constexpr vulkan::scope any_access = vulkan::scope::compute | vulkan::scope::transfer;
+
+inline byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, std::int64_t end,
+                           bool write) {
+    const auto base = static_cast<std::int64_t>(piece.offset);
+    return {reinterpret_cast<std::uint64_t>(piece.buffer), base + begin, base + end, write};
+}
+
+/// Where each launch's parameter block lies in one allocation for all of them.
+struct block_offsets {
+    std::vector<std::uint64_t> at;
+    std::uint64_t size = 64;
+
+    explicit block_offsets(const std::vector<const launch*>& launches) {
+        std::uint64_t end = 0;
+        for (const launch* l : launches) {
+            at.push_back(end);
+            end += (l->parameters.size() + 63) / 64 * 64;
+        }
+        size = std::max(size, end);
+    }
+};
+
+/// Writes a launch's parameter block with the address of each buffer that it names.
+template <class AddressOf>
+void write_block(const launch& l, AddressOf&& address_of, std::byte* to) {
+    std::memcpy(to, l.parameters.data(), l.parameters.size());
+    for (const relocation& r : l.relocations) {
+        const std::uint64_t address =
+            address_of(r.buffer) + static_cast<std::uint64_t>(r.byte_offset);
+        std::memcpy(to + r.at, &address, sizeof address);
+    }
+}
+
+/// Records commands in the order that `arrange` gave them.
+inline void record_commands(vulkan::commands& buffer, const std::vector<command>& list,
+                            const std::vector<placed_item>& order) {
+    for (const placed_item& place : order) {
+        if (place.barrier) buffer.barrier(any_access, any_access);
+        const command& c = list[place.index];
+        if (c.upload_to) {
+            buffer.copy(c.upload_from, c.upload_to->piece,
+                        {0, 0, static_cast<std::uint64_t>(c.upload_to->bytes)});
+            continue;
+        }
+        buffer.bind(*c.pipeline);
+        buffer.push(c.parameters);
+        buffer.dispatch(c.what->grid[0], c.what->grid[1], c.what->grid[2]);
+    }
+}
+
+}  // namespace pumice::inline PUMICE_ABI
