@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Where the buffers of a fixed sequence of work lie in one piece of memory, by when each is needed.
+#pragma once
+
+#include <pumice/base/escape.hpp>
+#include <pumice/core/checked.hpp>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A piece of memory that is needed from moment `first` to moment `last`, both included.
+struct planned_buffer {
+    std::int64_t bytes = 0;
+    int first = 0, last = 0;
+    /// Index of a buffer whose memory it may take over: where that one's `last` is its own `first`, it
+    /// is no smaller, no other has taken it, and among buffers of one moment it comes earlier.
+    int in_place_of = -1;
+    std::string name{};
+};
+
+/// Every buffer counts as the multiple of the alignment that holds it.
+struct memory_plan {
+    std::vector<std::int64_t> offsets;
+    std::int64_t size = 0;   // of the piece that holds them all
+    std::int64_t sum = 0;    // what they would take with nothing shared
+    std::int64_t bound = 0;  // the most that is needed at one moment: no plan is smaller
+};
+
+namespace detail {
+
+/// Buffers that take over one place from each other. What they need of it only shrinks.
+struct memory_chain {
+    struct step {
+        int last;
+        std::int64_t bytes;
+    };
+    int first = 0;
+    std::vector<step> steps;
+    std::vector<std::size_t> members;
+
+    int last() const { return steps.back().last; }
+    std::int64_t bytes() const { return steps.front().bytes; }
+    /// pre: first <= moment <= last()
+    std::int64_t bytes_at(int moment) const {
+        std::size_t low = 0;
+        for (std::size_t high = steps.size() - 1; low < high;) {
+            const std::size_t middle = (low + high) / 2;
+            steps[middle].last < moment ? low = middle + 1 : high = middle;
+        }
+        return steps[low].bytes;
+    }
+};
+
+/// The chains, and the plan's sum.
+inline std::vector<memory_chain> memory_chains(std::span<const planned_buffer> buffers,
+                                               std::int64_t alignment, std::int64_t& sum) {
+    const std::size_t none = buffers.size();
+    std::vector<std::size_t> taker(buffers.size(), none);
+    std::vector<char> takes(buffers.size(), 0);
+    std::vector<std::int64_t> bytes;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const planned_buffer& b = buffers[i];
+        if (b.bytes < 0 || b.first > b.last || b.in_place_of >= static_cast<std::int64_t>(none))
+            fail(errc::invalid_argument, "memory plan",
+                 {"buffer ", i, " (", b.name, ") has ", b.bytes, " bytes from moment ", b.first,
+                  " to ", b.last, ", in place of ", b.in_place_of, " of ", none});
+        bytes.push_back(checked_add(b.bytes, alignment - 1, "memory plan") / alignment * alignment);
+        sum = checked_add(sum, bytes.back(), "memory plan");
+        if (b.in_place_of < 0) continue;
+        const auto from = static_cast<std::size_t>(b.in_place_of);
+        const planned_buffer& a = buffers[from];
+        if (a.last != b.first || b.bytes > a.bytes || taker[from] != none) continue;
+        if (a.first == b.first && from >= i) continue;  // else two of one moment could take each other
+        taker[from] = i;
+        takes[i] = 1;
+    }
+    std::vector<memory_chain> chains;
+    for (std::size_t head = 0; head < buffers.size(); ++head) {
+        if (takes[head]) continue;
+        memory_chain chain{buffers[head].first, {}, {}};
+        for (std::size_t i = head; i != none; i = taker[i]) {
+            chain.members.push_back(i);
+            if (chain.steps.empty() || chain.steps.back().last < buffers[i].last)
+                chain.steps.push_back({buffers[i].last, bytes[i]});
+        }
+        chains.push_back(std::move(chain));
+    }
+    return chains;
+}
+
+/// The most that the chains need at one moment.
+inline std::int64_t memory_bound(const std::vector<memory_chain>& chains) {
+    struct change {
+        std::int64_t moment, bytes;
+    };
+    std::vector<change> changes;
+    for (const memory_chain& c : chains) {
+        std::int64_t from = c.first;
+        for (const memory_chain::step& s : c.steps) {
+            changes.push_back({from, s.bytes});
+            changes.push_back({from = std::int64_t{s.last} + 1, -s.bytes});
+        }
+    }
+    std::sort(changes.begin(), changes.end(), [](const change& a, const change& b) {
+        return a.moment != b.moment ? a.moment < b.moment : a.bytes < b.bytes;
+    });
+    std::int64_t live = 0, most = 0;
+    for (const change& c : changes) most = std::max(most, live += c.bytes);
+    return most;
+}
+
+/// Places the chains in the given order, each into the lowest gap that its neighbours in time
+/// leave, until one ends at `limit` or beyond. Gives that one's place in the order, and in `size` what
+/// those before it take.
+inline std::size_t place(const std::vector<memory_chain>& chains,
+                         const std::vector<std::size_t>& order, std::int64_t limit,
+                         std::vector<std::int64_t>& offsets, std::int64_t& size) {
+    struct placed {
+        std::int64_t offset;
+        int first, last;
+        const memory_chain* chain;
+    };
+    struct taken {
+        std::int64_t from, to;  // an offset strictly between them would overlap
+    };
+    std::vector<placed> done;  // by offset
+    std::vector<taken> neighbours;
+    size = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const memory_chain& c = chains[order[i]];
+        const int last = c.last();
+        neighbours.clear();
+        for (const placed& d : done) {
+            const int meet = std::max(c.first, d.first);
+            if (meet > last || meet > d.last) continue;
+            // Both are at their largest when they meet.
+            neighbours.push_back({d.offset - c.bytes_at(meet), d.offset + d.chain->bytes_at(meet)});
+        }
+        const auto before = [](const taken& a, const taken& b) { return a.from < b.from; };
+        if (!std::is_sorted(neighbours.begin(), neighbours.end(), before))
+            std::sort(neighbours.begin(), neighbours.end(), before);
+        std::int64_t end = 0;
+        for (const taken& t : neighbours) {
+            if (t.from >= end) break;
+            end = std::max(end, t.to);
+        }
+        if (end + c.bytes() >= limit) return i;
+        offsets[order[i]] = end;
+        size = std::max(size, end + c.bytes());
+        const auto at = std::upper_bound(
+            done.begin(), done.end(), end,
+            [](std::int64_t offset, const placed& d) { return offset < d.offset; });
+        done.insert(at, {end, c.first, last, &c});
+    }
+    return order.size();
+}
+
+}  // namespace detail
+
+/// Places buffers so that those needed at one moment do not overlap: greedily, in three orders, each
+/// changed as long as that is cheap: what ended too high comes earlier. The time is quadratic in the
+/// number of buffers. Throws errc::invalid_argument, errc::size_overflow.
+inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
+                               std::int64_t alignment = 256) {
+    if (alignment <= 0)
+        fail(errc::invalid_argument, "memory plan", {"the alignment is ", alignment});
+    memory_plan plan;
+    const std::vector<detail::memory_chain> chains =
+        detail::memory_chains(buffers, alignment, plan.sum);
+    plan.bound = detail::memory_bound(chains);
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < chains.size(); ++i)
+        if (chains[i].bytes() > 0) order.push_back(i);
+
+    std::vector<std::int64_t> offsets(chains.size(), 0), best = offsets;
+    plan.size = order.empty() ? 0 : std::numeric_limits<std::int64_t>::max();
+    using chain = const detail::memory_chain&;
+    const auto attempt = [&](bool (*before)(chain, chain)) {
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return before(chains[a], chains[b]);
+        });
+        std::size_t comparisons = 0;
+        for (int tries = 0; tries < 50 && comparisons < 3'000'000 && plan.size != plan.bound;
+             ++tries) {
+            std::int64_t size = 0;
+            const std::size_t placed = detail::place(chains, order, plan.size, offsets, size);
+            comparisons += placed * placed / 2;
+            if (placed == order.size()) {
+                plan.size = size;
+                best = offsets;
+                continue;
+            }
+            const auto first = order.begin() + static_cast<std::ptrdiff_t>(placed / 2),
+                       late = order.begin() + static_cast<std::ptrdiff_t>(placed);
+            std::rotate(first, late, late + 1);
+        }
+    };
+    attempt([](chain a, chain b) { return a.first < b.first; });
+    attempt([](chain a, chain b) { return a.bytes() > b.bytes(); });
+    attempt([](chain a, chain b) {
+        const auto area = [](chain c) {
+            return static_cast<double>(c.bytes()) * (static_cast<double>(c.last()) - c.first + 1);
+        };
+        return area(a) > area(b);
+    });
+
+    plan.offsets.resize(buffers.size());
+    for (std::size_t i = 0; i < chains.size(); ++i)
+        for (std::size_t member : chains[i].members) plan.offsets[member] = best[i];
+    return plan;
+}
+
+namespace detail {
+/// Whether the plan gave buffer `i` the memory that it may take over.
+inline bool took_over(const memory_plan& plan, std::span<const planned_buffer> buffers,
+                      std::size_t i) {
+    const planned_buffer& b = buffers[i];
+    if (b.in_place_of < 0 || b.bytes == 0) return false;
+    const auto from = static_cast<std::size_t>(b.in_place_of);
+    return buffers[from].last == b.first && plan.offsets[from] == plan.offsets[i];
+}
+}  // namespace detail
+
+/// A row a buffer, then the totals.
+inline std::string to_string(const memory_plan& plan, std::span<const planned_buffer> buffers) {
+    std::vector<std::vector<std::string>> rows{{"offset", "bytes", "moments", "buffer"}};
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const planned_buffer& b = buffers[i];
+        rows.push_back({cat({plan.offsets[i]}), cat({b.bytes}), cat({b.first, "-", b.last}),
+                        b.name.empty() ? cat({"#", i}) : b.name});
+        if (detail::took_over(plan, buffers, i))
+            append_text(rows.back()[3], {" (in place of #", b.in_place_of, ")"});
+    }
+    for (std::size_t column = 0; column < 3; ++column) {
+        std::size_t width = 0;
+        for (const auto& row : rows) width = std::max(width, row[column].size());
+        widths.push_back(width);
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t column = 0; column < 3; ++column) {
+            text.append(widths[column] - row[column].size(), ' ');
+            append_text(text, {row[column], "  "});
+        }
+        append_text(text, {row[3], "\n"});
+    }
+    append_text(text, {plan.size, " bytes for ", buffers.size(), " buffers; unshared ", plan.sum,
+                       ", needed at once ", plan.bound, "\n"});
+    return text;
+}
+
+/// Memory over time as a picture: moments run to the right, offsets upwards.
+inline std::string to_svg(const memory_plan& plan, std::span<const planned_buffer> buffers) {
+    constexpr double width = 1200, height = 600;
+    double begin = 0, end = 1;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        begin = i == 0 ? buffers[i].first : std::min<double>(begin, buffers[i].first);
+        end = i == 0 ? buffers[i].last + 1.0 : std::max(end, buffers[i].last + 1.0);
+    }
+    const double per_moment = width / (end - begin),
+                 per_byte = height / static_cast<double>(std::max<std::int64_t>(plan.size, 1));
+    // Hundredths of a pixel are exact enough, and whole numbers print the same everywhere.
+    const auto hundredths = [](double pixels) { return static_cast<std::int64_t>(pixels * 100); };
+    std::string text =
+        cat({"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", hundredths(width), " ",
+             hundredths(height), "\" width=\"", static_cast<int>(width), "\" height=\"",
+             static_cast<int>(height), "\" font-family=\"sans-serif\" font-size=\"1200\">\n<title>",
+             plan.size, " bytes; unshared ", plan.sum, ", needed at once ", plan.bound,
+             "</title>\n"});
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const planned_buffer& b = buffers[i];
+        // A buffer that takes over another's memory is drawn from the moment after.
+        const double from = b.first + (detail::took_over(plan, buffers, i) ? 1.0 : 0.0),
+                     to = b.last + 1.0;
+        if (b.bytes == 0 || from >= to) continue;
+        const std::string name = escape_xml(b.name.empty() ? cat({"#", i}) : b.name);
+        const std::int64_t x = hundredths((from - begin) * per_moment),
+                           w = hundredths((to - from) * per_moment),
+                           h = hundredths(static_cast<double>(b.bytes) * per_byte),
+                           y = hundredths(height -
+                                          static_cast<double>(plan.offsets[i]) * per_byte) - h;
+        append_text(text, {"<g><title>", name, ": ", b.bytes, " bytes at ", plan.offsets[i],
+                           ", moments ", b.first, "-", b.last, "</title><rect x=\"", x, "\" y=\"",
+                           y, "\" width=\"", w, "\" height=\"", h, "\" fill=\"hsl(", i * 137 % 360,
+                           ",60%,75%)\" stroke=\"#444\" stroke-width=\"20\"/>"});
+        if (h >= 1400 && w >= 700 * static_cast<std::int64_t>(std::min<std::size_t>(
+                                       name.size(), 1000)))
+            append_text(text, {"<text x=\"", x + 300, "\" y=\"", y + 1200, "\">", name,
+                               "</text>"});
+        text += "</g>\n";
+    }
+    return text + "</svg>\n";
+}
+
+}  // namespace pumice::inline PUMICE_ABI
