@@ -4,5 +4,5 @@
 #pragma once
 
 #include <pumice/tensor/axes.hpp>
-#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/print.hpp>

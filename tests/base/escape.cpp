@@ -22,12 +22,12 @@ TEST_CASE("bytes that are no UTF-8 become the replacement character, one each") 
     const std::string bad = "\xef\xbf\xbd";
     CHECK(pm::escape_json("a\xff z") == "a" + bad + " z");
     CHECK(pm::escape_json("\x80") == bad);
-    CHECK(pm::escape_json("\xc3") == bad);                             // cut short
-    CHECK(pm::escape_json("\xc3(") == bad + "(");                      // not followed as it should be
-    CHECK(pm::escape_json("\xc0\x80") == bad + bad);                   // too long a form
-    CHECK(pm::escape_json("\xe0\x9f\xbf") == bad + bad + bad);         // too long a form
+    CHECK(pm::escape_json("\xc3") == bad);                      // cut short
+    CHECK(pm::escape_json("\xc3(") == bad + "(");               // not followed as it should be
+    CHECK(pm::escape_json("\xc0\x80") == bad + bad);            // too long a form
+    CHECK(pm::escape_json("\xe0\x9f\xbf") == bad + bad + bad);  // too long a form
     CHECK(pm::escape_json("\xf0\x8f\xbf\xbf") == bad + bad + bad + bad);
-    CHECK(pm::escape_json("\xed\xa0\x80") == bad + bad + bad);         // a surrogate
+    CHECK(pm::escape_json("\xed\xa0\x80") == bad + bad + bad);            // a surrogate
     CHECK(pm::escape_json("\xf4\x90\x80\x80") == bad + bad + bad + bad);  // past U+10FFFF
     CHECK(pm::escape_xml(std::string_view("\0\x01", 2)) == bad + bad);
     CHECK(pm::escape_json(std::string_view("\0", 1)) == "\\u0000");

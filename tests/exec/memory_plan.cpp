@@ -47,7 +47,8 @@ std::string fault(const pm::memory_plan& p, const buffers& list, std::int64_t al
             if (std::max(from, p.offsets[k]) >= std::min(to, p.offsets[k] + b.bytes)) continue;
             if (!heir_of(list, i, k) && !heir_of(list, k, i))
                 return pm::cat({"buffers ", k, " and ", i, " overlap"});
-            if (p.offsets[k] != from) return pm::cat({"buffers ", k, " and ", i, " are not in place"});
+            if (p.offsets[k] != from)
+                return pm::cat({"buffers ", k, " and ", i, " are not in place"});
         }
     }
     if (sum != p.sum) return "the sum is wrong";
@@ -190,7 +191,8 @@ TEST_CASE("in place: an equal or smaller buffer takes over, a chain is one place
     CHECK(larger.size == 256 + 512);
     const pm::memory_plan later = pm::plan_memory(buffers{{256, 0, 2}, {256, 1, 3, 0}});
     CHECK(later.size == 512);
-    const pm::memory_plan two = pm::plan_memory(buffers{{256, 0, 1}, {256, 1, 2, 0}, {256, 1, 2, 0}});
+    const pm::memory_plan two =
+        pm::plan_memory(buffers{{256, 0, 1}, {256, 1, 2, 0}, {256, 1, 2, 0}});
     CHECK(two.size == 512);
     CHECK(two.offsets[1] == two.offsets[0]);
     CHECK(two.offsets[2] != two.offsets[0]);
@@ -286,7 +288,9 @@ TEST_CASE("a plan as text") {
 
 TEST_CASE("a plan as a picture: one rectangle a buffer, and no name breaks it") {
     const buffers list{{1000, 0, 1, -1, "a<b>&\"c\"\x01\xff"}, {1000, 1, 2, 0, "relu"}, {0, 0, 9}};
-    CHECK(pm::to_svg(pm::plan_memory(list), list) == R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120000 60000" width="1200" height="600" font-family="sans-serif" font-size="1200">
+    CHECK(
+        pm::to_svg(pm::plan_memory(list), list) ==
+        R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120000 60000" width="1200" height="600" font-family="sans-serif" font-size="1200">
 <title>1024 bytes; unshared 2048, needed at once 1024</title>
 <g><title>a&lt;b&gt;&amp;&quot;c&quot;��: 1000 bytes at 0, moments 0-1</title><rect x="0" y="1407" width="24000" height="58593" fill="hsl(0,60%,75%)" stroke="#444" stroke-width="20"/><text x="300" y="2607">a&lt;b&gt;&amp;&quot;c&quot;��</text></g>
 <g><title>relu: 1000 bytes at 0, moments 1-2</title><rect x="24000" y="1407" width="12000" height="58593" fill="hsl(137,60%,75%)" stroke="#444" stroke-width="20"/><text x="24300" y="2607">relu</text></g>

@@ -52,13 +52,14 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
 struct program_kind {
     bool heavy = true;  // with reductions, products and joins
     int variables = 3;
-    int most = 15;    // statements
-    float start = 0;  // added to the values that the variables start with
+    int most = 15;         // statements
+    float start = 0;       // added to the values that the variables start with
+    bool evaluate = true;  // now and then, within the program
 };
 
-/// A program: statements that assign to random variables, so that old values stay alive in views only.
-inline variables run(const pm::context& home, unsigned seed, const program_kind& kind = {}) {
-    std::mt19937 random(seed);
+/// What a program starts with: matrices of one size.
+inline variables beginning(std::mt19937& random, const pm::context& home,
+                           const program_kind& kind = {}) {
     const std::int64_t n = 2 + std::int64_t(random() % 9);
     variables held;
     for (int v = 0; v < kind.variables; ++v) {
@@ -67,15 +68,29 @@ inline variables run(const pm::context& home, unsigned seed, const program_kind&
         held.push_back(pm::from_bytes(pm::dtype::f32, {n, n}, std::as_bytes(std::span(start)),
                                       home));
     }
+    return held;
+}
+
+/// Statements that assign to random variables, so that old values stay alive in views only.
+inline void assign(std::mt19937& random, variables& held, const program_kind& kind = {}) {
+    const pm::context home(held[0].get()->owner);
+    const std::int64_t n = held[0].shape()[0];
     const int length = 2 + int(random() % unsigned(kind.most - 1));
     for (int s = 0; s < length; ++s) {
         const std::size_t target = random() % held.size();
         held[target] = statement(random, held, n, kind.heavy);
         if (home.get()->policies().eager && !held[target].get()->realised())
             pm::eval(std::span<const pm::any_tensor>(&held[target], 1));
-        if (random() % 8 == 0)
+        if (random() % 8 == 0 && kind.evaluate)
             pm::eval(std::span<const pm::any_tensor>(&held[random() % held.size()], 1));
     }
+}
+
+/// A program from its beginning.
+inline variables run(const pm::context& home, unsigned seed, const program_kind& kind = {}) {
+    std::mt19937 random(seed);
+    variables held = beginning(random, home, kind);
+    assign(random, held, kind);
     return held;
 }
 

@@ -42,12 +42,22 @@ public:
         const auto& bytes = static_cast<const bytes_held*>(n->data.get())->bytes;
         std::memcpy(out, bytes.data(), bytes.size());
     }
+    void write(const pumice::node_ptr& n, std::int64_t begin,
+               std::span<const std::byte> from) override {
+        auto& bytes = static_cast<bytes_held*>(n->data.get())->bytes;
+        std::memcpy(bytes.data() + begin, from.data(), from.size());
+    }
+    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph& g) override {
+        traced.push_back(g);
+        return nullptr;
+    }
     pumice::statistics stats() const override { return {}; }
     std::string explain(const pumice::node_ptr&) override { return "nothing runs here"; }
     const pumice::device_info& device() const override { return info_; }
     std::string device_report() const override { return "fake"; }
 
     int evaluated = 0;
+    std::vector<pumice::traced_graph> traced;
 
 private:
     pumice::device_info info_;

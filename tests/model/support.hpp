@@ -192,6 +192,10 @@ public:
     void read(const pumice::node_ptr&, void*) override {
         throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing");
     }
+    void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&) override {
+        return nullptr;
+    }
     pumice::statistics stats() const override { return counts; }
     std::string explain(const pumice::node_ptr&) override { return {}; }
     const pumice::device_info& device() const override { return info; }

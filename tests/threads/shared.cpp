@@ -69,3 +69,50 @@ TEST_CASE("threads build, evaluate and drop their own graphs on a shared context
     });
     for (int w : wrong) CHECK(w == 0);
 }
+
+TEST_CASE("eight threads run one executable, several runs in flight") {
+    const pm::context home;
+    const pm::matrix<float> w = pm::from_span<float>({24, 24}, numbers(576, 0.125f), home);
+    const auto layer = pm::compile([w](const pm::matrix<float>& x) {
+        return pm::matrix<float>(pm::softmax(pm::relu(pm::matmul(x, w) - 1.0f), pm::axis<1>) + x);
+    });
+    std::vector<pm::matrix<float>> inputs;
+    std::vector<std::vector<float>> expected;
+    for (int t = 0; t < 8; ++t) {
+        inputs.push_back(pm::from_span<float>({24, 24}, numbers(576, 0.25f * float(t + 1)), home));
+        expected.push_back(layer(inputs.back()).to_vector());
+    }
+    const pm::executable e = layer.get(inputs[0]);
+    std::vector<int> wrong(8);
+    on_threads(8, [&](int t) {
+        std::vector<pm::any_tensor> out(1);
+        std::vector<float> values(576);
+        for (int i = 0; i < 200; ++i) {
+            const auto k = std::size_t(t + i) % 8;
+            const pm::any_tensor in = inputs[k];
+            e.run_into(out, std::span(&in, 1));
+            pm::read(out[0], std::as_writable_bytes(std::span(values)));
+            wrong[std::size_t(t)] += values != expected[k];
+        }
+    });
+    for (int n : wrong) CHECK(n == 0);
+}
+
+TEST_CASE("eight threads call one compiled function for shapes that it does not know yet") {
+    const pm::context home;
+    const auto twice =
+        pm::compile([](const pm::vector<float>& x) { return pm::vector<float>(x + x); }, 3);
+    std::vector<int> wrong(8);
+    on_threads(8, [&](int t) {
+        for (int i = 0; i < 20; ++i) {
+            const std::size_t n = std::size_t(1 + (t + i) % 5);
+            const auto data = numbers(n, float(t + 1));
+            const auto y =
+                twice(pm::vector<float>(pm::from_span<float>({std::int64_t(n)}, data, home)))
+                    .to_vector();
+            for (std::size_t k = 0; k < n; ++k) wrong[std::size_t(t)] += y[k] != 2 * data[k];
+        }
+    });
+    for (int n : wrong) CHECK(n == 0);
+    CHECK(twice.recorded() <= 3);
+}

@@ -54,14 +54,14 @@ inline std::string escape(std::string_view text, escape_ascii* ascii) {
 /// U+FFFD too.
 inline std::string escape_xml(std::string_view text) {
     return detail::escape(text, [](std::string& out, char c) {
-        const char* by = c == '&'                  ? "&amp;"
-                         : c == '<'                ? "&lt;"
-                         : c == '>'                ? "&gt;"
-                         : c == '"'                ? "&quot;"
-                         : c == '\''               ? "&#39;"
-                         : c == '\n' || c == '\t'  ? " "
-                         : c >= 0 && c < ' '       ? "\xef\xbf\xbd"
-                                                   : nullptr;
+        const char* by = c == '&'                 ? "&amp;"
+                         : c == '<'               ? "&lt;"
+                         : c == '>'               ? "&gt;"
+                         : c == '"'               ? "&quot;"
+                         : c == '\''              ? "&#39;"
+                         : c == '\n' || c == '\t' ? " "
+                         : c >= 0 && c < ' '      ? "\xef\xbf\xbd"
+                                                  : nullptr;
         if (by) out += by;
         return by != nullptr;
     });

@@ -12,6 +12,14 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+/// What an evaluation has to do.
+struct evaluation {
+    std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
+    std::vector<step> steps;
+    std::vector<node*> stored;  // outputs of the steps
+    std::vector<node*> views;   // roots that only look at memory
+};
+
 class graph_engine : public engine {
 public:
     void eval(std::span<const node_ptr> roots) override {
@@ -19,33 +27,48 @@ public:
         evaluate(roots);
     }
 
+    std::shared_ptr<prepared_graph> prepare(const traced_graph& g) override {
+        const std::lock_guard lock(mutex_);
+        return std::make_shared<replayed_graph>(*this, g);
+    }
+
     std::string explain(const node_ptr& n) override {
         const std::lock_guard lock(mutex_);
         if (n->realised())
             return n->record ? text_of(*n->record, n->extent) : "data from the host\n";
-        std::string text = "not evaluated yet; the plan:\n";
-        for (step& s : plan(std::span(&n, 1)).steps) {
-            kernel_record r = *choose(s.what, device(), policies()).record;
-            r.fused = fused_name(s.what);
-            text += text_of(r, s.outputs[0]->extent);
-        }
-        return text;
+        return "not evaluated yet; the plan:\n" + text_of(plan(std::span(&n, 1)));
     }
 
 protected:
     using engine::engine;
 
-    struct evaluation {
-        std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
-        std::vector<step> steps;
-        std::vector<node*> stored;  // outputs of the steps
-        std::vector<node*> views;   // roots that only look at memory
-    };
-
     /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node.
     virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) = 0;
 
+    /// The tensor with its values at hand, dense from an offset that is a multiple of `alignment`
+    /// bytes (0: from the start), as a prepared graph takes it. A copy where it lies otherwise.
+    node_ptr dense(const any_tensor& t, std::int64_t alignment) {
+        node_ptr n = t.get();
+        evaluate(std::span(&n, 1));
+        const std::int64_t begin = byte_count(n->type, n->offset);
+        if (n->row_major() && (begin == 0 || (alignment != 0 && begin % alignment == 0))) return n;
+        node_ptr moved = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
+        evaluate(std::span(&moved, 1));
+        return moved;
+    }
+
+    /// A new tensor as `like` describes one.
+    any_tensor made_like(const node& like, std::shared_ptr<storage> memory) {
+        node_ptr n = make_data(like.type, like.extent, std::move(memory), shared_from_this());
+        n->layout = like.layout;
+        n->record = like.record;
+        return any_tensor(std::move(n));
+    }
+
     void evaluate(std::span<const node_ptr> roots) {
+        bool lazy = false;
+        for (const node_ptr& r : roots) lazy |= !r->realised();
+        if (!lazy) return;
         evaluation e = plan(roots);
         if (e.stored.empty() && e.views.empty()) return;
         std::vector<std::shared_ptr<storage>> made(e.stored.size());
@@ -80,9 +103,57 @@ protected:
         return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
     }
 
-    mutable std::mutex mutex_;
+    static void must_hold_values(const node& n) {
+        if (n.data) return;
+        fail(errc::invalid_argument, "compile",
+             {"the value of a traced input was asked for; what a compiled function does must not "
+              "depend on values (use `where`, or compute it outside)"});
+    }
 
-private:
+    /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
+    class replayed_graph final : public prepared_graph {
+    public:
+        replayed_graph(graph_engine& home, const traced_graph& g)
+            : home_(home), keep_(home.shared_from_this()), graph_(g),
+              evaluation_(home.plan(g.outputs)) {}
+
+        void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                 std::span<any_tensor> outputs) override {
+            const std::lock_guard lock(home_.mutex_);
+            const borrowed lent{graph_};
+            for (std::size_t i = 0; i < inputs.size(); ++i)
+                graph_.inputs[i]->data = home_.dense(inputs[i], 0)->data;
+            for (std::size_t i = 0; i < keys.size(); ++i)
+                graph_.keys[i]->data = home_.create(dtype::u32, {}, &keys[i])->data;
+            std::vector<std::shared_ptr<storage>> made(evaluation_.stored.size());
+            home_.execute(evaluation_, made);
+            for (const step& s : evaluation_.steps)
+                for (node* n : s.outputs) n->record = s.record;
+            for (std::size_t i = 0; i < made.size(); ++i)
+                for (std::size_t k = 0; k < outputs.size(); ++k)
+                    if (graph_.outputs[k].get() == evaluation_.stored[i])
+                        outputs[k] = home_.made_like(*graph_.outputs[k], std::move(made[i]));
+        }
+        std::string explain() const override {
+            const std::lock_guard lock(home_.mutex_);
+            return home_.text_of(evaluation_);
+        }
+
+    private:
+        /// Placeholders have memory only while a run lends it.
+        struct borrowed {
+            const traced_graph& graph;
+            ~borrowed() {
+                for (const node_ptr& n : graph.inputs) n->data.reset();
+                for (const node_ptr& n : graph.keys) n->data.reset();
+            }
+        };
+        graph_engine& home_;
+        std::shared_ptr<engine> keep_;
+        traced_graph graph_;
+        evaluation evaluation_;
+    };
+
     evaluation plan(std::span<const node_ptr> roots) const {
         evaluation e;
         fuser f(roots, policies().fusion);
@@ -104,6 +175,28 @@ private:
         return e;
     }
 
+    /// The kernel that a step gets, and why.
+    virtual std::shared_ptr<kernel_record> record_of(const step& s) const {
+        auto record = choose(s.what, device(), policies()).record;
+        record->fused = fused_name(s.what);
+        return record;
+    }
+    /// The kernels of a plan in order.
+    std::string text_of(const evaluation& e) const {
+        std::string text;
+        for (const step& s : e.steps) text += text_of(*record_of(s), s.outputs[0]->extent);
+        return text;
+    }
+    static std::string text_of(const kernel_record& r, const shape& extent) {
+        std::string text =
+            cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
+        for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
+        return text;
+    }
+
+    mutable std::mutex mutex_;
+
+private:
     /// A view shares the memory of what it looks at, which is realised by now.
     static void realise_view(node* v) {
         buffer_list buffers;
@@ -113,13 +206,6 @@ private:
         v->layout = o.steps;
         v->offset = o.offset;
         v->realise(buffers.nodes[0]->data);
-    }
-
-    static std::string text_of(const kernel_record& r, const shape& extent) {
-        std::string text =
-            cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
-        for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
-        return text;
     }
 };
 

@@ -85,6 +85,12 @@ public:
         if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout, out);
     }
 
+    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+        const std::lock_guard lock(mutex_);
+        std::memcpy(bytes_of(*n) + byte_count(n->type, n->offset) + begin, bytes.data(),
+                    bytes.size());
+    }
+
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         return stats_;
@@ -94,7 +100,15 @@ public:
 
 private:
     static std::byte* bytes_of(const node& n) {
+        must_hold_values(n);
         return static_cast<host_storage*>(n.data.get())->memory.data();
+    }
+
+    std::shared_ptr<kernel_record> record_of(const step& s) const override {
+        auto record = std::make_shared<kernel_record>();
+        record->kernel = cat({"host/", family_of(s.what)});
+        record->fused = fused_name(s.what);
+        return record;
     }
 
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
@@ -112,6 +126,7 @@ private:
                 buffers.memory.push_back(f != fresh.end() ? f->second : bytes_of(*n));
             }
             solve_on_host(s.what, buffers);
+            s.record = record_of(s);
             ++stats_.dispatches;
         }
         ++stats_.evals;

@@ -75,7 +75,8 @@ inline std::vector<memory_chain> memory_chains(std::span<const planned_buffer> b
         const auto from = static_cast<std::size_t>(b.in_place_of);
         const planned_buffer& a = buffers[from];
         if (a.last != b.first || b.bytes > a.bytes || taker[from] != none) continue;
-        if (a.first == b.first && from >= i) continue;  // else two of one moment could take each other
+        if (a.first == b.first && from >= i)
+            continue;  // else two of one moment could take each other
         taker[from] = i;
         takes[i] = 1;
     }
@@ -152,9 +153,10 @@ inline std::size_t place(const std::vector<memory_chain>& chains,
         if (end + c.bytes() >= limit) return i;
         offsets[order[i]] = end;
         size = std::max(size, end + c.bytes());
-        const auto at = std::upper_bound(
-            done.begin(), done.end(), end,
-            [](std::int64_t offset, const placed& d) { return offset < d.offset; });
+        const auto at = std::upper_bound(done.begin(), done.end(), end,
+                                         [](std::int64_t offset, const placed& d) {
+                                             return offset < d.offset;
+                                         });
         done.insert(at, {end, c.first, last, &c});
     }
     return order.size();
@@ -284,15 +286,32 @@ inline std::string to_svg(const memory_plan& plan, std::span<const planned_buffe
                            w = hundredths((to - from) * per_moment),
                            h = hundredths(static_cast<double>(b.bytes) * per_byte),
                            y = hundredths(height -
-                                          static_cast<double>(plan.offsets[i]) * per_byte) - h;
-        append_text(text, {"<g><title>", name, ": ", b.bytes, " bytes at ", plan.offsets[i],
-                           ", moments ", b.first, "-", b.last, "</title><rect x=\"", x, "\" y=\"",
-                           y, "\" width=\"", w, "\" height=\"", h, "\" fill=\"hsl(", i * 137 % 360,
+                                          static_cast<double>(plan.offsets[i]) * per_byte) -
+                               h;
+        append_text(text, {"<g><title>",
+                           name,
+                           ": ",
+                           b.bytes,
+                           " bytes at ",
+                           plan.offsets[i],
+                           ", moments ",
+                           b.first,
+                           "-",
+                           b.last,
+                           "</title><rect x=\"",
+                           x,
+                           "\" y=\"",
+                           y,
+                           "\" width=\"",
+                           w,
+                           "\" height=\"",
+                           h,
+                           "\" fill=\"hsl(",
+                           i * 137 % 360,
                            ",60%,75%)\" stroke=\"#444\" stroke-width=\"20\"/>"});
-        if (h >= 1400 && w >= 700 * static_cast<std::int64_t>(std::min<std::size_t>(
-                                       name.size(), 1000)))
-            append_text(text, {"<text x=\"", x + 300, "\" y=\"", y + 1200, "\">", name,
-                               "</text>"});
+        if (h >= 1400 &&
+            w >= 700 * static_cast<std::int64_t>(std::min<std::size_t>(name.size(), 1000)))
+            append_text(text, {"<text x=\"", x + 300, "\" y=\"", y + 1200, "\">", name, "</text>"});
         text += "</g>\n";
     }
     return text + "</svg>\n";

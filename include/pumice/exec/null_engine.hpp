@@ -23,6 +23,7 @@ public:
         fail(errc::unsupported, "null device",
              {"the null device computes nothing, so there is nothing to read"});
     }
+    void write(const node_ptr&, std::int64_t, std::span<const std::byte>) override {}
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         return stats_;

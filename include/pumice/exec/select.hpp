@@ -130,6 +130,12 @@ inline choice choose(const problem& p, const device_info& device, const policy_s
     return detail::choose(kernels, p.get(), device, policies);
 }
 
+/// What kernels of a problem's kind do, as their names begin: "matmul", "reduce".
+inline std::string_view family_of(const problem& p) {
+    const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
+    return kernels[0].name.substr(0, kernels[0].name.find('/'));
+}
+
 /// Solves a problem on the host by the kernels' reference.
 inline void solve_on_host(const problem& p, const host_buffers& buffers) {
     const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });

@@ -3,7 +3,7 @@
 // The Vulkan engine: steps become dispatches in one command buffer and one submit.
 #pragma once
 
-#include <pumice/exec/recorder.hpp>
+#include <pumice/exec/recorded_graph.hpp>
 
 #include <mutex>
 
@@ -25,14 +25,19 @@ public:
     }
 
     void read(const node_ptr& n, void* out) override {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         evaluate(std::span(&n, 1));
         if (n->count() == 0) return;
         vulkan_storage& s = of(*n);
-        if (!s.host && n->row_major() && n->count() * (info(n->type).bits / 8) < s.bytes / 2) {
-            // A small part of a large array: fetch only that part.
-            const std::int64_t begin = byte_count(n->type, n->offset),
-                               size = byte_count(n->type, n->count());
+        // Others use the engine while this thread waits for the values.
+        const std::uint64_t written = s.written;
+        lock.unlock();
+        runtime_->queue().wait(written);
+        lock.lock();
+        const std::int64_t begin = byte_count(n->type, n->offset),
+                           size = byte_count(n->type, n->count());
+        if (!s.host && n->row_major() && (size < s.bytes / 2 || reads_in_place(s, size))) {
+            // What lies at hand, or a small part of a large array: only that part.
             fetch(s, begin, size, static_cast<std::byte*>(out));
             return;
         }
@@ -44,27 +49,51 @@ public:
         gather(n->type, n->extent, s.host->data(), n->offset, n->layout, out);
     }
 
+    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+        const std::lock_guard lock(mutex_);
+        vulkan_storage& s = of(*n);
+        begin += byte_count(n->type, n->offset);
+        const auto size = static_cast<std::int64_t>(bytes.size());
+        if (s.host && !s.on_device) {
+            std::memcpy(s.host->data() + begin, bytes.data(), bytes.size());
+            return;
+        }
+        const bool whole = size == s.bytes;
+        if (s.piece.mapped && whole && !runtime_->queue().reached(s.last_use)) {
+            // Work in flight keeps the old memory.
+            const vulkan::allocation fresh =
+                runtime_->memory().allocate(static_cast<std::uint64_t>(s.bytes),
+                                            vulkan::memory_kind::device);
+            runtime_->memory().free(s.piece, s.last_use);
+            s.piece = fresh;
+            s.written = s.last_use = 0;
+        }
+        if (s.piece.mapped) {
+            runtime_->queue().wait(s.last_use);
+            s.host.reset();
+            std::memcpy(static_cast<std::byte*>(s.piece.mapped) + begin, bytes.data(),
+                        bytes.size());
+            runtime_->memory().flush(s.piece, static_cast<std::uint64_t>(begin),
+                                     static_cast<std::uint64_t>(size));
+            return;
+        }
+        if (!s.host) {
+            auto copy = std::make_unique<host_memory>(s.bytes);
+            if (!whole) fetch(s, 0, s.bytes, copy->data());
+            s.host = std::move(copy);
+        }
+        std::memcpy(s.host->data() + begin, bytes.data(), bytes.size());
+        s.on_device = false;
+    }
+
+    std::shared_ptr<prepared_graph> prepare(const traced_graph& g) override;
+
     void upload(std::span<const node_ptr> nodes) override {
         const std::lock_guard lock(mutex_);
-        for (std::size_t i = 0; i < nodes.size();) {
-            temporary temp{runtime_->memory(), {}, 0};
-            std::vector<command> items;
-            std::vector<ordered_item> accesses;
-            // No more staging at a time than a copy needs to run at full speed.
-            for (std::int64_t staged = 0; i < nodes.size() && staged < std::int64_t{64} << 20;
-                 ++i) {
-                if (!nodes[i]->realised() || nodes[i]->count() == 0) continue;
-                vulkan_storage& s = of(*nodes[i]);
-                const std::size_t before = items.size();
-                upload(s, temp, items, accesses);
-                if (items.size() != before) staged += s.bytes;
-            }
-            if (items.empty()) continue;
-            temp.value = record(items, accesses);
-            for (const command& one : items)
-                one.upload_to->last_use = one.upload_to->written = temp.value;
-            if (i < nodes.size()) runtime_->queue().wait(temp.value);
-        }
+        std::vector<vulkan_storage*> list;
+        for (const node_ptr& n : nodes)
+            if (n->realised() && n->count() > 0) list.push_back(&of(*n));
+        bring(list);
     }
 
     statistics stats() const override {
@@ -92,7 +121,113 @@ public:
     std::string device_report() const override { return report_; }
 
 private:
-    static vulkan_storage& of(const node& n) { return *static_cast<vulkan_storage*>(n.data.get()); }
+    friend class vulkan_executable;
+
+    /// Brings what is only on the host to the device.
+    void bring(const std::vector<vulkan_storage*>& list) {
+        for (std::size_t i = 0; i < list.size();) {
+            temporary temp{runtime_->memory(), {}, 0};
+            std::vector<command> items;
+            std::vector<ordered_item> accesses;
+            // No more staging at a time than a copy needs to run at full speed.
+            for (std::int64_t staged = 0; i < list.size() && staged < std::int64_t{64} << 20; ++i) {
+                const std::size_t before = items.size();
+                upload(*list[i], temp, items, accesses);
+                if (items.size() != before) staged += list[i]->bytes;
+            }
+            if (items.empty()) continue;
+            temp.value = record(items, accesses);
+            for (const command& one : items)
+                one.upload_to->last_use = one.upload_to->written = temp.value;
+            if (i < list.size()) runtime_->queue().wait(temp.value);
+        }
+    }
+
+    /// Runs a recorded graph: needs no memory where slots, inputs and outputs are at hand.
+    void run(recorded_graph& g, std::span<const any_tensor> inputs,
+             std::span<const std::uint32_t> keys, std::span<any_tensor> outputs) {
+        std::unique_lock lock(mutex_);
+        std::uint64_t until = 0;
+        recorded_graph::slot* slot = g.take(until);
+        while (!slot) {
+            lock.unlock();
+            runtime_->queue().wait(until);
+            lock.lock();
+            slot = g.take(until);
+        }
+        const borrowed lent{g};
+        g.touched_.clear();
+        for (const any_tensor& t : inputs) {
+            node_ptr n = dense(t, 16);
+            if (n->count() > 0) {
+                vulkan_storage& s = of(*n);
+                if (!s.on_device) bring({&s});
+                const std::int64_t begin = byte_count(n->type, n->offset);
+                g.touched_.push_back(range_in(s.piece, begin,
+                                              begin + byte_count(n->type, n->count()), false));
+            }
+            g.held_.push_back(std::move(n));
+        }
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            const node& like = *g.graph().outputs[i];
+            if (!may_overwrite(outputs[i], like))
+                g.changed_[i] =
+                    made_like(like,
+                              std::make_shared<vulkan_storage>(runtime_, byte_count(like.type,
+                                                                                    like.count())));
+            vulkan_storage& s = of(*output(g, outputs, i).get());
+            s.allocate();
+            g.touched_.push_back(range_in(s.piece, 0, s.bytes, true));
+        }
+        g.write(
+            *slot,
+            [&](std::size_t i) {
+                const node& n = *g.held_[i];
+                return of(n).piece.device_address +
+                       static_cast<std::uint64_t>(byte_count(n.type, n.offset));
+            },
+            [&](std::size_t i) { return of(*output(g, outputs, i).get()).piece.device_address; },
+            keys);
+        const std::uint64_t value = submit(slot->commands);
+        slot->value = value;
+        for (const node_ptr& n : g.held_)
+            if (n->count() > 0) of(*n).last_use = value;
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            vulkan_storage& s = of(*output(g, outputs, i).get());
+            s.host.reset();
+            s.on_device = true;
+            s.written = s.last_use = value;
+            if (g.changed_[i].has_value()) outputs[i] = std::move(g.changed_[i]);
+        }
+        open_.clear();
+        open_.add(g.touched_);
+        ++stats_.evals;
+    }
+    /// What a run holds, whether it succeeds or not.
+    struct borrowed {
+        recorded_graph& graph;
+        ~borrowed() {
+            graph.held_.clear();
+            for (any_tensor& t : graph.changed_) t = {};
+        }
+    };
+    static const any_tensor& output(const recorded_graph& g, std::span<any_tensor> outputs,
+                                    std::size_t i) {
+        return g.changed_[i].has_value() ? g.changed_[i] : outputs[i];
+    }
+    /// True where nobody but this handle can see what is in the tensor's memory.
+    bool may_overwrite(const any_tensor& t, const node& like) const {
+        if (!t.has_value() || t.get().use_count() != 1) return false;
+        const node& n = *t.get();
+        return n.realised() && n.data.use_count() == 1 && n.owner.get() == this &&
+               n.type == like.type && n.extent == like.extent && n.layout == like.layout &&
+               n.offset == 0;
+    }
+
+    static vulkan_storage& of(const node& n) {
+        must_hold_values(n);
+        return *static_cast<vulkan_storage*>(n.data.get());
+    }
 
     /// Device memory that goes back when the scope ends, whatever happens.
     struct temporary {
@@ -211,7 +346,8 @@ private:
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
         record_commands(buffer, items, arrange(accesses, tracker));
         buffer.end();
-        const std::uint64_t value = submit(std::move(buffer));
+        const std::uint64_t value = submit(buffer);
+        runtime_->commands().give(std::move(buffer), value);
         for (const command& i : items)
             if (i.upload_to) i.upload_to->on_device = true;
         open_ = std::move(tracker);
@@ -219,16 +355,18 @@ private:
     }
 
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
-    std::uint64_t submit(vulkan::commands buffer) {
+    std::uint64_t submit(const vulkan::commands& buffer) {
         // What is queued holds memory, so not more is than keeps a device busy.
         constexpr std::uint64_t most_ahead = 1024;
         if (const std::uint64_t last = runtime_->queue().submitted(); last > most_ahead)
             runtime_->queue().wait(last - most_ahead);
         const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
-        const std::uint64_t value =
-            runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1));
-        runtime_->commands().give(std::move(buffer), value);
-        return value;
+        return runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1));
+    }
+
+    /// Whether the host reads the bytes where the device wrote them.
+    bool reads_in_place(const vulkan_storage& s, std::int64_t) const {
+        return s.piece.mapped && device().unified_memory;
     }
 
     /// Copies bytes of a tensor's device memory to the host, once they are written.
@@ -236,7 +374,7 @@ private:
         vulkan::memory& memory = runtime_->memory();
         ++stats_.downloads;
         stats_.downloaded_bytes += static_cast<std::uint64_t>(size);
-        if (s.piece.mapped && device().unified_memory) {
+        if (reads_in_place(s, size)) {
             runtime_->queue().wait(s.written);
             memory.invalidate(s.piece, static_cast<std::uint64_t>(begin),
                               static_cast<std::uint64_t>(size));
@@ -254,7 +392,8 @@ private:
                     {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
         buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
         buffer.end();
-        const std::uint64_t value = submit(std::move(buffer));
+        const std::uint64_t value = submit(buffer);
+        runtime_->commands().give(std::move(buffer), value);
         temp.value = s.last_use = value;
         open_.clear();
         runtime_->queue().wait(value);
@@ -267,5 +406,37 @@ private:
     statistics stats_;
     hazard_tracker open_;
 };
+
+/// A recorded graph and the engine that runs it.
+class vulkan_executable final : public prepared_graph {
+public:
+    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
+        : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
+        std::vector<vulkan_storage*> read;
+        for (node* n : recorded_.constants())
+            if (n->count() > 0) read.push_back(&vulkan_engine::of(*n));
+        home_->bring(read);
+    }
+    void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+             std::span<any_tensor> outputs) override {
+        home_->run(recorded_, inputs, keys, outputs);
+    }
+    std::string explain() const override {
+        return home_->text_of(recorded_.steps()) + to_string(recorded_.plan(), recorded_.planned());
+    }
+    std::string memory_svg() const override {
+        return to_svg(recorded_.plan(), recorded_.planned());
+    }
+
+private:
+    std::shared_ptr<vulkan_engine> home_;
+    recorded_graph recorded_;
+};
+
+inline std::shared_ptr<prepared_graph> vulkan_engine::prepare(const traced_graph& g) {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<vulkan_executable>(
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);
+}
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -7,6 +7,7 @@
 #include <pumice/base/expected.hpp>
 #include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/onnx_dump.hpp>
+#include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -83,6 +84,23 @@ public:
         return std::move(results[0]);
     }
 
+    /// The model recorded for these input shapes (those of the file where left out, an open axis as
+    /// 1): planned once, then run without building anything. To record more than the model, compile a
+    /// function that calls it. Throws errc::unsupported where a shape depends on values.
+    executable compile(std::span<const shape> shapes = {}) const {
+        const std::vector<shape> chosen =
+            shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end());
+        if (chosen.size() != inputs().size())
+            throw error(errc::invalid_argument, "model",
+                        place(*self_) + "takes " + std::to_string(inputs().size()) +
+                            " inputs, got " + std::to_string(chosen.size()) + " shapes",
+                        signature());
+        std::vector<executable::value> values;
+        for (std::size_t i = 0; i < chosen.size(); ++i)
+            values.push_back({inputs()[i].dtype, chosen[i]});
+        return trace(where(), values, [this](std::span<const any_tensor> x) { return run(x); });
+    }
+
     /// Types and shapes of all values for these input shapes (those of the file where left out, an open
     /// axis as 1). Nothing runs.
     std::vector<onnx::inferred> infer_shapes(std::span<const shape> shapes = {}) const {
@@ -100,8 +118,7 @@ public:
     }
 
 private:
-    /// Immutable but for the weights, which look after themselves. A recorded executable per set of
-    /// input shapes will lie here; it replaces build_graph in run.
+    /// Immutable but for the weights, which look after themselves.
     struct state {
         onnx::plan plan;
         load_options options;

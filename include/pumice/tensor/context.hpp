@@ -74,6 +74,11 @@ PUMICE_FUNCTION void upload(std::span<const any_tensor> tensors);
 /// Copies the elements to the host in row-major order, evaluating first.
 PUMICE_FUNCTION void read(const any_tensor& t, std::span<std::byte> out);
 
+/// Replaces bytes of the tensor from `begin` on (counted in row-major order). Where no other handle or
+/// pending work refers to its memory that memory is written, else `t` becomes a new tensor: nothing
+/// that was computed, or is yet to be, from the old values changes. Throws errc::invalid_argument.
+PUMICE_FUNCTION void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin = 0);
+
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
 template <element T>
 std::vector<T> to_vector(const any_tensor& t) {
@@ -164,6 +169,26 @@ PUMICE_BODY void eval(std::span<const any_tensor> roots) {
 PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
     const std::vector<node_ptr> nodes = detail::nodes_of(tensors, "upload");
     if (!nodes.empty()) nodes.front()->owner->upload(nodes);
+}
+
+PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin) {
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    if (begin < 0 || size > t.size_bytes() || begin > t.size_bytes() - size)
+        fail(errc::invalid_argument, "write",
+             {size, " bytes from ", begin, " on in a tensor of ", t.size_bytes()});
+    if (size == 0) return;
+    const node& n = *t.get();
+    const bool alone = t.get().use_count() == 1 && n.realised() && n.data.use_count() == 1;
+    if (alone && n.row_major()) return n.owner->write(t.get(), begin, bytes);
+    const context home(n.owner);
+    if (size == t.size_bytes()) {
+        t = from_bytes(n.type, n.extent, bytes, home);
+        return;
+    }
+    std::vector<std::byte> whole(static_cast<std::size_t>(t.size_bytes()));
+    read(t, whole);
+    std::memcpy(whole.data() + begin, bytes.data(), bytes.size());
+    t = from_bytes(t.dtype(), t.shape(), whole, home);
 }
 
 PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {

@@ -106,25 +106,32 @@ auto adapt(const Range& values, const context& home = default_context()) {
 /// 1, 2, 3", SC11). The same seed and stream give the same numbers on every device.
 namespace random {
 
+class key;
+namespace detail {
+/// The next key of the process-wide stream; while a function is traced, one that each run brings.
+PUMICE_FUNCTION key fresh();
+}  // namespace detail
+
 /// A key for a stream of numbers. Copies repeat it; `next()` gives a fresh one.
 class key {
 public:
     explicit key(std::uint32_t seed = 0) : seed_(seed) {}
+    /// The seed is the one element of a u32 tensor.
+    explicit key(node_ptr seed) : seed_(0), traced_(std::move(seed)) {}
     key next() {
+        if (traced_) return detail::fresh();
         const std::uint64_t h = hasher{}.add(seed_).add(++used_).value();
         return key(static_cast<std::uint32_t>(h ^ (h >> 32)));
     }
     std::uint32_t seed() const noexcept { return seed_; }
+    /// What brings the seed where it is not known yet; null otherwise.
+    const node_ptr& traced() const noexcept { return traced_; }
 
 private:
     std::uint32_t seed_;
     std::uint64_t used_ = 0;
+    node_ptr traced_;
 };
-
-namespace detail {
-/// The next key of the process-wide stream.
-PUMICE_FUNCTION key fresh();
-}  // namespace detail
 
 /// Makes the process-wide stream that calls without a key take from start anew.
 PUMICE_FUNCTION void seed(std::uint32_t value);
@@ -161,16 +168,21 @@ PUMICE_OP(random_bits, 2, type_rule{rules::u}, "", pm_philox(x, y));
 
 namespace detail {
 
-/// A node of a program that reads iotas and scalars only.
+/// A node of a program that reads iotas, scalars and at most one tensor, which is named first.
 class generator {
 public:
-    explicit generator(const context& where_) : owner_(where_.get()) {}
+    explicit generator(const context& where_, node_ptr input = nullptr) : owner_(where_.get()) {
+        if (input) inputs_.push_back(std::move(input));
+    }
 
+    std::uint16_t input() {
+        return body_->push({instruction::code::leaf, inputs_[0]->type, 0, {}, nullptr});
+    }
     std::uint16_t iota(dtype type, int axis) {
         op_.iota_axes.push_back(axis);
         return body_->push({instruction::code::iota,
                             type,
-                            static_cast<std::uint16_t>(op_.iota_axes.size() - 1),
+                            static_cast<std::uint16_t>(inputs_.size() + op_.iota_axes.size() - 1),
                             {},
                             nullptr});
     }
@@ -199,7 +211,8 @@ public:
     any_tensor finish(std::uint16_t result, const shape& extent) {
         body_->outputs.push_back(result);
         op_.body = body_;
-        node_ptr n = make_node(body_->code[result].type, extent, std::move(op_), {});
+        node_ptr n =
+            make_node(body_->code[result].type, extent, std::move(op_), std::move(inputs_));
         n->owner = owner_;
         owner_->note(n);
         return any_tensor(std::move(n));
@@ -209,6 +222,7 @@ private:
     std::shared_ptr<engine> owner_;
     std::shared_ptr<program> body_ = std::make_shared<program>();
     elementwise_op op_;
+    std::vector<node_ptr> inputs_;
 };
 
 inline void need_floating(dtype type, const char* place) {
@@ -277,19 +291,27 @@ inline process_stream& the_stream() {
     return s;
 }
 PUMICE_BODY key fresh() {
+    if (pumice::detail::open_trace* t = pumice::detail::current_trace) {
+        t->keys.push_back(make_data(dtype::u32, {}, nullptr, t->home));
+        return key(t->keys.back());
+    }
     const small_lock lock(the_stream().mutex);
     return the_stream().keys.next();
 }
 
 /// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
-/// errc::size_overflow.
-inline std::uint16_t unit(pumice::detail::generator& g, std::uint32_t seed, const shape& extent,
-                          int digits) {
+/// errc::size_overflow. `change` makes another stream of the key.
+inline std::uint16_t unit(pumice::detail::generator& g, const key& k, std::uint32_t change,
+                          const shape& extent, int digits) {
     if (element_count(extent) > std::int64_t{1} << 32)
         throw error(errc::size_overflow, "random",
                     "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
     const auto index = g.iota(dtype::u32, -1);
-    const auto bits = g.call<op::random_bits>(index, g.number(scalar(dtype::u32, seed)));
+    std::uint16_t seed = 0;
+    if (!k.traced()) seed = g.number(scalar(dtype::u32, k.seed() ^ change));
+    else if (change == 0) seed = g.input();
+    else seed = g.call<op::bitwise_xor>(g.input(), g.number(scalar(dtype::u32, change)));
+    const auto bits = g.call<op::random_bits>(index, seed);
     const auto kept =
         g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
     const auto count =
@@ -308,9 +330,9 @@ PUMICE_BODY void seed(std::uint32_t value) {
 PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
                                const context& home) {
     pumice::detail::need_floating(type, "uniform");
-    pumice::detail::generator g(home);
+    pumice::detail::generator g(home, k.traced());
     const int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
-    const auto u = detail::unit(g, k.seed(), extent, digits);
+    const auto u = detail::unit(g, k, 0, extent, digits);
     const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
     const auto moved = g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)));
     return g.finish(g.cast(type, moved), extent);
@@ -319,9 +341,9 @@ PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double lo
 PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
                               const context& home) {
     pumice::detail::need_floating(type, "normal");
-    pumice::detail::generator g(home);
-    const auto u = detail::unit(g, k.seed(), extent, 24),
-               v = detail::unit(g, k.seed() ^ 0x85ebca6bu, extent, 24);
+    pumice::detail::generator g(home, k.traced());
+    const auto u = detail::unit(g, k, 0, extent, 24),
+               v = detail::unit(g, k, 0x85ebca6bu, extent, 24);
     const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
                two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
     const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));

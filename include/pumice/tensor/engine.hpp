@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <span>
+#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -32,6 +33,29 @@ struct statistics {
     std::uint64_t device_bytes_peak = 0;
 };
 
+/// A graph with open inputs, as tracing a function gives it.
+struct traced_graph {
+    std::vector<node_ptr> inputs;  // realised nodes without memory
+    std::vector<node_ptr> keys;  // the same, for the random keys that each run takes: one u32 each
+    std::vector<node_ptr> outputs;  // distinct lazy nodes, no views
+};
+
+/// A traced graph, planned once and run with other inputs each time. Any thread may run it.
+class prepared_graph {
+public:
+    virtual ~prepared_graph() = default;
+
+    /// Computes the outputs from inputs of the traced types and shapes. An output that nobody else
+    /// holds keeps its memory, which is overwritten; the others become new tensors. Returns when the
+    /// work is submitted. On failure every tensor is as it was.
+    virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                     std::span<any_tensor> outputs) = 0;
+    /// The kernels in order, chosen and rejected, and the plan of the memory between them.
+    virtual std::string explain() const = 0;
+    /// That memory over time as an SVG; empty where there is no plan.
+    virtual std::string memory_svg() const { return {}; }
+};
+
 /// Runs graphs. Thread-safe: one evaluation plans at a time.
 class engine : public std::enable_shared_from_this<engine> {
 public:
@@ -46,6 +70,11 @@ public:
 
     /// Brings what realised nodes hold to the device now, not at the first use.
     virtual void upload(std::span<const node_ptr>) {}
+    /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one.
+    virtual void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) = 0;
+
+    /// Plans and records a graph. Throws what an evaluation throws.
+    virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g) = 0;
 
     virtual statistics stats() const = 0;
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
@@ -56,7 +85,8 @@ public:
 
     const policy_set& policies() const noexcept { return policies_; }
 
-    /// Called when a lazy node is made: evaluates at once under `eager`, bounds pending chains.
+    /// Called when a lazy node is made: evaluates at once under `eager`, bounds pending chains. Not
+    /// while a function is traced.
     void note(const node_ptr& n);
 
 protected:
@@ -66,6 +96,15 @@ protected:
 private:
     std::atomic<int> pending_{0};
 };
+
+namespace detail {
+/// What a thread is tracing: nothing runs meanwhile, and random keys are inputs of the graph.
+struct open_trace {
+    std::shared_ptr<engine> home;
+    std::vector<node_ptr> keys;
+};
+inline thread_local constinit open_trace* current_trace = nullptr;
+}  // namespace detail
 
 /// Makes an engine for a set of policies.
 using engine_factory = std::shared_ptr<engine>(policy_set);
@@ -79,6 +118,7 @@ PUMICE_FUNCTION std::shared_ptr<engine> make_engine_for(policy_set policies);
 #ifndef PUMICE_COMPILED
 
 PUMICE_INLINE void engine::note(const node_ptr& n) {
+    if (detail::current_trace) return;
     if (policies_.eager) {
         eval(std::span(&n, 1));
     } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {

@@ -37,9 +37,9 @@ public:
                          std::span<const semaphore_point> waits = {},
                          std::span<const semaphore_point> signals = {}) {
         device_->check_alive("vkQueueSubmit2");
-        std::vector<vk::CommandBufferSubmitInfo> commands(buffers.size());
+        few<vk::CommandBufferSubmitInfo> commands(buffers.size());
         for (std::size_t i = 0; i < buffers.size(); ++i) commands[i].commandBuffer = buffers[i];
-        std::vector<vk::SemaphoreSubmitInfo> before(waits.size()), after(signals.size() + 1);
+        few<vk::SemaphoreSubmitInfo> before(waits.size()), after(signals.size() + 1);
         for (std::size_t i = 0; i < waits.size(); ++i) before[i] = point(waits[i]);
         for (std::size_t i = 0; i < signals.size(); ++i) after[i + 1] = point(signals[i]);
 
@@ -94,6 +94,22 @@ public:
     }
 
 private:
+    /// A list that needs memory only when it is long.
+    template <class T>
+    class few {
+    public:
+        explicit few(std::size_t size) : size_(size), many_(size > inside ? size : 0) {}
+        T& operator[](std::size_t i) { return data()[i]; }
+        T* data() { return size_ > inside ? many_.data() : here_; }
+        std::size_t size() const noexcept { return size_; }
+
+    private:
+        static constexpr std::size_t inside = 4;
+        std::size_t size_;
+        T here_[inside] = {};
+        std::vector<T> many_;
+    };
+
     static vk::SemaphoreSubmitInfo point(const semaphore_point& p) noexcept {
         vk::SemaphoreSubmitInfo info{};
         info.semaphore = p.semaphore;

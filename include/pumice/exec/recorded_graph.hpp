@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A graph recorded for running often: kernels chosen, ordered and placed in one arena once; a run
+// writes the addresses of its inputs and outputs into a parameter block and submits.
+#pragma once
+
+#include <pumice/exec/memory_plan.hpp>
+#include <pumice/exec/recorder.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+class recorded_graph {
+public:
+    /// What one run in flight owns: memory between the kernels, their parameters, the recording.
+    struct slot {
+        vulkan::allocation arena, block;
+        vulkan::commands commands;
+        std::uint64_t value = 0;  // of its last submit
+    };
+
+    /// Chooses kernels and compiles them; uses no device memory. Pre: the steps of `e` are not empty
+    /// of meaning: every output of `g` is stored by one, or has no elements.
+    recorded_graph(std::shared_ptr<vulkan_runtime> runtime, const policy_set& policies,
+                   evaluation&& e, const traced_graph& g)
+        : runtime_(std::move(runtime)), graph_(g), evaluation_(std::move(e)) {
+        for (step& s : evaluation_.steps) {
+            choices_.push_back(choose(s.what, runtime_->device().info(), policies));
+            s.record = choices_.back().record;
+            for (node* n : s.outputs) n->record = s.record;
+        }
+        for (std::size_t i = 0; i < choices_.size(); ++i)
+            for (const launch& l : choices_[i].launches) {
+                launches_.push_back(&l);
+                owner_.push_back(i);
+            }
+        pipelines_ = runtime_->pipelines(launches_);
+        find_places();
+        arrange_and_plan();
+        blocks_ = std::make_unique<block_offsets>(launches_);
+        for (std::size_t i = 0; i < launches_.size(); ++i)
+            for (const relocation& r : launches_[i]->relocations) {
+                const place p = place_of(i, r.buffer);
+                if (p.what == place::input || p.what == place::output)
+                    patches_.push_back({blocks_->at[i] + r.at, r.byte_offset, p});
+            }
+        changed_.resize(g.outputs.size());
+        held_.reserve(g.inputs.size());
+    }
+    recorded_graph(const recorded_graph&) = delete;
+    recorded_graph& operator=(const recorded_graph&) = delete;
+    ~recorded_graph() {
+        for (const auto& s : slots_) {
+            if (s->arena) runtime_->memory().free(s->arena, s->value);
+            runtime_->memory().free(s->block, s->value);
+            runtime_->commands().give(std::move(s->commands), s->value);
+        }
+    }
+
+    const traced_graph& graph() const noexcept { return graph_; }
+    const evaluation& steps() const noexcept { return evaluation_; }
+    const memory_plan& plan() const noexcept { return plan_; }
+    std::span<const planned_buffer> planned() const noexcept { return buffers_; }
+
+    /// Realised nodes that the graph read when it was traced.
+    std::vector<node*> constants() const {
+        std::vector<node*> list;
+        for (const auto& [n, p] : places_)
+            if (p.what == place::constant) list.push_back(const_cast<node*>(n));
+        return list;
+    }
+
+    /// A slot that the device does not use, or null where the most that may be are in flight: the
+    /// one that is free first is reached at `until`. Pre: constants are on the device.
+    slot* take(std::uint64_t& until) {
+        until = ~std::uint64_t{0};
+        for (const auto& s : slots_) {
+            if (runtime_->queue().reached(s->value)) return s.get();
+            until = std::min(until, s->value);
+        }
+        return slots_.size() < most_in_flight ? add_slot() : nullptr;
+    }
+
+    /// Writes a run's addresses and random keys.
+    template <class InputAddress, class OutputAddress>
+    void write(slot& s, InputAddress&& input, OutputAddress&& output,
+               std::span<const std::uint32_t> keys) const {
+        auto* block = static_cast<std::byte*>(s.block.mapped);
+        for (const patch& p : patches_) {
+            const std::uint64_t address =
+                (p.to.what == place::input ? input(p.to.index) : output(p.to.index)) +
+                static_cast<std::uint64_t>(p.byte_offset);
+            std::memcpy(block + p.at, &address, sizeof address);
+        }
+        if (!keys.empty()) std::memcpy(block + blocks_->size, keys.data(), keys.size_bytes());
+        runtime_->memory().flush(s.block, 0, s.block.size);
+    }
+
+    // What a run works with, so that it needs no memory of its own. Guarded by the engine's lock.
+    std::vector<any_tensor> changed_;  // outputs that are new tensors
+    std::vector<node_ptr> held_;       // inputs as the kernels read them
+    std::vector<byte_range> touched_;
+
+private:
+    static constexpr std::size_t most_in_flight = 4;
+
+    /// Where a buffer of the graph is.
+    struct place {
+        enum kind : std::uint8_t { input, key, output, arena, constant } what;
+        std::size_t index;  // within its kind
+    };
+    struct patch {
+        std::uint64_t at;
+        std::int64_t byte_offset;
+        place to;
+    };
+
+    void find_places() {
+        for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
+            places_.emplace(graph_.inputs[i].get(), place{place::input, i});
+        for (std::size_t i = 0; i < graph_.keys.size(); ++i)
+            places_.emplace(graph_.keys[i].get(), place{place::key, i});
+        for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
+            places_.emplace(graph_.outputs[i].get(), place{place::output, i});
+        for (const node* n : evaluation_.stored)
+            if (places_.emplace(n, place{place::arena, buffers_.size()}).second)
+                buffers_.push_back({byte_count(n->type, n->count()), -1, -1, -1, {}});
+        for (const step& s : evaluation_.steps)
+            for (const node* n : s.buffers) places_.emplace(n, place{place::constant, 0});
+        for (const choice& c : choices_) {
+            scratch_.push_back(buffers_.size());
+            if (c.scratch > 0)
+                buffers_.push_back({c.scratch, -1, -1, -1, cat({c.record->kernel, " scratch"})});
+        }
+    }
+    place place_of(std::size_t launch_number, int buffer) const {
+        const std::size_t owner = owner_[launch_number];
+        if (buffer < 0) return {place::arena, scratch_[owner]};
+        return places_.at(evaluation_.steps[owner].buffers[static_cast<std::size_t>(buffer)]);
+    }
+
+    /// Orders the launches as if nothing shared memory; then memory is shared only across barriers
+    /// that stand there anyway, or within one kernel that reads and writes element by element.
+    void arrange_and_plan() {
+        std::vector<ordered_item> items;
+        for (std::size_t i = 0; i < launches_.size(); ++i) {
+            ordered_item item;
+            for (const access& a : launches_[i]->accesses) {
+                const place p = place_of(i, a.buffer);
+                if (p.what == place::constant || a.end <= a.begin) continue;
+                item.accesses.push_back({static_cast<std::uint64_t>(p.what) << 48 | p.index,
+                                         a.begin, a.end, a.write});
+            }
+            items.push_back(std::move(item));
+        }
+        hazard_tracker open;
+        order_ = arrange(items, open);
+        std::vector<int> readers(buffers_.size(), 0);  // launches at its last moment
+        std::vector<std::size_t> last_reader(buffers_.size(), 0);
+        int moment = 0;
+        for (const placed_item& placed : order_) {
+            moment += placed.barrier;
+            for (const access& a : launches_[placed.index]->accesses) {
+                const place p = place_of(placed.index, a.buffer);
+                if (p.what != place::arena) continue;
+                planned_buffer& b = buffers_[p.index];
+                if (b.first < 0) b.first = moment;
+                if (b.last != moment) readers[p.index] = 0;
+                if (readers[p.index] == 0 || last_reader[p.index] != placed.index)
+                    ++readers[p.index];
+                last_reader[p.index] = placed.index;
+                b.last = moment;
+                if (a.write && b.name.empty()) b.name = choices_[owner_[placed.index]].record->kernel;
+            }
+        }
+        for (std::size_t i = 0; i < launches_.size(); ++i) take_over(i, readers, last_reader);
+        for (planned_buffer& b : buffers_)
+            if (b.first < 0) b.first = b.last = 0, b.bytes = 0;
+        plan_ = plan_memory(buffers_);
+    }
+
+    /// An elementwise kernel may write over an operand that nobody reads after it.
+    void take_over(std::size_t launch_number, const std::vector<int>& readers,
+                   const std::vector<std::size_t>& last_reader) {
+        const step& s = evaluation_.steps[owner_[launch_number]];
+        const auto* p = s.what.get_if<elementwise_problem>();
+        if (!p || choices_[owner_[launch_number]].launches.size() != 1) return;
+        std::vector<std::size_t> taken;
+        for (const operand& out : p->body.outputs) {
+            const place to = place_of(launch_number, out.buffer);
+            if (to.what != place::arena) continue;
+            for (const operand& leaf : p->body.leaves) {
+                const place from = place_of(launch_number, leaf.buffer);
+                if (from.what != place::arena || from.index == to.index) continue;
+                planned_buffer &giver = buffers_[from.index], &taker = buffers_[to.index];
+                if (giver.bytes != taker.bytes || giver.last != taker.first ||
+                    readers[from.index] != 1 || last_reader[from.index] != launch_number ||
+                    info(leaf.type).bits != info(out.type).bits ||
+                    std::find(taken.begin(), taken.end(), from.index) != taken.end())
+                    continue;
+                bool same = true;
+                for (const operand& each : p->body.leaves)
+                    if (each.buffer == leaf.buffer)
+                        same = same && each.steps == out.steps && each.offset == out.offset;
+                if (!same) continue;
+                taker.in_place_of = static_cast<int>(from.index);
+                taken.push_back(from.index);
+                break;
+            }
+        }
+    }
+
+    slot* add_slot() {
+        vulkan::memory& memory = runtime_->memory();
+        auto made = std::unique_ptr<slot>(new slot{{}, {}, runtime_->commands().take(), 0});
+        struct guard {  // gives back what was taken if a later call throws
+            vulkan_runtime& runtime;
+            std::unique_ptr<slot>& made;
+            ~guard() {
+                if (!made) return;
+                if (made->arena) runtime.memory().free(made->arena);
+                if (made->block) runtime.memory().free(made->block);
+                runtime.commands().give(std::move(made->commands), 0);
+            }
+        } const undo{*runtime_, made};
+        slots_.reserve(slots_.size() + 1);
+        if (plan_.size > 0)
+            made->arena = memory.allocate(static_cast<std::uint64_t>(plan_.size),
+                                          vulkan::memory_kind::device);
+        made->block = memory.allocate(blocks_->size + 4 * graph_.keys.size(),
+                                      vulkan::memory_kind::parameters);
+        std::vector<command> list;
+        for (std::size_t i = 0; i < launches_.size(); ++i) {
+            write_block(
+                *launches_[i], [&](int buffer) { return address_of(*made, i, buffer); },
+                static_cast<std::byte*>(made->block.mapped) + blocks_->at[i]);
+            list.push_back({launches_[i], pipelines_[i],
+                            made->block.device_address + blocks_->at[i], nullptr, {}});
+        }
+        made->commands.begin(true);
+        made->commands.barrier(any_access, any_access);  // whatever was submitted before
+        record_commands(made->commands, list, order_);
+        made->commands.end();
+        slots_.push_back(std::move(made));
+        return slots_.back().get();
+    }
+
+    /// Zero for what each run brings.
+    std::uint64_t address_of(const slot& s, std::size_t launch_number, int buffer) const {
+        const place p = place_of(launch_number, buffer);
+        switch (p.what) {
+            case place::key:
+                return s.block.device_address + blocks_->size + 4 * p.index;
+            case place::arena:
+                return s.arena.device_address + static_cast<std::uint64_t>(plan_.offsets[p.index]);
+            case place::constant: {
+                const step& of = evaluation_.steps[owner_[launch_number]];
+                const node* n = of.buffers[static_cast<std::size_t>(buffer)];
+                return static_cast<const vulkan_storage*>(n->data.get())->piece.device_address;
+            }
+            default: return 0;
+        }
+    }
+
+    std::shared_ptr<vulkan_runtime> runtime_;
+    traced_graph graph_;
+    evaluation evaluation_;
+    std::vector<choice> choices_;  // of each step
+    std::vector<const launch*> launches_;
+    std::vector<std::size_t> owner_;  // the step of each launch
+    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines_;
+    std::unordered_map<const node*, place> places_;
+    std::vector<planned_buffer> buffers_;  // in the arena
+    std::vector<std::size_t> scratch_;     // of each step, its number in buffers_
+    std::vector<placed_item> order_;
+    memory_plan plan_;
+    std::unique_ptr<block_offsets> blocks_;
+    std::vector<patch> patches_;
+    std::vector<std::unique_ptr<slot>> slots_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI

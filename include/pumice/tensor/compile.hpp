@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions of tensors traced once per types and shapes, and run from the recording after that.
+#pragma once
+
+#include <pumice/tensor/creation.hpp>
+
+#include <tuple>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A graph recorded for inputs of fixed element types and shapes. A handle to something that never
+/// changes: copies share it, any thread may run it, and several runs may be in flight.
+class executable {
+public:
+    struct value {
+        pumice::dtype dtype;
+        pumice::shape shape;
+    };
+
+    executable() = default;
+    executable(const context& home, traced_graph graph);
+
+    std::span<const value> inputs() const { return get().inputs; }
+    std::span<const value> outputs() const { return get().outputs; }
+    const context& where() const { return get().home; }
+
+    /// Submits the graph and returns; reading an output waits for it. Throws
+    /// errc::invalid_argument, errc::dtype_mismatch, errc::shape_mismatch, errc::context_mismatch
+    /// for other inputs than it was recorded for.
+    std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
+        std::vector<any_tensor> results(outputs().size());
+        run_into(results, inputs);
+        return results;
+    }
+    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
+        return run(std::span(inputs.begin(), inputs.size()));
+    }
+    /// The same into tensors that are there: one that nobody else holds, of the output's type, shape
+    /// and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a loop
+    /// over such outputs a run allocates nothing.
+    PUMICE_FUNCTION void run_into(std::span<any_tensor> results,
+                                  std::span<const any_tensor> inputs) const;
+
+    /// The kernels in order, why each was chosen, and how the memory between them is shared.
+    std::string explain() const { return get().graph->explain(); }
+    /// That memory over time as an SVG; empty on the host device.
+    std::string memory_svg() const { return get().graph->memory_svg(); }
+
+private:
+    struct state {
+        context home;
+        std::vector<value> inputs, outputs;
+        std::size_t keys;
+        std::shared_ptr<prepared_graph> graph;
+    };
+    const state& get() const {
+        if (!state_)
+            fail(errc::invalid_argument, "executable", {"it is empty (default constructed)"});
+        return *state_;
+    }
+    std::shared_ptr<const state> state_;
+};
+
+/// A function of tensors, the types of its arguments forgotten.
+using traced_function = callback<std::vector<any_tensor>(std::span<const any_tensor>)>;
+
+/// Calls the function with tensors that have no values and records what it gives. Throws
+/// errc::invalid_argument where the function asks for a value, and what it throws.
+PUMICE_FUNCTION executable trace(const context& home, std::span<const executable::value> inputs,
+                                 const traced_function& function);
+
+namespace detail {
+
+/// The recordings of one function: one per context, types and shapes of the arguments.
+class recordings {
+public:
+    explicit recordings(std::size_t most) : most_(most) {}
+    recordings(recordings&& other) noexcept
+        : most_(other.most_), list_(std::move(other.list_)) {}
+    /// The recording for these arguments; traces where there is none yet, and forgets the one that
+    /// was not used for longest where there are too many.
+    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
+                                    const traced_function& function);
+    std::size_t size() const {
+        const small_lock lock(mutex_);
+        return list_.size();
+    }
+
+private:
+    std::size_t most_;
+    mutable small_mutex mutex_;
+    std::vector<executable> list_;  // the last used first
+};
+
+/// What tracing hands to a function for an argument of type A, and keeps of a result of type A.
+template <class A>
+struct traced_type {
+    static_assert(any_array<A>, "a compiled function takes and gives tensors and any_tensors");
+    using type = any_tensor;
+};
+template <element T, extents_type E, layout L>
+struct traced_type<tensor<T, E, L>> {
+    using type = tensor<T, E, L>;
+};
+template <class Tree, class E>
+struct traced_type<expression<Tree, E>> {
+    using type = tensor<typename element_for<Tree::type>::type, E>;
+};
+template <class A>
+using traced_t = typename traced_type<std::remove_cvref_t<A>>::type;
+
+/// A function's results as a list, and a list as what the function gives.
+template <class R>
+struct traced_result {
+    using type = traced_t<R>;
+    static std::vector<any_tensor> list(const R& r) { return {any_tensor(r.get())}; }
+    static type make(const std::vector<any_tensor>& l) { return type(l[0]); }
+};
+template <>
+struct traced_result<std::vector<any_tensor>> {
+    using type = std::vector<any_tensor>;
+    static type list(type r) { return r; }
+    static type make(type l) { return l; }
+};
+template <class... R>
+struct traced_result<std::tuple<R...>> {
+    using type = std::tuple<traced_t<R>...>;
+    static std::vector<any_tensor> list(const std::tuple<R...>& r) {
+        return std::apply(
+            [](const auto&... each) {
+                return std::vector<any_tensor>{any_tensor(each.get())...};
+            },
+            r);
+    }
+    static type make(const std::vector<any_tensor>& l) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return type(traced_t<R>(l[I])...);
+        }(std::index_sequence_for<R...>{});
+    }
+};
+
+}  // namespace detail
+
+/// A function that was given to `compile`. Any thread may call it.
+template <class F>
+class compiled {
+public:
+    compiled(F f, std::size_t most) : function_(std::move(f)), known_(most) {}
+
+    /// Like the function itself; traces it the first time for these element types and shapes.
+    template <class... A>
+        requires((array_argument<A> || any_array<A>) && ...)
+    auto operator()(const A&... arguments) const {
+        using result = result_of<A...>;
+        const any_tensor list[] = {any_tensor(arguments.get())...};
+        return result::make(find<A...>(list).run(list));
+    }
+    /// The recording for these arguments: to run into tensors that are there, or to look at.
+    template <class... A>
+        requires((array_argument<A> || any_array<A>) && ...)
+    executable get(const A&... arguments) const {
+        const any_tensor list[] = {any_tensor(arguments.get())...};
+        return find<A...>(list);
+    }
+    /// How many types and shapes it is recorded for now.
+    std::size_t recorded() const { return known_.size(); }
+
+private:
+    template <class... A>
+    using result_of =
+        detail::traced_result<std::remove_cvref_t<std::invoke_result_t<const F&,
+                                                                       detail::traced_t<A>...>>>;
+
+    template <class... A>
+    executable find(std::span<const any_tensor> list) const {
+        const F* function = &function_;
+        return known_.find(list, [function](std::span<const any_tensor> traced) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return result_of<A...>::list((*function)(detail::traced_t<A>(traced[I])...));
+            }(std::index_sequence_for<A...>{});
+        });
+    }
+
+    F function_;
+    mutable detail::recordings known_;
+};
+
+/// Makes a function of tensors a recording: it is called once per element types and shapes of its
+/// arguments (and context), with tensors that have no values, and what it gives is planned, recorded
+/// and resubmitted from then on. Tensors that it captures are constants; a random number without a
+/// key is new in each run. It must not read values, and what else it does happens only while it is
+/// traced. At most `most` recordings are kept.
+template <class F>
+compiled<F> compile(F function, std::size_t most = 16) {
+    return compiled<F>(std::move(function), most);
+}
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
+    auto made = std::make_shared<state>(state{home, {}, {}, graph.keys.size(), nullptr});
+    for (const node_ptr& n : graph.inputs) made->inputs.push_back({n->type, n->extent});
+    for (const node_ptr& n : graph.outputs) made->outputs.push_back({n->type, n->extent});
+    made->graph = home.get()->prepare(graph);
+    state_ = std::move(made);
+}
+
+PUMICE_BODY executable trace(const context& home, std::span<const executable::value> inputs,
+                             const traced_function& function) {
+    if (detail::current_trace)
+        fail(errc::invalid_argument, "compile",
+             {"a compiled function was called while another is traced; call the function itself"});
+    struct tracing {
+        detail::open_trace t;
+        explicit tracing(const std::shared_ptr<engine>& home) : t{home, {}} {
+            detail::current_trace = &t;
+        }
+        ~tracing() { detail::current_trace = nullptr; }
+    };
+    traced_graph g;
+    std::vector<any_tensor> arguments, results;
+    {
+        tracing now(home.get());
+        for (const executable::value& v : inputs) {
+            g.inputs.push_back(make_data(v.dtype, v.shape, nullptr, home.get()));
+            arguments.emplace_back(g.inputs.back());
+        }
+        results = function(arguments);
+        g.keys = std::move(now.t.keys);
+    }
+    for (const any_tensor& t : results) {
+        node_ptr n = t.get();
+        if (n->owner != home.get())
+            fail(errc::context_mismatch, "compile",
+                 {"a result belongs to another context than the arguments"});
+        // Each output is computed into memory of its own.
+        bool listed = n->realised() || is_view(*n);
+        for (const node_ptr& before : g.outputs) listed |= before == n;
+        if (listed) n = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
+        g.outputs.push_back(std::move(n));
+    }
+    return executable(home, std::move(g));
+}
+
+PUMICE_BODY void executable::run_into(std::span<any_tensor> results,
+                                      std::span<const any_tensor> inputs) const {
+    const state& s = get();
+    if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
+        fail(errc::invalid_argument, "executable",
+             {"takes ", s.inputs.size(), " inputs and gives ", s.outputs.size(), " outputs, not ",
+              inputs.size(), " and ", results.size()});
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const any_tensor& t = inputs[i];
+        if (t.get()->owner != s.home.get())
+            fail(errc::context_mismatch, "executable",
+                 {"input ", i, " belongs to another context than the executable"});
+        if (t.dtype() != s.inputs[i].dtype)
+            fail(errc::dtype_mismatch, "executable",
+                 {"input ", i, " is ", to_string(t.dtype()), ", recorded for ",
+                  to_string(s.inputs[i].dtype)});
+        if (t.get()->extent != s.inputs[i].shape)
+            fail(errc::shape_mismatch, "executable",
+                 {"input ", i, " has shape ", to_string(t.shape()), ", recorded for ",
+                  to_string(s.inputs[i].shape)});
+    }
+    constexpr std::size_t few = 16;
+    std::uint32_t here[few];
+    std::vector<std::uint32_t> many(s.keys > few ? s.keys : 0);
+    std::uint32_t* keys = s.keys > few ? many.data() : here;
+    for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
+    s.graph->run(inputs, std::span(keys, s.keys), results);
+}
+
+namespace detail {
+
+PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
+                                        const traced_function& function) {
+    if (arguments.empty())
+        fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});
+    const std::shared_ptr<engine>& owner = arguments[0].get()->owner;
+    const auto fits = [&](const executable& e) {
+        if (e.where().get() != owner || e.inputs().size() != arguments.size()) return false;
+        for (std::size_t i = 0; i < arguments.size(); ++i)
+            if (arguments[i].dtype() != e.inputs()[i].dtype ||
+                arguments[i].get()->extent != e.inputs()[i].shape)
+                return false;
+        return true;
+    };
+    const small_lock lock(mutex_);
+    for (std::size_t i = 0; i < list_.size(); ++i)
+        if (fits(list_[i])) {
+            for (; i > 0; --i) std::swap(list_[i], list_[i - 1]);
+            return list_.front();
+        }
+    std::vector<executable::value> inputs;
+    for (const any_tensor& t : arguments) inputs.push_back({t.dtype(), t.shape()});
+    list_.insert(list_.begin(), trace(context(owner), inputs, function));
+    if (list_.size() > most_) list_.pop_back();
+    return list_.front();
+}
+
+}  // namespace detail
+
+#endif
+
+}  // namespace pumice::inline PUMICE_ABI
