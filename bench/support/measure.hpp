@@ -63,6 +63,30 @@ inline timing measure(const std::function<pm::any_tensor()>& call, int iteration
     return {median(batches), median(sync)};
 }
 
+/// A recording: runs into one output, which is read each time for the latency.
+inline timing measure(const pm::executable& e, std::span<const pm::any_tensor> inputs,
+                      int iterations = 200) {
+    std::vector<pm::any_tensor> out(e.outputs().size());
+    const auto once = [&] { e.run_into(out, inputs); };
+    once();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(out[0].size_bytes()));
+    const auto finish = [&] { pm::read(out[0], bytes); };
+    for (int i = 0; i < 5; ++i) once(), finish();
+    std::vector<double> sync, batches;
+    for (int i = 0; i < iterations; ++i) {
+        const double start = now();
+        once(), finish();
+        sync.push_back(now() - start);
+    }
+    for (int round = 0; round < 5; ++round) {
+        const double start = now();
+        for (int i = 0; i < iterations; ++i) once();
+        finish();
+        batches.push_back((now() - start) / iterations);
+    }
+    return {median(batches), median(sync)};
+}
+
 inline void report(const char* name, const timing& t, double flop, double bytes,
                    const std::string& kernel) {
     std::printf("{\"peer\":\"pumice\",\"case\":\"%s\",\"med_us\":%.3f,\"sync_us\":%.3f", name,

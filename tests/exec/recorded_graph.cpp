@@ -96,8 +96,8 @@ TEST_CASE("compiled: results that are inputs, constants, views, each other, or e
     const auto g = pm::compile([&](const pm::any_tensor& x) {
         const auto y = pm::apply<pm::op::tanh>(x);
         const std::int64_t flipped[] = {1, 0};
-        return std::vector<pm::any_tensor>{x, constant, y, y, pm::permute_dims(y, flipped),
-                                           cut(y, {pm::slice{0, 0, 1}})};
+        return std::vector<pm::any_tensor>{
+            x, constant, y, y, pm::permute_dims(y, flipped), cut(y, {pm::slice{0, 0, 1}})};
     });
     const auto x = numbers(home, {3, 4}, 1);
     for (int round = 0; round < 3; ++round) {
@@ -136,10 +136,10 @@ TEST_CASE("compiled: inputs of any layout and offset") {
 TEST_CASE("compiled: random numbers are new in each run, and those of the function itself") {
     const pm::context home;
     const auto f = [&](const pm::any_tensor& x) {
-        const auto noise = pm::random::normal(pm::dtype::f32, {33}, pm::random::detail::fresh(), 0,
-                                              1, home);
-        return x + noise * pm::random::uniform(pm::dtype::f32, {33}, pm::random::detail::fresh(),
-                                               0, 1, home);
+        const auto noise =
+            pm::random::normal(pm::dtype::f32, {33}, pm::random::detail::fresh(), 0, 1, home);
+        return x + noise * pm::random::uniform(pm::dtype::f32, {33}, pm::random::detail::fresh(), 0,
+                                               1, home);
     };
     const auto g = pm::compile(f);
     const auto x = numbers(home, {33}, 1);
@@ -223,14 +223,12 @@ TEST_CASE("compiled: faults name what is wrong and the way out, and lose nothing
     const pm::context home;
     const auto x = numbers(home, {4}, 1);
     std::string what;
-    const auto looks = pm::compile([](const pm::any_tensor& t) {
-        return floats(t)[0] > 0 ? t : t * 2.0;
-    });
+    const auto looks =
+        pm::compile([](const pm::any_tensor& t) { return floats(t)[0] > 0 ? t : t * 2.0; });
     CHECK(code_of([&] { looks(x); }, &what) == pm::errc::invalid_argument);
     CHECK(what.find("must not depend on values") != std::string::npos);
-    const auto computes = pm::compile([](const pm::any_tensor& t) {
-        return floats(t + 1.0)[0] > 0 ? t : t * 2.0;
-    });
+    const auto computes =
+        pm::compile([](const pm::any_tensor& t) { return floats(t + 1.0)[0] > 0 ? t : t * 2.0; });
     CHECK(code_of([&] { computes(x); }) == pm::errc::invalid_argument);
     const auto g = pm::compile([](const pm::any_tensor& t) { return t + 1.0; });
     const auto outer = pm::compile([&](const pm::any_tensor& t) { return g(t); });
@@ -324,9 +322,12 @@ TEST_CASE("compiled: random programs with exchanged inputs, the same bits as eva
             std::mt19937 random(seed), again(seed);
             const variables a = test::beginning(random, home, kind),
                             b = test::beginning(again, home, other);
-            const pm::executable e = pm::trace(
-                home, std::vector<pm::executable::value>(4, {pm::dtype::f32, a[0].shape()}),
-                [&](std::span<const pm::any_tensor> t) { return program(t, seed, kind); });
+            const pm::executable e =
+                pm::trace(home,
+                          std::vector<pm::executable::value>(4, {pm::dtype::f32, a[0].shape()}),
+                          [&](std::span<const pm::any_tensor> t) {
+                              return program(t, seed, kind);
+                          });
             const auto expect_a = values(program(a, seed, kind)),
                        expect_b = values(program(b, seed, kind));
             std::vector<pm::any_tensor> out(4);
@@ -359,10 +360,12 @@ TEST_CASE("compiled: the same bits in every order that the barriers permit") {
             std::mt19937 random(seed);
             const variables start = test::beginning(random, *home, kind);
             const auto expected = values(program(start, seed, kind));
-            const pm::executable e = pm::trace(
-                *home,
-                std::vector<pm::executable::value>(6, {pm::dtype::f32, start[0].shape()}),
-                [&](std::span<const pm::any_tensor> t) { return program(t, seed, kind); });
+            const pm::executable e =
+                pm::trace(*home,
+                          std::vector<pm::executable::value>(6, {pm::dtype::f32, start[0].shape()}),
+                          [&](std::span<const pm::any_tensor> t) {
+                              return program(t, seed, kind);
+                          });
             for (int i = 0; i < 3; ++i) {
                 device.how = i == 0 ? adversary::order::reversed : adversary::order::random;
                 device.random.seed(seed * 16 + unsigned(i));

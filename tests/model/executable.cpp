@@ -27,7 +27,9 @@ pm::any_tensor tensor_of(const std::vector<float>& v, const pm::shape& extent) {
 
 }  // namespace
 
-TEST_CASE("executable: a steady run of mnist-12 allocates, records and compiles nothing (V26, V30, V43)") {
+TEST_CASE(
+    "executable: a steady run of mnist-12 allocates, records and compiles nothing (V26, V30, "
+    "V43)") {
     const auto model = pm::model::load(data("models/mnist-12.onnx"));
     const pm::executable e = model.compile();
     std::vector<float> picture = pixels(1), digits(10);
@@ -61,7 +63,8 @@ TEST_CASE("executable: a steady run of mnist-12 allocates, records and compiles 
     if (!std::getenv("VK_INSTANCE_LAYERS")) CHECK(allocations == 0);
 }
 
-TEST_CASE("executable: 1000 runs of mnist-12 with exchanged inputs, bit for bit a fresh evaluation") {
+TEST_CASE(
+    "executable: 1000 runs of mnist-12 with exchanged inputs, bit for bit a fresh evaluation") {
     const auto model = pm::model::load(data("models/mnist-12.onnx"));
     const pm::executable e = model.compile();
     std::vector<pm::any_tensor> pictures;
@@ -115,8 +118,8 @@ TEST_CASE("executable: what a function adds to a model is recorded with it, open
         return pm::reduce(pm::reduction::argmax, model(x), last);
     });
     for (std::int64_t batch : {1, 3}) {
-        const auto x = tensor_of(std::vector<float>(std::size_t(784 * batch), 0.5f),
-                                 {batch, 1, 28, 28});
+        const auto x =
+            tensor_of(std::vector<float>(std::size_t(784 * batch), 0.5f), {batch, 1, 28, 28});
         const std::int64_t last[] = {1};
         CHECK(pm::to_vector<std::int64_t>(best(x)) ==
               pm::to_vector<std::int64_t>(pm::reduce(pm::reduction::argmax, model(x), last)));

@@ -27,8 +27,8 @@ TEST_CASE("trace: inputs have no values, outputs are distinct and lazy, keys are
         CHECK(t[0].get()->realised());
         CHECK_FALSE(t[0].get()->data);
         const auto y = pm::apply<pm::op::tanh>(t[0]);
-        const auto noise = pm::random::normal(pm::dtype::f32, {2, 3}, pm::random::detail::fresh(),
-                                              0, 1, f.home);
+        const auto noise =
+            pm::random::normal(pm::dtype::f32, {2, 3}, pm::random::detail::fresh(), 0, 1, f.home);
         return std::vector<pm::any_tensor>{y, y, t[0], f.x, pm::apply<pm::op::add>(y, noise)};
     });
     REQUIRE(f.engine->traced.size() == 1);
@@ -69,9 +69,9 @@ TEST_CASE("compile: results keep their static types") {
     using x = pm::matrix<float>;
     CHECK(std::same_as<decltype(pm::compile(one)(std::declval<x>())), x>);
     CHECK(std::same_as<decltype(pm::compile(two)(std::declval<x>())),
-                               std::tuple<x, pm::any_tensor>>);
+                       std::tuple<x, pm::any_tensor>>);
     CHECK(std::same_as<decltype(pm::compile(many)(std::declval<x>())),
-                               std::vector<pm::any_tensor>>);
+                       std::vector<pm::any_tensor>>);
 }
 
 TEST_CASE("random: a key that a trace brings gives further such keys") {

@@ -43,6 +43,10 @@ public:
                 if (p.what == place::input || p.what == place::output)
                     patches_.push_back({blocks_->at[i] + r.at, r.byte_offset, p});
             }
+        // On unified memory every submit does it.
+        for (const node_ptr& n : g.outputs)
+            host_sees_ |= byte_count(n->type, n->count()) <= least_worth_copying &&
+                          !runtime_->device().info().unified_memory;
         changed_.resize(g.outputs.size());
         held_.reserve(g.inputs.size());
     }
@@ -68,6 +72,9 @@ public:
             if (p.what == place::constant) list.push_back(const_cast<node*>(n));
         return list;
     }
+
+    /// Whether a run makes its outputs visible to the host.
+    bool host_sees() const noexcept { return host_sees_; }
 
     /// A slot that the device does not use, or null where the most that may be are in flight: the
     /// one that is free first is reached at `until`. Pre: constants are on the device.
@@ -169,7 +176,8 @@ private:
                     ++readers[p.index];
                 last_reader[p.index] = placed.index;
                 b.last = moment;
-                if (a.write && b.name.empty()) b.name = choices_[owner_[placed.index]].record->kernel;
+                if (a.write && b.name.empty())
+                    b.name = choices_[owner_[placed.index]].record->kernel;
             }
         }
         for (std::size_t i = 0; i < launches_.size(); ++i) take_over(i, readers, last_reader);
@@ -233,12 +241,16 @@ private:
             write_block(
                 *launches_[i], [&](int buffer) { return address_of(*made, i, buffer); },
                 static_cast<std::byte*>(made->block.mapped) + blocks_->at[i]);
-            list.push_back({launches_[i], pipelines_[i],
-                            made->block.device_address + blocks_->at[i], nullptr, {}});
+            list.push_back({launches_[i],
+                            pipelines_[i],
+                            made->block.device_address + blocks_->at[i],
+                            nullptr,
+                            {}});
         }
         made->commands.begin(true);
         made->commands.barrier(any_access, any_access);  // whatever was submitted before
         record_commands(made->commands, list, order_);
+        if (host_sees_) made->commands.barrier(any_access, vulkan::scope::host);
         made->commands.end();
         slots_.push_back(std::move(made));
         return slots_.back().get();
@@ -248,8 +260,7 @@ private:
     std::uint64_t address_of(const slot& s, std::size_t launch_number, int buffer) const {
         const place p = place_of(launch_number, buffer);
         switch (p.what) {
-            case place::key:
-                return s.block.device_address + blocks_->size + 4 * p.index;
+            case place::key: return s.block.device_address + blocks_->size + 4 * p.index;
             case place::arena:
                 return s.arena.device_address + static_cast<std::uint64_t>(plan_.offsets[p.index]);
             case place::constant: {
@@ -275,6 +286,7 @@ private:
     memory_plan plan_;
     std::unique_ptr<block_offsets> blocks_;
     std::vector<patch> patches_;
+    bool host_sees_ = false;
     std::vector<std::unique_ptr<slot>> slots_;
 };
 

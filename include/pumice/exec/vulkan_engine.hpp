@@ -196,6 +196,7 @@ private:
             vulkan_storage& s = of(*output(g, outputs, i).get());
             s.host.reset();
             s.on_device = true;
+            s.host_sees = g.host_sees();
             s.written = s.last_use = value;
             if (g.changed_[i].has_value()) outputs[i] = std::move(g.changed_[i]);
         }
@@ -309,6 +310,7 @@ private:
         for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
         for (auto& [n, s] : places) {
             s->on_device = true;
+            s->host_sees = false;
             s->written = s->last_use = value;
         }
         ++stats_.evals;
@@ -365,8 +367,9 @@ private:
     }
 
     /// Whether the host reads the bytes where the device wrote them.
-    bool reads_in_place(const vulkan_storage& s, std::int64_t) const {
-        return s.piece.mapped && device().unified_memory;
+    bool reads_in_place(const vulkan_storage& s, std::int64_t bytes) const {
+        return s.piece.mapped &&
+               (device().unified_memory || (s.host_sees && bytes <= least_worth_copying));
     }
 
     /// Copies bytes of a tensor's device memory to the host, once they are written.

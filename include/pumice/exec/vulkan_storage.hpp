@@ -8,6 +8,9 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+/// What the host reads sooner from mapped memory across the bus than by a copy of the device's.
+inline constexpr std::int64_t least_worth_copying = 512;
+
 /// Fields are guarded by the engine's lock, but for destruction, which any thread may do.
 class vulkan_storage final : public storage {
 public:
@@ -30,6 +33,7 @@ public:
     vulkan::allocation piece;           // device memory, or nothing
     std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
     bool on_device = false;             // `piece` holds the values (once `written` is reached)
+    bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it
     std::uint64_t written = 0;          // timeline value of the last device write
     std::uint64_t last_use = 0;         // of the last submit that touches `piece`
 

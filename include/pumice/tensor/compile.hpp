@@ -76,8 +76,7 @@ namespace detail {
 class recordings {
 public:
     explicit recordings(std::size_t most) : most_(most) {}
-    recordings(recordings&& other) noexcept
-        : most_(other.most_), list_(std::move(other.list_)) {}
+    recordings(recordings&& other) noexcept : most_(other.most_), list_(std::move(other.list_)) {}
     /// The recording for these arguments; traces where there is none yet, and forgets the one that
     /// was not used for longest where there are too many.
     PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
@@ -128,9 +127,7 @@ struct traced_result<std::tuple<R...>> {
     using type = std::tuple<traced_t<R>...>;
     static std::vector<any_tensor> list(const std::tuple<R...>& r) {
         return std::apply(
-            [](const auto&... each) {
-                return std::vector<any_tensor>{any_tensor(each.get())...};
-            },
+            [](const auto&... each) { return std::vector<any_tensor>{any_tensor(each.get())...}; },
             r);
     }
     static type make(const std::vector<any_tensor>& l) {
@@ -168,9 +165,8 @@ public:
 
 private:
     template <class... A>
-    using result_of =
-        detail::traced_result<std::remove_cvref_t<std::invoke_result_t<const F&,
-                                                                       detail::traced_t<A>...>>>;
+    using result_of = detail::traced_result<
+        std::remove_cvref_t<std::invoke_result_t<const F&, detail::traced_t<A>...>>>;
 
     template <class... A>
     executable find(std::span<const any_tensor> list) const {
