@@ -91,7 +91,7 @@ TEST_CASE("runtime: a request names each generated program once, with its text")
     device.shared_memory = 32 << 10;
     const auto l = launches_of(pm::matrix<float>(pm::matmul(a, a)), device);
     REQUIRE(l.size() == 1);
-    const pm::kernel_request r = pm::vulkan_runtime::request_for(l[0]);
+    const pm::kernel_request r = pm::request_for(l[0]);
     CHECK(r.module == "matmul");
     CHECK(l[0].programs.size() == 3);  // two factors and what is stored
     std::set<std::string> names;

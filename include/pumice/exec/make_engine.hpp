@@ -3,6 +3,8 @@
 // From policies to an engine: which device, and why; registers itself with the front.
 #pragma once
 
+#include <pumice/exec/null_engine.hpp>
+#include <pumice/exec/record_pack.hpp>
 #include <pumice/exec/vulkan_engine.hpp>
 
 #include <cstdlib>
@@ -48,6 +50,10 @@ inline void apply_environment(policy_set& policies) {
 /// policy was named. Throws no_vulkan_loader or no_device with what was found and why it was refused.
 inline std::shared_ptr<engine> make_engine(policy_set policies) {
     detail::apply_environment(policies);
+    detail::apply_pack_environment(policies);
+    if (policies.null_device)
+        return std::make_shared<null_engine>(device_info(*policies.null_device),
+                                             std::move(policies));
     const auto rank = [&](const device_candidate& d) {
         return policies.device ? policies.device(d) : detail::type_rank(d.info);
     };

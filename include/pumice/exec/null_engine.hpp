@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/exec/graph_engine.hpp>
+#include <pumice/exec/kernel_requests.hpp>
 
 #include <mutex>
 
@@ -18,8 +19,13 @@ public:
     node_ptr create(dtype type, const shape& extent, const void*) override {
         return make_data(type, extent, std::make_shared<nothing>(), shared_from_this());
     }
-    /// There are no values: throws errc::unsupported.
-    void read(const node_ptr&, void*) override {
+    /// There are no values: zeros while kernels are gathered, otherwise throws errc::unsupported.
+    void read(const node_ptr& n, void* out) override {
+        if (policies().kernel_sink) {
+            eval(std::span(&n, 1));
+            std::memset(out, 0, static_cast<std::size_t>(byte_count(n->type, n->count())));
+            return;
+        }
         fail(errc::unsupported, "null device",
              {"the null device computes nothing, so there is nothing to read"});
     }
@@ -48,13 +54,22 @@ private:
             c.record->fused = fused_name(s.what);
             s.record = c.record;
             stats_.dispatches += c.launches.size();
+            if (policies().kernel_sink)
+                for (const launch& l : c.launches) gather(l);
             launches_.insert(launches_.end(), c.launches.begin(), c.launches.end());
         }
         for (auto& m : made) m = std::make_shared<nothing>();
         ++stats_.evals;
     }
 
+    /// Compiles a kernel for whoever records it.
+    void gather(const launch& l) {
+        if (!kernels_) kernels_ = std::make_unique<kernel_service>(service_options_of(policies()));
+        kernels_->get(request_for(l));
+    }
+
     device_info info_;
+    std::unique_ptr<kernel_service> kernels_;
     std::vector<launch> launches_;
     statistics stats_;
 };

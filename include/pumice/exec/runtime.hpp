@@ -4,11 +4,7 @@
 #pragma once
 
 #include <pumice/exec/float_controls.hpp>
-#include <pumice/expr/emit.hpp>
-#include <pumice/kernels/launch.hpp>
-#include <pumice/policy/policies.hpp>
-#include <pumice/shaders.hpp>
-#include <pumice/slang/service.hpp>
+#include <pumice/exec/kernel_requests.hpp>
 #include <pumice/vk/command_cache.hpp>
 #include <pumice/vk/instance.hpp>
 #include <pumice/vk/memory.hpp>
@@ -19,17 +15,6 @@
 
 namespace pumice::inline PUMICE_ABI {
 
-/// The library's shaders, as the Slang service takes them.
-inline std::vector<library_module> shader_library() {
-    std::vector<library_module> modules;
-    for (const shader_source& s : shader_sources) {
-        library_module m{std::string(s.name), {}};
-        for (std::string_view piece : s.pieces) m.source += piece;
-        modules.push_back(std::move(m));
-    }
-    return modules;
-}
-
 class vulkan_runtime {
 public:
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
@@ -38,7 +23,7 @@ public:
           device_(vulkan::device::create(instance_, chosen, options)),
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
-          factory_(device_, folder(policies)), kernels_(service_options(policies)) {
+          factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {
         if (!device_->info().unified_memory) return;
         host_sees_.emplace(device_);
         host_sees_->begin(true);
@@ -106,35 +91,12 @@ public:
         return result;
     }
 
-    /// What the Slang service is asked for a launch.
-    static kernel_request request_for(const launch& l) {
-        kernel_request r{l.module, l.entry, l.arguments, {}};
-        for (const auto& p : l.programs) {
-            const std::string name = emitted_name(p->view());
-            bool known = false;
-            for (const generated_module& g : r.generated) known |= g.name == name;
-            if (!known) r.generated.push_back({name, emit(p->view())});
-        }
-        return r;
-    }
-
 private:
     static vulkan::memory_options memory_options(const policy_set& policies) {
         vulkan::memory_options o;
         if (policies.memory_limit > 0) o.limit = static_cast<std::uint64_t>(policies.memory_limit);
         return o;
     }
-    static std::filesystem::path folder(const policy_set& policies) {
-        return policies.cache_folder.empty() ? default_cache_folder()
-                                             : std::filesystem::path(policies.cache_folder);
-    }
-    static pumice::service_options service_options(const policy_set& policies) {
-        pumice::service_options o;
-        o.modules = shader_library();
-        o.cache_folder = folder(policies);
-        return o;
-    }
-
     static std::uint64_t key_of(const launch& l) {
         hasher h;
         h.add(l.module).add(l.entry).add(static_cast<std::uint64_t>(l.subgroup_size));

@@ -8,6 +8,8 @@
 #include <pumice/core/device_info.hpp>
 #include <pumice/graph/operation.hpp>
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,11 @@ struct device_candidate {
     std::vector<std::string> refusals;
 };
 
+/// A hash of all that a kernel is compiled from.
+struct kernel_name {
+    std::uint64_t high, low;
+};
+
 struct policy_set {
     /// A rank by preference, higher first, negative refuses; empty: the default order.
     callback<int(const device_candidate&)> device;
@@ -43,6 +50,13 @@ struct policy_set {
     /// Device memory that the context may hold, in bytes; 0: the device's.
     std::int64_t memory_limit = 0;
     std::string cache_folder;  // empty: the default place
+    /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
+    std::string pack_file;
+    std::span<const std::byte> pack_bytes;
+    /// Told the name and SPIR-V of each kernel that the context uses, the first time.
+    callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
+    /// A device that is only described.
+    std::shared_ptr<const device_info> null_device;
 };
 
 /// A policy puts itself into the set.
@@ -169,6 +183,30 @@ struct memory_limit {
 struct cache_folder {
     std::string path;
     void apply(policy_set& set) const { set.cache_folder = path; }
+};
+
+/// Takes kernels from a pack (see record_pack): a program that has all of its kernels there needs no
+/// Slang library and no cache. Throws errc::bad_file for one of another version, when the context is
+/// made.
+struct pack {
+    std::string file = {};
+    std::span<const std::byte> bytes =
+        {};  // of a pack in memory, which stays as long as the context
+    explicit pack(std::string path) : file(std::move(path)) {}
+    explicit pack(std::span<const std::byte> in_memory) : bytes(in_memory) {}
+    void apply(policy_set& set) const {
+        set.pack_file = file;
+        set.pack_bytes = bytes;
+    }
+};
+
+/// Plans for a device that is only described, and runs nothing. Reading throws errc::unsupported, but
+/// gives zeros while a pack is recorded, so that kernels for another machine can be gathered.
+struct null_device {
+    device_info described;
+    void apply(policy_set& set) const {
+        set.null_device = std::make_shared<const device_info>(described);
+    }
 };
 
 static_assert(policy<prefer_discrete> && policy<portable> && policy<fusion::none> && policy<eager>);

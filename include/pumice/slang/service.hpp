@@ -38,11 +38,15 @@ class kernel_service {
 public:
     explicit kernel_service(service_options options)
         : options_(std::move(options)), cache_(options_.cache_folder, options_.cache_limit),
-          dump_(detail::environment("PUMICE_DUMP")) {
+          dump_(detail::environment("PUMICE_DUMP")),
+          library_digest_(to_string(digest_of_library(options_.modules))) {}
+
+    /// Names the modules that kernels are made from.
+    static digest digest_of_library(const std::vector<library_module>& modules) {
         std::string text;
-        for (const library_module& m : options_.modules)
+        for (const library_module& m : modules)
             part(part(text, "name", m.name), "source", m.source);
-        library_digest_ = to_string(digest_of(text));
+        return digest_of(text);
     }
 
     /// The kernel's code. Throws errc::compile_failed, or errc::no_slang when only Slang could
@@ -123,7 +127,7 @@ private:
                 ++counters_.pack_hits;
                 return std::move(*packed);
             }
-        spirv_code code = compiler().compile(request);
+        spirv_code code = compiler_for(request).compile(request);
         ++counters_.compiles;
         cache_.write(key, identity(),
                      {reinterpret_cast<const char*>(code.words.data()),
@@ -147,6 +151,19 @@ private:
         if (library_) return library_->identity();
         if (!place_) place_ = find_slang(options_.slang_library);
         return place_->identity;
+    }
+
+    /// The compiler. Where there is none, the fault may be the pack's.
+    slang_compiler& compiler_for(const kernel_request& request) {
+        if (!options_.pack) return compiler();
+        try {
+            return compiler();
+        } catch (const error& e) {
+            std::vector<std::string> reasons{
+                cat({"the pack does not hold ", to_string(request), ": record it anew"})};
+            for (const std::string& r : e.reasons()) reasons.push_back(r);
+            throw error(e.code(), "slang", e.message(), std::move(reasons));
+        }
     }
 
     slang_compiler& compiler() {

@@ -52,7 +52,7 @@ public:
         if (reached(value)) return;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();
-        while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(40))
+        while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(80))
             if (reached(value)) return;
         vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;

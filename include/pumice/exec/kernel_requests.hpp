@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What the Slang service is asked for, and where a context lets it look.
+#pragma once
+
+#include <pumice/expr/emit.hpp>
+#include <pumice/kernels/launch.hpp>
+#include <pumice/policy/policies.hpp>
+#include <pumice/shaders.hpp>
+#include <pumice/slang/pack.hpp>
+#include <pumice/slang/service.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The library's shaders, as the Slang service takes them.
+inline std::vector<library_module> shader_library() {
+    std::vector<library_module> modules;
+    for (const shader_source& s : shader_sources) {
+        library_module m{std::string(s.name), {}};
+        for (std::string_view piece : s.pieces) m.source += piece;
+        modules.push_back(std::move(m));
+    }
+    return modules;
+}
+
+inline std::filesystem::path cache_folder_of(const policy_set& policies) {
+    return policies.cache_folder.empty() ? default_cache_folder()
+                                         : std::filesystem::path(policies.cache_folder);
+}
+
+/// Where a context's kernels come from and whom they are told to. Throws errc::bad_file and
+/// errc::io_failed for its pack.
+inline service_options service_options_of(const policy_set& policies) {
+    service_options o;
+    o.modules = shader_library();
+    o.cache_folder = cache_folder_of(policies);
+    if (!policies.pack_file.empty() || !policies.pack_bytes.empty()) {
+        std::string kept;
+        std::span<const std::byte> bytes = policies.pack_bytes;
+        const std::string& from = policies.pack_file;
+        if (!from.empty()) {
+            std::optional<std::string> read = detail::read_file(from, std::size_t{1} << 30);
+            if (!read) fail(errc::io_failed, "pack", {from, ": the file cannot be read"});
+            kept = std::move(*read);
+            bytes = std::as_bytes(std::span(kept));
+        }
+        const digest library = kernel_service::digest_of_library(o.modules);
+        const auto pack =
+            std::make_shared<const kernel_pack>(bytes, library, from.empty() ? "the pack" : from);
+        o.pack = [pack](const digest& name) { return pack->find(name); };
+    }
+    if (policies.kernel_sink)
+        o.record = [sink = policies.kernel_sink](const digest& name, const kernel_request&,
+                                                 const spirv_code& code) {
+            sink({name.high, name.low}, code.words);
+        };
+    return o;
+}
+
+/// What the Slang service is asked for a launch.
+inline kernel_request request_for(const launch& l) {
+    kernel_request r{l.module, l.entry, l.arguments, {}};
+    for (const auto& p : l.programs) {
+        const std::string name = emitted_name(p->view());
+        bool known = false;
+        for (const generated_module& g : r.generated) known |= g.name == name;
+        if (!known) r.generated.push_back({name, emit(p->view())});
+    }
+    return r;
+}
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Recording packs: a program runs once, and the kernels that it needed are kept for programs without
+// Slang.
+#pragma once
+
+#include <pumice/exec/kernel_requests.hpp>
+#include <pumice/tensor/context.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Gathers the kernels of the contexts that hold its sink. Any thread.
+class pack_recorder {
+public:
+    pack_recorder() : pack_(library()) {}
+
+    static digest library() { return kernel_service::digest_of_library(shader_library()); }
+
+    void add(const kernel_name& name, std::span<const std::uint32_t> words) {
+        const std::lock_guard lock(mutex_);
+        pack_.add({name.high, name.low}, spirv_code{{words.begin(), words.end()}});
+    }
+    /// Kernels of an older recording by the same library; of any other they are forgotten.
+    void add_file(const std::string& file) {
+        const std::optional<std::string> bytes = detail::read_file(file, std::size_t{1} << 30);
+        if (!bytes) return;
+        const std::lock_guard lock(mutex_);
+        try {
+            pack_.add(kernel_pack(std::as_bytes(std::span(*bytes)), library(), file));
+        } catch (const error&) {
+        }
+    }
+    std::string bytes() const {
+        const std::lock_guard lock(mutex_);
+        return pack_.bytes();
+    }
+
+private:
+    mutable std::mutex mutex_;
+    kernel_pack pack_;
+};
+
+namespace detail {
+
+/// Writes its kernels to a file when the last context that tells it of some is gone.
+struct pack_file : pack_recorder {
+    explicit pack_file(std::string to) : path(std::move(to)) {}
+    ~pack_file() {
+        add_file(path);
+        const std::string whole = bytes();
+        if (const std::error_code failed =
+                write_whole(path + "." + unique_name(), path, whole))
+            write_log(severity::error, cat({"[pack] cannot write ", path, ": ", failed.message()}));
+    }
+    std::string path;
+};
+
+/// The recorder of a file, shared by all contexts of the process.
+inline std::shared_ptr<pack_file> recorder_of(const std::string& path) {
+    static std::mutex mutex;
+    static std::weak_ptr<pack_file> current;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<pack_file> recorder = current.lock();
+    if (!recorder || recorder->path != path) {
+        recorder = std::make_shared<pack_file>(path);
+        current = recorder;
+    }
+    return recorder;
+}
+
+struct recorded_into {
+    std::shared_ptr<pack_recorder> recorder;
+    void apply(policy_set& set) const {
+        set.kernel_sink = [to = recorder](const kernel_name& name,
+                                          std::span<const std::uint32_t> words) {
+            to->add(name, words);
+        };
+    }
+};
+
+/// PUMICE_PACK: kernels from that pack, where the program names none. PUMICE_RECORD_PACK: those that
+/// the program uses go into that file, beside what it holds already.
+inline void apply_pack_environment(policy_set& policies) {
+    if (const std::string from = environment("PUMICE_PACK");
+        !from.empty() && policies.pack_file.empty() && policies.pack_bytes.empty())
+        policies.pack_file = from;
+    if (const std::string to = environment("PUMICE_RECORD_PACK");
+        !to.empty() && !policies.kernel_sink)
+        recorded_into{recorder_of(to)}.apply(policies);
+}
+
+}  // namespace detail
+
+/// A pack of the kernels that `work(context)` uses on a context of these policies. With null_device
+/// nothing runs, and kernels for a device that is not here are gathered; else they are those of the
+/// device that the policies find. The same work gives the same bytes.
+template <class Work, policy... Policies>
+std::string record_pack(const Work& work, const Policies&... policies) {
+    const auto recorder = std::make_shared<pack_recorder>();
+    const context home(policies..., detail::recorded_into{recorder});
+    work(home);
+    return recorder->bytes();
+}
+
+}  // namespace pumice::inline PUMICE_ABI
