@@ -14,6 +14,7 @@ write_basic_package_version_file(pumiceConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES
     ${PROJECT_BINARY_DIR}/pumiceConfig.cmake ${PROJECT_BINARY_DIR}/pumiceConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/cmake/PumiceDependencies.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/PumicePack.cmake ${PROJECT_SOURCE_DIR}/cmake/pack_header.cmake
     DESTINATION ${package})
 
 list(GET pumice_vulkan_headers 2 pumice_vulkan_version)

@@ -24,7 +24,8 @@ std::vector<float> work(const pm::context& home) {
     };
     const pm::any_tensor a = numbers({12, 9}), b = numbers({9, 12});
     const pm::any_tensor y = pm::softmax(pm::matmul(a, b) * 0.25, 1) + 1.0;
-    const pm::any_tensor f = pm::matmul(pm::astype(a, pm::dtype::f16), pm::astype(b, pm::dtype::f16));
+    const pm::any_tensor f =
+        pm::matmul(pm::astype(a, pm::dtype::f16), pm::astype(b, pm::dtype::f16));
     return pm::to_vector<float>(y + pm::astype(f, pm::dtype::f32));
 }
 
@@ -60,7 +61,8 @@ TEST_CASE("pack: a program runs from it with no Slang and no cache, as it ran wh
     CHECK(work(pm::context(machine.cache)) == expected);
 }
 
-TEST_CASE("pack: what it does not hold is named, with what to do; a wrong pack is refused at once") {
+TEST_CASE(
+    "pack: what it does not hold is named, with what to do; a wrong pack is refused at once") {
     if (on_host()) PUMICE_SKIP("vulkan-device", "the host device compiles no kernels");
     const std::string pack = pm::record_pack([](const pm::context& c) { work(c); });
     const bare_machine machine;

@@ -48,8 +48,7 @@ struct pack_file : pack_recorder {
     ~pack_file() {
         add_file(path);
         const std::string whole = bytes();
-        if (const std::error_code failed =
-                write_whole(path + "." + unique_name(), path, whole))
+        if (const std::error_code failed = write_whole(path + "." + unique_name(), path, whole))
             write_log(severity::error, cat({"[pack] cannot write ", path, ": ", failed.message()}));
     }
     std::string path;

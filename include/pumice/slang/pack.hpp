@@ -74,7 +74,9 @@ public:
     }
 
     void add(digest name, const spirv_code& code) { kernels_.insert_or_assign(name, code); }
-    void add(const kernel_pack& other) { kernels_.insert(other.kernels_.begin(), other.kernels_.end()); }
+    void add(const kernel_pack& other) {
+        kernels_.insert(other.kernels_.begin(), other.kernels_.end());
+    }
 
     std::optional<spirv_code> find(digest name) const {
         const auto found = kernels_.find(name);
