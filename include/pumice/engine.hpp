@@ -3,4 +3,4 @@
 // The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine.
 #pragma once
 
-#include <pumice/exec/make_engine.hpp>
+#include <pumice/exec/adopt.hpp>

@@ -19,8 +19,10 @@ class vulkan_runtime {
 public:
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
                    const policy_set& policies, const vulkan::device_options& options = {})
-        : instance_(std::move(instance)),
-          device_(vulkan::device::create(instance_, chosen, options)),
+        : vulkan_runtime(instance, vulkan::device::create(instance, chosen, options), policies) {}
+    vulkan_runtime(std::shared_ptr<vulkan::instance> instance,
+                   std::shared_ptr<vulkan::device> device, const policy_set& policies)
+        : instance_(std::move(instance)), device_(std::move(device)),
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
           factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {

@@ -41,12 +41,13 @@ public:
             fetch(s, begin, size, static_cast<std::byte*>(out));
             return;
         }
-        if (!s.host) {
-            auto copy = std::make_unique<host_memory>(s.bytes);
+        std::unique_ptr<host_memory> copy = std::move(s.host);
+        if (!copy) {
+            copy = std::make_unique<host_memory>(s.bytes);
             fetch(s, 0, s.bytes, copy->data());
-            s.host = std::move(copy);
         }
-        gather(n->type, n->extent, s.host->data(), n->offset, n->layout, out);
+        gather(n->type, n->extent, copy->data(), n->offset, n->layout, out);
+        if (!s.borrowed()) s.host = std::move(copy);  // the user may write his memory again
     }
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
@@ -87,6 +88,27 @@ public:
     }
 
     std::shared_ptr<prepared_graph> prepare(const traced_graph& g) override;
+
+    /// The next submit, and so all later ones, runs after this point.
+    void wait_before(const vulkan::semaphore_point& point) {
+        const std::lock_guard lock(mutex_);
+        waits_.push_back(point);
+    }
+    /// A tensor over memory that stays the user's.
+    node_ptr borrow(dtype type, const shape& extent, const vulkan::allocation& piece) {
+        auto held =
+            std::make_shared<vulkan_storage>(runtime_, byte_count(type, element_count(extent)));
+        held->piece = piece;
+        held->on_device = true;
+        return make_data(type, extent, std::move(held), shared_from_this());
+    }
+    /// Where the values of an evaluated tensor lie; brought to the device if they are not there.
+    vulkan::allocation place_of(const node& n) {
+        const std::lock_guard lock(mutex_);
+        bring({&of(n)});
+        return of(n).piece;
+    }
+    vulkan_runtime& runtime() noexcept { return *runtime_; }
 
     void upload(std::span<const node_ptr> nodes) override {
         const std::lock_guard lock(mutex_);
@@ -363,7 +385,10 @@ private:
         if (const std::uint64_t last = runtime_->queue().submitted(); last > most_ahead)
             runtime_->queue().wait(last - most_ahead);
         const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
-        return runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1));
+        const std::uint64_t value =
+            runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1), waits_);
+        waits_.clear();
+        return value;
     }
 
     /// Whether the host reads the bytes where the device wrote them.
@@ -408,6 +433,7 @@ private:
     std::string report_;
     statistics stats_;
     hazard_tracker open_;
+    std::vector<vulkan::semaphore_point> waits_;  // of the next submit
 };
 
 /// A recorded graph and the engine that runs it.

@@ -24,13 +24,16 @@ public:
 
     /// Gets device memory if there is none yet. Throws errc::out_of_memory.
     void allocate() {
-        if (!piece)
+        if (!piece.buffer)
             piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes),
                                                 vulkan::memory_kind::device);
     }
 
+    /// The memory is the user's.
+    bool borrowed() const noexcept { return piece.buffer && !piece.block; }
+
     std::int64_t bytes;
-    vulkan::allocation piece;           // device memory, or nothing
+    vulkan::allocation piece;           // device memory, or nothing; the user's has no block
     std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
     bool on_device = false;             // `piece` holds the values (once `written` is reached)
     bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it

@@ -231,7 +231,8 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
     reasons
         .push_back("install Slang (github.com/shader-slang/slang, the Vulkan SDK has it too), or");
     reasons.push_back("set PUMICE_SLANG_LIBRARY to libslang-compiler or its folder, or");
-    reasons.push_back("ship the kernels: run once where Slang is and keep a pack (PUMICE_RECORD_PACK=FILE)");
+    reasons.push_back(
+        "ship the kernels: run once where Slang is and keep a pack (PUMICE_RECORD_PACK=FILE)");
     throw error(errc::no_slang, "slang",
                 "a kernel has to be compiled and there is no Slang library", std::move(reasons));
 }

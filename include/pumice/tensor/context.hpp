@@ -27,6 +27,12 @@ public:
         return attempt([&] { return context(policies...); });
     }
 
+    /// On a device of the user's own: see vulkan_handles in <pumice/exec/adopt.hpp>.
+    template <class Handles, policy... Policies>
+    static context adopt(const Handles& theirs, const Policies&... policies) {
+        return context(make_adopting_engine(theirs, collect(policies...)));
+    }
+
     const device_info& device() const { return engine_->device(); }
     /// The device and why it was taken.
     std::string device_report() const { return engine_->device_report(); }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/core/device_info.hpp>
-#include <pumice/vk/features.hpp>
+#include <pumice/vk/enabled.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -198,8 +198,9 @@ inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties
 }  // namespace detail
 
 /// Reads everything that Pumice wants to know. Never throws for an odd device: it is refused
-/// instead.
-inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
+/// instead. Of a device that is made already only what `made` switched on counts.
+inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
+                          const VkDeviceCreateInfo* made = nullptr) {
     candidate c;
     c.handle = device;
     const bool computes = detail::choose_families(c, table);
@@ -213,7 +214,7 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
                              "; Pumice needs 1.3");
         return c;
     }
-    c.extensions = detail::device_extensions(device, table);
+    c.extensions = made ? enabled_extensions(*made) : detail::device_extensions(device, table);
 
     vk::PhysicalDeviceProperties2 properties{};
     vk::PhysicalDeviceVulkan11Properties p11{};
@@ -235,7 +236,8 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table) {
     c.info.max_buffer = detail::clamp_size(p13.maxBufferSize);
 
     features offered;
-    device.getFeatures2(offered.link(c.extensions), table);
+    if (made) offered = enabled_features(*made);
+    else device.getFeatures2(offered.link(c.extensions), table);
     detail::describe_features(c, wanted_features(offered, false), table);
     return c;
 }
