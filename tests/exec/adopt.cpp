@@ -13,14 +13,17 @@ namespace pm = pumice;
 namespace {
 
 /// The functions of the user's program.
-#define TEST_FUNCTIONS(X)                                                                         \
-    X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceMemoryProperties)     \
-    X(vkGetPhysicalDeviceProperties) X(vkCreateDevice) X(vkDestroyDevice) X(vkGetDeviceQueue)     \
-    X(vkCreateBuffer) X(vkDestroyBuffer) X(vkGetBufferMemoryRequirements) X(vkAllocateMemory)     \
-    X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory) X(vkCreateSemaphore)                     \
-    X(vkDestroySemaphore) X(vkWaitSemaphores) X(vkCreateCommandPool) X(vkDestroyCommandPool)      \
-    X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCmdFillBuffer)  \
-    X(vkCmdCopyBuffer) X(vkCmdPipelineBarrier2) X(vkQueueSubmit2) X(vkDeviceWaitIdle)
+#define TEST_FUNCTIONS(X)                                                                          \
+    X(vkDestroyInstance)                                                                           \
+    X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceMemoryProperties)                           \
+        X(vkGetPhysicalDeviceProperties) X(vkCreateDevice) X(vkDestroyDevice) X(vkGetDeviceQueue)  \
+            X(vkCreateBuffer) X(vkDestroyBuffer) X(vkGetBufferMemoryRequirements)                  \
+                X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory)           \
+                    X(vkCreateSemaphore) X(vkDestroySemaphore) X(vkWaitSemaphores)                 \
+                        X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkAllocateCommandBuffers) \
+                            X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCmdFillBuffer)       \
+                                X(vkCmdCopyBuffer) X(vkCmdPipelineBarrier2) X(vkQueueSubmit2)      \
+                                    X(vkDeviceWaitIdle)
 
 struct program {
 #define X(name) PFN_##name name = nullptr;
@@ -58,7 +61,8 @@ struct program {
         } catch (const pm::error&) {
             return false;
         }
-        const auto create = reinterpret_cast<PFN_vkCreateInstance>(door(nullptr, "vkCreateInstance"));
+        const auto create =
+            reinterpret_cast<PFN_vkCreateInstance>(door(nullptr, "vkCreateInstance"));
         VkApplicationInfo application{};
         application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
         application.apiVersion = VK_API_VERSION_1_3;

@@ -1,28 +1,15 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // A device at work: each kernel becomes one pipeline, whoever asks and however often.
+#include "launches.hpp"
 #include "support.hpp"
 
 #include <pumice/front.hpp>
 
-#include <set>
 #include <thread>
 
 namespace pm = pumice;
-
-namespace {
-
-/// The launches of a graph, as a device plans them.
-std::vector<pm::launch> launches_of(const pm::any_tensor& t, const pm::device_info& device) {
-    pm::fuser f(std::span(&t.get(), 1), true);
-    const std::vector<pm::kernel_group> groups = f.run();
-    std::vector<pm::launch> all;
-    for (const pm::step& s : pm::lower(groups, f.order()))
-        for (pm::launch& l : pm::choose(s.what, device, {}).launches) all.push_back(std::move(l));
-    return all;
-}
-
-}  // namespace
+using test::launches_of;
 
 TEST_CASE("runtime: eight threads that want one kernel get one pipeline, and the right values") {
     const std::optional<pm::context> home = test::open_context();
@@ -80,35 +67,4 @@ TEST_CASE(
     broken.arguments[0] = "NoSuchProgram";
     CHECK_THROWS_AS(runtime->pipelines({&broken, &good[0]}), pm::error);
     CHECK(runtime->pipelines({&good[0]}).at(0) != nullptr);
-}
-
-TEST_CASE("runtime: a request names each generated program once, with its text") {
-    const pm::context host(pm::host_only{});
-    const pm::matrix<float> a = pm::zeros<float>({64, 64}, host);
-    pm::device_info device;
-    device.max_workgroup_count = {65535, 65535, 65535};
-    device.max_workgroup_invocations = 1024;
-    device.shared_memory = 32 << 10;
-    const auto l = launches_of(pm::matrix<float>(pm::matmul(a, a)), device);
-    REQUIRE(l.size() == 1);
-    const pm::kernel_request r = pm::request_for(l[0]);
-    CHECK(r.module == "matmul");
-    CHECK(l[0].programs.size() == 3);  // two factors and what is stored
-    std::set<std::string> names;
-    for (const pm::generated_module& g : r.generated) {
-        CHECK(names.insert(g.name).second);  // both factors are read by the same program
-        CHECK(g.text.find(g.name) != std::string::npos);
-    }
-    CHECK(names.size() == 2);
-}
-
-TEST_CASE("runtime: the library's shaders are whole and named as their files") {
-    std::set<std::string> names;
-    for (const pm::library_module& m : pm::shader_library()) {
-        CHECK(names.insert(m.name).second);
-        CHECK(m.source.size() > 100);
-    }
-    for (const char* name :
-         {"elementwise", "reduce", "softmax", "matmul", "pool", "take", "program"})
-        CHECK(names.contains(name));
 }

@@ -41,8 +41,8 @@ inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs
              {"a handle is missing: get_instance_proc_addr, instance, physical_device, device, "
               "created_with and queue are all needed"});
     detail::apply_pack_environment(policies);
-    auto instance = vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr,
-                                            theirs.api_version);
+    auto instance =
+        vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr, theirs.api_version);
     const vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),
                                                       instance->table(), theirs.created_with);
     if (!chosen.refusals.empty())
@@ -55,8 +55,8 @@ inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs
     device.family = theirs.queue_family;
     device.queue_mutex = theirs.queue_mutex;
     auto runtime =
-        std::make_shared<vulkan_runtime>(instance,
-                                         vulkan::device::adopt(instance, chosen, device), policies);
+        std::make_shared<vulkan_runtime>(instance, vulkan::device::adopt(instance, chosen, device),
+                                         policies);
     return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),
                                            cat({"device  ", to_string(chosen.info),
                                                 "\n  adopted from the program\n"}));
@@ -103,8 +103,8 @@ inline vulkan_buffer buffer_of(any_tensor& t) {
     vulkan_engine& engine = detail::vulkan_engine_of(context(t.get()->owner), "buffer_of");
     eval(std::span<const any_tensor>(&t, 1));
     if (!t.get()->row_major()) {
-        t = any_tensor(make_node(t.dtype(), t.shape(),
-                                 copy_op{row_major_strides(t.shape())}, {t.get()}));
+        t = any_tensor(make_node(t.dtype(), t.shape(), copy_op{row_major_strides(t.shape())},
+                                 {t.get()}));
         eval(std::span<const any_tensor>(&t, 1));
     }
     const vulkan::allocation piece = engine.place_of(*t.get());
@@ -125,8 +125,7 @@ struct timeline_point {
     std::uint64_t value = 0;
 };
 inline timeline_point finished(const context& home) {
-    const vulkan::queue& queue =
-        detail::vulkan_engine_of(home, "finished").runtime().queue();
+    const vulkan::queue& queue = detail::vulkan_engine_of(home, "finished").runtime().queue();
     return {static_cast<VkSemaphore>(queue.timeline().handle()), queue.submitted()};
 }
 
