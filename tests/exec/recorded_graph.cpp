@@ -305,6 +305,40 @@ TEST_CASE("compiled: memory between kernels is shared, within a tenth of the lea
     CHECK(same_bits(floats(chain(x)), floats(y)));
 }
 
+TEST_CASE("compiled: a net of fifty layers takes little more than it needs at one moment") {
+    for (const bool fusion : {true, false}) {
+        test::wishes w;
+        w.policies.fusion = fusion;
+        const std::optional<pm::context> home = test::open_context(w);
+        if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+        std::vector<pm::any_tensor> weights;
+        for (unsigned i = 0; i < 50; ++i) {
+            const std::int64_t from = 24 + i % 7 * 16, to = 24 + (i + 1) % 7 * 16;
+            weights.push_back(numbers(*home, {from, to}, i) * 0.01);
+        }
+        pm::eval(weights);
+        // Each layer adds what came five layers before it where the shapes agree.
+        const auto net = pm::compile([&](const pm::any_tensor& x) {
+            std::vector<pm::any_tensor> all{x};
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                pm::any_tensor y = pm::matmul(all.back(), weights[i]);
+                if (i % 3 == 0) y = pm::softmax(y, 1);
+                if (i >= 7 && all[i - 6].shape() == y.shape()) y = y + all[i - 6];
+                all.push_back(pm::relu(y));
+            }
+            return all.back();
+        });
+        const auto x = numbers(*home, {40, 24}, 99);
+        const pm::memory_use use = net.get(x).memory();
+        std::printf("measured 50 layers, fusion %s: %lld bytes, unshared %lld, least %lld\n",
+                    fusion ? "on" : "off", static_cast<long long>(use.bytes),
+                    static_cast<long long>(use.unshared), static_cast<long long>(use.least));
+        CHECK(use.bytes >= use.least);
+        CHECK(10 * use.bytes <= 11 * use.least);
+        CHECK(4 * use.bytes <= use.unshared);
+    }
+}
+
 TEST_CASE("compiled: random programs with exchanged inputs, the same bits as evaluated afresh") {
     for (const bool fusion : {true, false}) {
         test::wishes w;

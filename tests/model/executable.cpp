@@ -32,6 +32,11 @@ TEST_CASE(
     "V43)") {
     const auto model = pm::model::load(data("models/mnist-12.onnx"));
     const pm::executable e = model.compile();
+    const pm::memory_use use = e.memory();
+    std::printf("measured mnist-12: %lld bytes, unshared %lld, least %lld\n",
+                static_cast<long long>(use.bytes), static_cast<long long>(use.unshared),
+                static_cast<long long>(use.least));
+    CHECK(10 * use.bytes <= 11 * use.least);
     std::vector<float> picture = pixels(1), digits(10);
     pm::any_tensor in[1], x = tensor_of(picture, {1, 1, 28, 28});
     std::vector<pm::any_tensor> out(1);

@@ -453,6 +453,10 @@ public:
     std::string explain() const override {
         return home_->text_of(recorded_.steps()) + to_string(recorded_.plan(), recorded_.planned());
     }
+    memory_use memory() const override {
+        const memory_plan& p = recorded_.plan();
+        return {p.size, p.sum, p.bound};
+    }
     std::string memory_svg() const override {
         return to_svg(recorded_.plan(), recorded_.planned());
     }

@@ -44,6 +44,7 @@ public:
 
     /// The kernels in order, why each was chosen, and how the memory between them is shared.
     std::string explain() const { return get().graph->explain(); }
+    memory_use memory() const { return get().graph->memory(); }
     /// That memory over time as an SVG; empty on the host device.
     std::string memory_svg() const { return get().graph->memory_svg(); }
 

@@ -40,6 +40,13 @@ struct traced_graph {
     std::vector<node_ptr> outputs;  // distinct lazy nodes, no views
 };
 
+/// Bytes between the kernels of a prepared graph; all zero where nothing is planned.
+struct memory_use {
+    std::int64_t bytes = 0;     // of the arena that each run in flight has
+    std::int64_t unshared = 0;  // if no two values shared memory
+    std::int64_t least = 0;     // needed at one moment: no plan takes less
+};
+
 /// A traced graph, planned once and run with other inputs each time. Any thread may run it.
 class prepared_graph {
 public:
@@ -52,6 +59,7 @@ public:
                      std::span<any_tensor> outputs) = 0;
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
     virtual std::string explain() const = 0;
+    virtual memory_use memory() const { return {}; }
     /// That memory over time as an SVG; empty where there is no plan.
     virtual std::string memory_svg() const { return {}; }
 };
