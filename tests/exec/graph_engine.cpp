@@ -32,7 +32,8 @@ public:
     std::size_t steps = 0, stored = 0;
 
 private:
-    void execute(evaluation& e, std::vector<std::shared_ptr<pm::storage>>& made) override {
+    void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void execute(pm::evaluation& e, std::vector<std::shared_ptr<pm::storage>>& made) override {
         ++runs;
         if (failures > 0) {
             --failures;

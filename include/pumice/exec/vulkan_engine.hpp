@@ -219,6 +219,7 @@ private:
             s.host.reset();
             s.on_device = true;
             s.host_sees = g.host_sees();
+            s.was_read = false;
             s.written = s.last_use = value;
             if (g.changed_[i].has_value()) outputs[i] = std::move(g.changed_[i]);
         }
@@ -400,9 +401,12 @@ private:
     /// Copies bytes of a tensor's device memory to the host, once they are written.
     void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out) {
         vulkan::memory& memory = runtime_->memory();
-        ++stats_.downloads;
-        stats_.downloaded_bytes += static_cast<std::uint64_t>(size);
+        if (!s.was_read) {
+            ++stats_.downloads;
+            stats_.downloaded_bytes += static_cast<std::uint64_t>(size);
+        }
         if (reads_in_place(s, size)) {
+            s.was_read = true;  // what is read again where it lies is no second download
             runtime_->queue().wait(s.written);
             memory.invalidate(s.piece, static_cast<std::uint64_t>(begin),
                               static_cast<std::uint64_t>(size));

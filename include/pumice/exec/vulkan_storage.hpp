@@ -37,6 +37,7 @@ public:
     std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
     bool on_device = false;             // `piece` holds the values (once `written` is reached)
     bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it
+    bool was_read = false;              // by the host, in place
     std::uint64_t written = 0;          // timeline value of the last device write
     std::uint64_t last_use = 0;         // of the last submit that touches `piece`
 

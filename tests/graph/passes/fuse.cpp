@@ -158,6 +158,22 @@ TEST_CASE("two anchors are two kernels, the epilogue goes with one of them") {
     CHECK((text == "() p | q() o" || text == "() q | p() o"));
 }
 
+TEST_CASE(
+    "between two products: what follows the first is its epilogue, not the other's prologue") {
+    graph g;
+    const any_tensor x = g.data({4, 8});
+    const any_tensor p = g.name("p", matmul(x, g.data({8, 6}))),
+                     s = g.name("s", apply<op::add>(p, g.data({6}))),
+                     r = g.name("r", apply<op::relu>(s)),
+                     y = g.name("y", matmul(r, g.data({6, 5})));
+    CHECK(g.groups({y}) == "p(s) r | () y");
+    // Where nothing costly comes before, a prologue it is; and where another wants the product too.
+    const any_tensor t = g.name("t", apply<op::tanh>(x));
+    CHECK(g.groups({g.name("u", matmul(t, g.data({8, 5})))}) == "(t) u");
+    const std::string both = g.groups({y, g.name("q", apply<op::exp>(p))});
+    CHECK_MESSAGE((both.find("(s r) y") != both.npos || both.find("(r s) y") != both.npos), both);
+}
+
 TEST_CASE("a normalisation: the mean is stored, its centred input is not") {
     graph g;
     const any_tensor x = g.data({4, 8});

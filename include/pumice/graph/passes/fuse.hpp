@@ -172,6 +172,9 @@ private:
         const building& g = at(groups[0]);
         if ((anchor || store) && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
         if (anchor && (store || !has_epilogue(*n))) return -1;
+        // A product computes its prologue again for each tile, another kernel its epilogue once.
+        if (!anchor && g.group.anchor && repeats_prologue(*g.group.anchor) && finishes_anchor(n))
+            return -1;
 
         int instructions = weight(*n);
         std::size_t outputs = store ? 1 : 0;
@@ -195,6 +198,23 @@ private:
         return groups[0];
     }
 
+    static bool repeats_prologue(const node& n) {
+        return n.op.is<matmul_op>() || n.op.is<conv_op>();
+    }
+    /// Whether a kernel with an anchor can compute `n` as it stores, and nobody else wants what lies
+    /// between.
+    bool finishes_anchor(const node* n, int depth = 16) const {
+        for (const node_ptr& input : n->inputs) {
+            const node* i = input.get();
+            if (i->realised() || i->extent != n->extent || must_store(i) ||
+                users_.at(i).size() != 1)
+                continue;
+            if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
+                                : !is_view(*i) && has_epilogue(*i))
+                return true;
+        }
+        return false;
+    }
     static bool has_epilogue(const node& n) {
         return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>();
     }
