@@ -5,4 +5,5 @@
 
 #include <pumice/tensor/axes.hpp>
 #include <pumice/tensor/compile.hpp>
+#include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>

@@ -10,9 +10,10 @@ namespace {
 
 using namespace test;
 
-constexpr reduction all_reductions[] = {
-    reduction::sum, reduction::prod, reduction::max,    reduction::min,    reduction::mean,
-    reduction::any, reduction::all,  reduction::argmax, reduction::argmin, reduction::logsumexp};
+constexpr reduction all_reductions[] = {reduction::sum,       reduction::prod,   reduction::max,
+                                        reduction::min,       reduction::mean,   reduction::any,
+                                        reduction::all,       reduction::argmax, reduction::argmin,
+                                        reduction::logsumexp, reduction::var};
 
 dtype result_of(reduction what, dtype value) {
     switch (what) {
@@ -62,6 +63,11 @@ tolerance allowed_for(const reduce_problem& p, const workspace& w) {
         case reduction::logsumexp:
             t.ulps = 4;
             t.absolute.assign(static_cast<std::size_t>(element_count(p.outer)), 16 * eps);
+            break;
+        case reduction::var:
+            // A lane adds up its squares without compensation; what it divides by is not exact.
+            t.ulps = type == dtype::f64 || type == dtype::f32 ? 8 + 4 * std::sqrt(n) : 2;
+            t.absolute.assign(static_cast<std::size_t>(element_count(p.outer)), eps);
             break;
         default: t.ulps = 0;
     }
@@ -139,8 +145,9 @@ TEST_CASE("reductions with NaN, infinities and extremes") {
              {dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i8, dtype::u64})
             for (const reduction what :
                  {reduction::max, reduction::min, reduction::argmax, reduction::argmin,
-                  reduction::any, reduction::logsumexp, reduction::sum}) {
-                if (what == reduction::logsumexp && !is_floating(type)) continue;
+                  reduction::any, reduction::logsumexp, reduction::var, reduction::sum}) {
+                if ((what == reduction::logsumexp || what == reduction::var) && !is_floating(type))
+                    continue;
                 workspace w(d);
                 std::vector<result> out;
                 const shape outer{61}, inner{d.in(2, 40)};
@@ -171,6 +178,26 @@ TEST_CASE("reductions with NaN, infinities and extremes") {
                               {what == reduction::sum ? tolerance{} : allowed_for(p, w)},
                               describe(p), count);
             }
+    }
+}
+
+TEST_CASE("the variance of values far from 0 does not cancel, in a row nor in slices") {
+    for (const auto& m : machines()) {
+        tally count("distant variances on " + m->info().name);
+        dice d(16);
+        for (const std::int64_t length : {60, 700, 200000}) {
+            workspace w(d);
+            reduce_problem p{reduction::var, {2}, {length}, {}, {}, dtype::f32};
+            maker in;
+            const operand x = w.input(dtype::f32, {2, length}, placing::dense);
+            p.prologue =
+                in.build({in.apply<op::add>(in.leaf(x), in.value(scalar(dtype::f32, 16384)))});
+            const operand out = w.output(dtype::f32, {2});
+            p.epilogue = stores(dtype::f32, out);
+            tolerance t;
+            t.ulps = 200;
+            check_kernels(-1, *m, p, w, {{out, {2}}}, {t}, "distant", count);
+        }
     }
 }
 

@@ -159,6 +159,30 @@ TEST_CASE("softmax(a * s + m) is one dispatch, and the example of the design two
     if (on_vulkan(home)) CHECK(k.submits() == 1);
 }
 
+TEST_CASE(
+    "layer_norm(x + r) * g + b, rms_norm(x) * g and a scaled group_norm are one dispatch each") {
+    const pm::context home;
+    const auto x = filled(home, 16, 50, 0), r = filled(home, 16, 50, 1);
+    const pm::vector<float> g = pm::from_span<float>({50}, std::vector<float>(50, 0.5f), home),
+                            b = pm::from_span<float>({50}, std::vector<float>(50, 2), home);
+    cost k(home);
+    pm::matrix<float> y = pm::layer_norm(x + r) * g + b;
+    y.to_vector();
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    pm::matrix<float> z = pm::rms_norm(x) * g;
+    z.to_vector();
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    auto n = pm::group_norm(x, 5, g, b);
+    n.to_vector();
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    pm::vector<float> d = pm::std(x, pm::axis<1>, pm::correction{1});
+    d.to_vector();
+    CHECK(k.dispatches() == 1);
+}
+
 TEST_CASE("a product read by two kernels is computed once") {
     const pm::context home;
     const auto a = filled(home, 12, 12, 0), b = filled(home, 12, 12, 1);

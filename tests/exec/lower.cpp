@@ -86,14 +86,24 @@ TEST_CASE("lower: a join is a copy for each part, each into its place") {
     CHECK(s[0].outputs == s[1].outputs);
 }
 
-TEST_CASE("lower: softmax and take keep their axis apart") {
+TEST_CASE("lower: normalisations and take keep their axes apart") {
     const pm::any_tensor a = given({2, 3, 4});
     const std::vector<pm::step> s = steps_of(pm::softmax(a, 1));
     REQUIRE(s.size() == 1);
-    const auto& p = *s[0].what.get_if<pm::softmax_problem>();
+    const auto& p = *s[0].what.get_if<pm::normalize_problem>();
     CHECK(p.outer == pm::shape{2, 4});
-    CHECK(p.length == 3);
+    CHECK(p.inner == pm::shape{3});
     CHECK(p.prologue.leaves.at(0).steps == pm::strides{12, 1, 4});
+    const std::int64_t axes[] = {0, 2};
+    const std::vector<pm::step> n =
+        steps_of(pm::normalize(pm::normalization::layer_norm, a, axes, 0.5));
+    REQUIRE(n.size() == 1);
+    const auto& norm = *n[0].what.get_if<pm::normalize_problem>();
+    CHECK(norm.what == pm::normalization::layer_norm);
+    CHECK(norm.epsilon == 0.5);
+    CHECK(norm.outer == pm::shape{3});
+    CHECK(norm.inner == pm::shape{2, 4});
+    CHECK(norm.prologue.leaves.at(0).steps == pm::strides{4, 12, 1});
     const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 6}, nullptr));
     const std::vector<pm::step> t = steps_of(pm::take(a, rows, 1));
     REQUIRE(t.size() == 1);

@@ -64,8 +64,8 @@ TEST_CASE(
     REQUIRE(l.size() == 3);
     CHECK(l[0].module == "elementwise");
     CHECK(l[1].module == "elementwise");
-    CHECK(l[2].module == "softmax");
-    CHECK(pm::explain(y).starts_with("softmax/"));
+    CHECK(l[2].module == "normalize");
+    CHECK(pm::explain(y).starts_with("normalize/"));
 }
 
 TEST_CASE("null device: what is described decides, not this machine") {

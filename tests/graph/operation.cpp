@@ -33,7 +33,7 @@ TEST_CASE("visit reaches each kind") {
     every.emplace_back(reshape_op{});
     every.emplace_back(copy_op{});
     every.emplace_back(reduce_op{});
-    every.emplace_back(softmax_op{});
+    every.emplace_back(normalize_op{});
     every.emplace_back(matmul_op{});
     every.emplace_back(conv_op{});
     every.emplace_back(pool_op{});
@@ -48,12 +48,14 @@ TEST_CASE("moving takes the payload along") {
     operation a = reduce_op{reduction::max, {0, 2}, false};
     operation b = std::move(a);
     CHECK(b.get_if<reduce_op>()->axes == std::vector<int>{0, 2});
-    a = softmax_op{1, true};
+    a = normalize_op{normalization::rms_norm, {1}, 0.5};
     b = std::move(a);
-    CHECK(b.get_if<softmax_op>()->log);
+    CHECK(b.get_if<normalize_op>()->epsilon == 0.5);
 }
 
 TEST_CASE("every reduction has a name") {
     CHECK(to_string(reduction::sum) == "sum");
     CHECK(to_string(reduction::logsumexp) == "logsumexp");
+    CHECK(to_string(reduction::var) == "var");
+    CHECK(to_string(normalization::rms_norm) == "rms_norm");
 }

@@ -38,6 +38,8 @@ TEST_CASE("graph print: every kind of node has a name") {
         {reduce(reduction::logsumexp, x, last), "logsumexp"},
         {softmax(x), "softmax"},
         {softmax(x, 0, true), "log_softmax"},
+        {normalize(normalization::layer_norm, x, last), "layer_norm"},
+        {softmax(x, 0, true), "log_softmax"},
         {matmul(x, data(home, {3, 2})), "matmul"},
         {conv(image, data(home, {1, 1, 2, 2})), "conv"},
         {pool(image, {}), "max_pool"},

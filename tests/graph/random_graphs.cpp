@@ -95,7 +95,12 @@ private:
                 return add(apply<op::multiply>(matmul(x, y), 0.25));
             }
             case 9:
-                if (rank > 0 && x.size() > 0) add(softmax(x, pick(rank)));
+                if (rank > 0 && x.size() > 0) {
+                    const std::int64_t axis = pick(rank);
+                    add(pick(2) == 0
+                            ? softmax(x, axis)
+                            : normalize(normalization::layer_norm, x, std::span(&axis, 1), 0.5));
+                }
                 return;
             case 10: {
                 std::vector<std::int64_t> order;

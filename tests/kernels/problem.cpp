@@ -8,9 +8,9 @@
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/normalize.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
-#include <pumice/kernels/softmax.hpp>
 #include <pumice/kernels/take.hpp>
 
 #include <doctest/doctest.h>
@@ -84,14 +84,14 @@ TEST_CASE(
 
 TEST_CASE("softmax: along the inner axis, the last coordinate of both programs") {
     std::vector<float> a = numbers(3 * 5), out(15);
-    softmax_problem p;
+    normalize_problem p;
     p.outer = {3};
-    p.length = 5;
+    p.inner = {5};
     p.prologue = reads(0, {1, 3});  // the axis that is normed is the outer one in memory
     p.epilogue = stores_twice(1, {5, 1});
     for (const bool log : {false, true}) {
-        p.log = log;
-        softmax_rows::reference(p, over({&a, &out}));
+        p.what = log ? normalization::log_softmax : normalization::softmax;
+        normalize_rows::reference(p, over({&a, &out}));
         for (std::int64_t i = 0; i < 3; ++i) {
             double sum = 0;
             for (std::int64_t j = 0; j < 5; ++j) sum += std::exp(double(at(a, i + 3 * j)));
@@ -100,6 +100,34 @@ TEST_CASE("softmax: along the inner axis, the last coordinate of both programs")
                 CHECK(at(out, i * 5 + j) ==
                       doctest::Approx(2 * (log ? std::log(share) : share)).epsilon(1e-5));
             }
+        }
+    }
+}
+
+TEST_CASE("a norm over two axes, the last coordinates of both programs") {
+    constexpr std::int64_t rows = 3, m = 2, n = 5;
+    std::vector<float> a = numbers(rows * m * n), out(rows * m * n);
+    normalize_problem p;
+    p.epsilon = 0.5;
+    p.outer = {rows};
+    p.inner = {m, n};
+    p.prologue = reads(0, {n, rows * n, 1});  // rows lie between the two axes
+    p.epilogue = stores_twice(1, {m * n, n, 1});
+    for (const bool centred : {false, true}) {
+        p.what = centred ? normalization::layer_norm : normalization::rms_norm;
+        normalize_rows::reference(p, over({&a, &out}));
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const auto value = [&](std::int64_t i) {
+                return double(at(a, r * n + i / n * rows * n + i % n));
+            };
+            double mean = 0, square = 0;
+            for (std::int64_t i = 0; centred && i < m * n; ++i) mean += value(i) / (m * n);
+            for (std::int64_t i = 0; i < m * n; ++i)
+                square += (value(i) - mean) * (value(i) - mean) / (m * n);
+            for (std::int64_t i = 0; i < m * n; ++i)
+                CHECK(at(out, r * m * n + i) ==
+                      doctest::Approx(2 * (value(i) - mean) / std::sqrt(square + 0.5))
+                          .epsilon(1e-5));
         }
     }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Pumice authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/data/expected/numpy.{txt,bin}: what NumPy and ml_dtypes say of ops, casts, reductions, softmax and products
+"""Writes tests/data/expected/numpy.{txt,bin}: what NumPy and ml_dtypes say of ops, casts, reductions, norms and products
 in every element type, for tests/reference/numpy.cpp. .deps/venv/bin/python runs it.
 
 A line of the text: KIND NAME ULPS, the result as TYPE:SHAPE:OFFSET, then the operands so; shapes as 2x3, scalars as `-`."""
@@ -204,6 +204,19 @@ for left, right in (((5, 7), (7, 3)), ((2, 1, 4, 33), (3, 33, 6)), ((65, 40), (4
     for t in REAL:
         x, y = values(t, left, "positive"), values(t, right, "positive")
         case("matmul", "-", 8, rounded(np.matmul(exact(x), exact(y)), t), x, y)
+
+def normed(x, axes, centred):
+    mean = x.mean(axes, keepdims=True) if centred else 0
+    return (x - mean) / np.sqrt(np.square(x - mean).mean(axes, keepdims=True) + 1e-5)
+
+for shape, axes in (((7, 33), (1,)), ((7, 33), (0,)), ((3, 5, 4), (1, 2)), ((3, 5, 4), (0, 2)), ((130,), (0,))):
+    for t in REAL:
+        x = (values(t, shape, "unit") + TYPES[t](2)).astype(TYPES[t])
+        name = ",".join(map(str, axes))
+        case("layer_norm", name, 8, rounded(normed(exact(x), axes, True), t), x)
+        case("rms_norm", name, 8, rounded(normed(exact(x), axes, False), t), x)
+        case("var", name + ":0", 8, rounded(exact(x).var(axes), t), x)
+        case("var", name + ":1.5", 8, rounded(exact(x).var(axes, ddof=1.5), t), x)
 
 (TO / "numpy.txt").write_text("\n".join([f"# NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", *lines]) + "\n")
 (TO / "numpy.bin").write_bytes(bytes(blob))

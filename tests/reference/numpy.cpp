@@ -86,6 +86,14 @@ const std::map<std::string_view, const pm::op_info*>& ops() {
     return map;
 }
 
+/// "0,2"
+std::vector<std::int64_t> axes_of(const std::string& text) {
+    std::vector<std::int64_t> axes;
+    std::istringstream in(text);
+    for (std::string axis; std::getline(in, axis, ',');) axes.push_back(std::stoll(axis));
+    return axes;
+}
+
 pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>& x) {
     if (c.kind == "op") {
         const std::vector<pm::any_operand> operands(x.begin(), x.end());
@@ -93,6 +101,12 @@ pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>
     }
     if (c.kind == "cast") return pm::astype(x[0], c.result.type);
     if (c.kind == "matmul") return pm::matmul(x[0], x[1]);
+    if (c.kind == "layer_norm") return pm::layer_norm(x[0], axes_of(c.name));
+    if (c.kind == "rms_norm") return pm::rms_norm(x[0], axes_of(c.name));
+    if (c.kind == "var") {
+        const std::size_t colon = c.name.find(':');
+        return pm::var(x[0], axes_of(c.name.substr(0, colon)), std::stod(c.name.substr(colon + 1)));
+    }
     if (c.kind == "softmax") return pm::softmax(x[0], std::stoll(c.name));
     if (c.kind == "log_softmax") return pm::softmax(x[0], std::stoll(c.name), true);
     REQUIRE(c.kind == "reduce");
@@ -134,7 +148,7 @@ bool agree(const array& want, const std::vector<std::byte>& got, double ulps, st
 
 }  // namespace
 
-TEST_CASE("reference: every op, cast, reduction, softmax and product is NumPy's in every type") {
+TEST_CASE("reference: every op, cast, reduction, norm and product is NumPy's in every type") {
     const pm::context host(pm::host_only{});
     std::map<std::string, int> counts;
     for (const expected_case& c : cases()) {
@@ -158,5 +172,8 @@ TEST_CASE("reference: every op, cast, reduction, softmax and product is NumPy's 
     CHECK(counts["cast"] == 13 * 12);
     CHECK(counts["reduce"] > 200);
     CHECK(counts["softmax"] == 16);
+    CHECK(counts["layer_norm"] == 20);
+    CHECK(counts["rms_norm"] == 20);
+    CHECK(counts["var"] == 40);
     CHECK(counts["matmul"] == 20);
 }

@@ -119,19 +119,22 @@ private:
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const softmax_op& op, std::vector<step>& out) const {
+    bool lower(const normalize_op& op, std::vector<step>& out) const {
         buffer_list buffers;
-        const auto held = fresh<softmax_problem>();
-        softmax_problem& p = *held;
-        p.log = op.log;
-        p.length = extent()[op.axis];
+        const auto held = fresh<normalize_problem>();
+        normalize_problem& p = *held;
+        p.what = op.what;
+        p.epsilon = op.epsilon;
         index_list order;
         for (int i = 0; i < extent().rank(); ++i) {
-            if (i == op.axis) continue;
+            if (std::binary_search(op.axes.begin(), op.axes.end(), i)) continue;
             order.push_back(i);
             p.outer.push_back(extent()[i]);
         }
-        order.push_back(op.axis);
+        for (const int i : op.axes) {
+            order.push_back(i);
+            p.inner.push_back(extent()[i]);
+        }
         const affine at = affine::picking(order);
         return prologue(buffers, input(0), at, p.prologue) && body(buffers, at, p.epilogue) &&
                add(out, held, buffers);

@@ -7,9 +7,9 @@
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/normalize.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
-#include <pumice/kernels/softmax.hpp>
 #include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -68,9 +68,9 @@ inline kernel_entries kernels_for(const elementwise_problem&) {
 inline kernel_entries kernels_for(const reduce_problem&) {
     return kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices>;
 }
-inline kernel_entries kernels_for(const softmax_problem&) {
-    return kernel_list<softmax_rows4, softmax_rows, softmax_columns, softmax_streamed4,
-                       softmax_streamed, softmax_streamed_columns>;
+inline kernel_entries kernels_for(const normalize_problem&) {
+    return kernel_list<normalize_rows4, normalize_rows, normalize_columns, normalize_streamed4,
+                       normalize_streamed, normalize_streamed_columns>;
 }
 inline kernel_entries kernels_for(const matmul_problem&) {
     return kernel_list<matmul_cooperative, matmul_tiled>;

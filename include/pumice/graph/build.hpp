@@ -38,14 +38,20 @@ any_tensor apply(const Operands&... operands) {
 PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 
 /// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
-/// widen), mean and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
+/// widen), mean, var (of the population) and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
 /// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
                                   std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
+/// Each element by what all along `axes` give together. Needs floating point and at least one axis.
+PUMICE_FUNCTION any_tensor normalize(normalization what, const any_tensor& x,
+                                     std::span<const std::int64_t> axes, double epsilon = 0);
+
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
-PUMICE_FUNCTION any_tensor softmax(const any_tensor& x, std::int64_t axis = -1,
-                                   bool logarithm = false);
+inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false) {
+    return normalize(logarithm ? normalization::log_softmax : normalization::softmax, x,
+                     std::span(&axis, 1));
+}
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
 PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
@@ -199,7 +205,8 @@ PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
     const std::string place(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
-    const bool real = what == reduction::mean || what == reduction::logsumexp;
+    const bool real =
+        what == reduction::mean || what == reduction::logsumexp || what == reduction::var;
     const dtype type = x.dtype();
     if (real && !is_floating(type))
         detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
@@ -229,13 +236,18 @@ PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
                                 reduce_op{what, std::move(list), keepdims}, {x.get()}));
 }
 
-PUMICE_BODY any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
-    const char* place = logarithm ? "log_softmax" : "softmax";
+PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,
+                                 std::span<const std::int64_t> axes, double epsilon) {
+    const std::string place(to_string(what));
     const dtype type = x.dtype();
     if (!is_floating(type))
         detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
-    return any_tensor(make_node(type, x.shape(),
-                                softmax_op{normalize_axis(axis, x.rank(), place), logarithm},
+    std::vector<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
+    if (list.empty()) fail(errc::invalid_argument, place, {"needs an axis"});
+    if (!(epsilon >= 0))
+        fail(errc::invalid_argument, place,
+             {"the epsilon ", std::to_string(epsilon), " must not be negative"});
+    return any_tensor(make_node(type, x.shape(), normalize_op{what, std::move(list), epsilon},
                                 {x.get()}));
 }
 

@@ -67,12 +67,13 @@ enum class reduction : std::uint8_t {
     all,
     argmax,
     argmin,
-    logsumexp
+    logsumexp,
+    var
 };
 
 constexpr std::string_view to_string(reduction r) noexcept {
-    constexpr std::string_view names[] = {"sum", "prod", "max",    "min",    "mean",
-                                          "any", "all",  "argmax", "argmin", "logsumexp"};
+    constexpr std::string_view names[] = {"sum", "prod",   "max",    "min",       "mean", "any",
+                                          "all", "argmax", "argmin", "logsumexp", "var"};
     return names[static_cast<int>(r)];
 }
 
@@ -82,9 +83,18 @@ struct reduce_op {
     bool keepdims = false;
 };
 
-struct softmax_op {
-    int axis = 0;
-    bool log = false;
+enum class normalization : std::uint8_t { softmax, log_softmax, layer_norm, rms_norm };
+
+constexpr std::string_view to_string(normalization n) noexcept {
+    constexpr std::string_view names[] = {"softmax", "log_softmax", "layer_norm", "rms_norm"};
+    return names[static_cast<int>(n)];
+}
+
+/// Each element by what all elements along `axes` give together.
+struct normalize_op {
+    normalization what = normalization::softmax;
+    std::vector<int> axes;  // ascending
+    double epsilon = 0;     // added to what a norm takes the root of
 };
 
 /// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >= 2).
@@ -143,8 +153,8 @@ private:
 };
 
 using operations =
-    operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op, softmax_op,
-                    matmul_op, conv_op, pool_op, concat_op, take_op>;
+    operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op,
+                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op>;
 
 }  // namespace detail
 

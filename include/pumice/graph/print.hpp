@@ -25,8 +25,8 @@ inline std::string describe(const node& n) {
         std::string operator()(const reduce_op& op) const {
             return std::string(to_string(op.what));
         }
-        std::string operator()(const softmax_op& op) const {
-            return op.log ? "log_softmax" : "softmax";
+        std::string operator()(const normalize_op& op) const {
+            return std::string(to_string(op.what));
         }
         std::string operator()(const matmul_op&) const { return "matmul"; }
         std::string operator()(const conv_op&) const { return "conv"; }

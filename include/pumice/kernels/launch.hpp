@@ -85,6 +85,7 @@ public:
     }
     void integer(std::int32_t v) { bytes(&v, 4, 4); }
     void real(float v) { bytes(&v, 4, 4); }
+    void real(double v) { bytes(&v, 8, 8); }
 
     /// The Args struct that `emit` writes: leaf and output addresses, then scalars.
     void args(const fused& f, const shape& domain) {

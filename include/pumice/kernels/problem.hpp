@@ -25,12 +25,12 @@ struct reduce_problem {
     dtype result = dtype::f32;  // type of the reduced value: i64 for argmax and argmin
 };
 
-/// For each outer coordinate o, over the one inner axis: epilogue(o ++ c, softmax(prologue(o ++ .))[c]).
-struct softmax_problem {
-    bool log = false;
-    shape outer;
-    std::int64_t length = 0;
-    fused prologue, epilogue;  // both over outer ++ {length}
+/// For each outer coordinate o: epilogue(o ++ c, normalised(prologue(o ++ .))[c]).
+struct normalize_problem {
+    normalization what = normalization::softmax;
+    double epsilon = 0;
+    shape outer, inner;
+    fused prologue, epilogue;  // both over outer ++ inner
 };
 
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
@@ -73,7 +73,7 @@ struct take_problem {
 /// One of the structs above, shared and fixed when made.
 class problem {
 public:
-    using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, softmax_problem,
+    using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
                                           matmul_problem, conv_problem, pool_problem, take_problem>;
 
     template <class P>

@@ -21,9 +21,10 @@ inline std::string reduction_struct(reduction what, dtype type, bool wide) {
         return cat({"Any<", index_type(wide), ">"});
     if (what == reduction::all || (logical && what == reduction::min))
         return cat({"All<", index_type(wide), ">"});
-    if (logical || (what == reduction::logsumexp && !is_floating(type))) return "";
-    constexpr std::string_view names[] = {"Sum", "Prod", "Max",     "Min",     "Mean",
-                                          "Any", "All",  "Extreme", "Extreme", "LogSumExp"};
+    const bool real = what == reduction::logsumexp || what == reduction::var;
+    if (logical || (real && !is_floating(type))) return "";
+    constexpr std::string_view names[] = {"Sum", "Prod",    "Max",     "Min",       "Mean", "Any",
+                                          "All", "Extreme", "Extreme", "LogSumExp", "Var"};
     return cat({names[static_cast<int>(what)], "<", info(type).slang, ", ", index_type(wide),
                 what == reduction::argmax   ? ", 1>"
                 : what == reduction::argmin ? ", -1>"

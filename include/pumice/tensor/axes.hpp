@@ -71,7 +71,8 @@ inline any_tensor noted(any_tensor t) {
 template <reduction What, class X>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
-    if constexpr ((What == reduction::mean || What == reduction::logsumexp) &&
+    if constexpr ((What == reduction::mean || What == reduction::logsumexp ||
+                   What == reduction::var) &&
                   !is_floating(dtype_of<e>))
         static_cast<void>(op_needs_floating_point_use_astype<e>{});
     if constexpr ((What == reduction::any || What == reduction::all) &&

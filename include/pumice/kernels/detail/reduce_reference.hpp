@@ -62,6 +62,16 @@ inline long double log_sum_exp(std::span<const double> values) {
     return top + std::log(sum);
 }
 
+/// The mean squared distance from the mean, which is worked out first.
+inline long double variance(std::span<const double> values) {
+    const auto n = static_cast<long double>(values.size());
+    long double mean = 0, spread = 0;
+    for (double v : values) mean += v;
+    mean /= n;
+    for (double v : values) spread += (v - mean) * (v - mean);
+    return spread / n;
+}
+
 /// `values` of element type `type`, reduced; integers wrap to it.
 template <class T>
 T reduce_values(reduction what, dtype type, std::span<const T> values) {
@@ -75,6 +85,9 @@ T reduce_values(reduction what, dtype type, std::span<const T> values) {
             return values[static_cast<std::size_t>(extreme_index(!least, values))];
         case reduction::logsumexp:
             if constexpr (std::is_floating_point_v<T>) return static_cast<T>(log_sum_exp(values));
+            else return 0;
+        case reduction::var:
+            if constexpr (std::is_floating_point_v<T>) return static_cast<T>(variance(values));
             else return 0;
         default: return wrapped(type, sum_or_prod(what, type, values));
     }

@@ -3,6 +3,7 @@
 // Builders of ONNX reductions, softmax and normalisations.
 #pragma once
 
+#include <pumice/graph/norms.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -101,20 +102,6 @@ inline any_tensor batch_normalization(node_builder& b) {
     return pumice::apply<op::add>(pumice::apply<op::multiply>(x, factor), offset);
 }
 
-struct normalised {
-    any_tensor y, mean, factor;  // (x - mean) * factor, factor = 1 / sqrt(variance + epsilon)
-};
-
-inline normalised normalise(const any_tensor& x, std::span<const std::int64_t> axes,
-                            double epsilon) {
-    const any_tensor mean = reduce(reduction::mean, x, axes, true);
-    const any_tensor centred = pumice::apply<op::subtract>(x, mean);
-    const any_tensor variance =
-        reduce(reduction::mean, pumice::apply<op::square>(centred), axes, true);
-    const any_tensor factor = pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance, epsilon));
-    return {pumice::apply<op::multiply>(centred, factor), mean, factor};
-}
-
 /// The axes from `first` on.
 inline std::vector<std::int64_t> axes_from(int first, int rank) {
     std::vector<std::int64_t> axes;
@@ -126,14 +113,12 @@ inline any_tensor layer_normalization(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const double epsilon = b.real("epsilon", 1e-5);
     b.ignore("stash_type");  // the sums are in f32 for every type below
-    const normalised n =
-        normalise(x,
-                  axes_from(normalize_axis(b.integer("axis", -1), x.rank(), "LayerNormalization"),
-                            x.rank()),
-                  epsilon);
-    b.set(1, n.mean);
-    b.set(2, n.factor);
-    const any_tensor y = pumice::apply<op::multiply>(n.y, b.tensor(1));
+    const auto axes =
+        axes_from(normalize_axis(b.integer("axis", -1), x.rank(), "LayerNormalization"), x.rank());
+    b.set(1, reduce(reduction::mean, x, axes, true));
+    b.set(2, pumice::apply<op::rsqrt>(pumice::apply<op::add>(reduce(reduction::var, x, axes, true),
+                                                             epsilon)));
+    const any_tensor y = pumice::apply<op::multiply>(layer_norm(x, axes, epsilon), b.tensor(1));
     return b.has(2) ? pumice::apply<op::add>(y, b.tensor(2)) : y;
 }
 
@@ -143,11 +128,7 @@ inline any_tensor rms_normalization(node_builder& b) {
     b.ignore("stash_type");
     const auto axes =
         axes_from(normalize_axis(b.integer("axis", -1), x.rank(), "RMSNormalization"), x.rank());
-    const any_tensor square = reduce(reduction::mean, pumice::apply<op::square>(x), axes, true);
-    const any_tensor y =
-        pumice::apply<op::multiply>(x, pumice::apply<op::rsqrt>(pumice::apply<op::add>(square,
-                                                                                       epsilon)));
-    return pumice::apply<op::multiply>(y, b.tensor(1));
+    return pumice::apply<op::multiply>(rms_norm(x, axes, epsilon), b.tensor(1));
 }
 
 inline any_tensor instance_normalization(node_builder& b) {
@@ -159,7 +140,7 @@ inline any_tensor instance_normalization(node_builder& b) {
     const auto along = [&](auto in) {
         return reshape(in[0], along_channels(in[0].shape(), x.rank()));
     };
-    const any_tensor y = normalise(x, axes_from(2, x.rank()), epsilon).y;
+    const any_tensor y = layer_norm(x, axes_from(2, x.rank()), epsilon);
     return pumice::apply<op::add>(pumice::apply<op::multiply>(y, b.derived(0, {1}, along)),
                                   b.derived(1, {2}, along));
 }
@@ -175,14 +156,7 @@ inline any_tensor group_normalization(node_builder& b) {
     if (x.rank() < 3 || groups < 1 || x.shape()[1] % groups != 0)
         b.fail(errc::shape_mismatch, "cannot group the channels of " + to_string(x.shape()) +
                                          " by " + std::to_string(groups));
-    const std::int64_t last[] = {2};
-    const any_tensor y =
-        reshape(normalise(reshape(x, {x.shape()[0], groups, -1}), last, epsilon).y, x.shape());
-    const auto along = [&](auto in) {
-        return reshape(in[0], along_channels(in[0].shape(), x.rank()));
-    };
-    return pumice::apply<op::add>(pumice::apply<op::multiply>(y, b.derived(0, {1}, along)),
-                                  b.derived(1, {2}, along));
+    return group_norm(x, groups, b.tensor(1), b.tensor(2), epsilon);
 }
 
 }  // namespace onnx::build

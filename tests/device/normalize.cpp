@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_harness.hpp"
 
-#include <pumice/kernels/softmax.hpp>
+#include <pumice/kernels/normalize.hpp>
 
 #include <cmath>
 
@@ -12,40 +12,60 @@ using namespace test;
 
 constexpr dtype reals[] = {dtype::f32, dtype::f16, dtype::bf16, dtype::f64};
 
-void check_kernels(machine& m, const softmax_problem& p, const workspace& w,
-                   const std::vector<result>& out, const std::vector<tolerance>& t,
-                   const std::string& about, tally& count) {
-    const std::string text = (p.log ? "log of " : "of ") +
-                             std::string(to_string(p.prologue.type())) + " " + to_string(p.outer) +
-                             " x " + std::to_string(p.length) + " " + about;
-    check<softmax_rows>(m, p, w, out, t, text, count);
-    check<softmax_rows4>(m, p, w, out, t, text, count);
-    check<softmax_columns>(m, p, w, out, t, text, count);
-    check<softmax_streamed>(m, p, w, out, t, text, count);
-    check<softmax_streamed4>(m, p, w, out, t, text, count);
-    check<softmax_streamed_columns>(m, p, w, out, t, text, count);
+constexpr normalization all_kinds[] = {normalization::softmax, normalization::log_softmax,
+                                       normalization::layer_norm, normalization::rms_norm};
+
+shape domain_of(const normalize_problem& p) {
+    shape domain = p.outer;
+    for (std::int64_t d : p.inner) domain.push_back(d);
+    return domain;
 }
 
-/// v - top is rounded, so an error grows with |v - top|: 200 covers what exp does not flush. What the
-/// arithmetic type cannot hold normally may be 0.
-tolerance allowed_for(const softmax_problem& p, const std::vector<double>& exact) {
+void check_kernels(machine& m, const normalize_problem& p, const workspace& w,
+                   const std::vector<result>& out, const std::vector<tolerance>& t,
+                   const std::string& about, tally& count) {
+    const std::string text = std::string(to_string(p.what)) + " of " +
+                             std::string(to_string(p.prologue.type())) + " " + to_string(p.outer) +
+                             " x " + to_string(p.inner) + " " + about;
+    check<normalize_rows>(m, p, w, out, t, text, count);
+    check<normalize_rows4>(m, p, w, out, t, text, count);
+    check<normalize_columns>(m, p, w, out, t, text, count);
+    check<normalize_streamed>(m, p, w, out, t, text, count);
+    check<normalize_streamed4>(m, p, w, out, t, text, count);
+    check<normalize_streamed_columns>(m, p, w, out, t, text, count);
+}
+
+/// Softmax: v - top is rounded, so an error grows with |v - top|: 200 covers what exp does not flush;
+/// what the arithmetic type cannot hold normally may be 0. Norms: what is summed up is rounded as
+/// the row's largest value.
+tolerance allowed_for(const normalize_problem& p, const std::vector<double>& exact) {
     const double eps = p.prologue.type() == dtype::f64 ? 0x1p-52 : 0x1p-23;
     const double least = p.prologue.type() == dtype::f64 ? 0x1p-1022 : 0x1p-126;
+    const bool log = p.what == normalization::log_softmax;
     tolerance t{2};
-    for (const double v : exact) {
-        const double size = std::isfinite(v) ? std::fabs(v) : 0;
-        t.absolute.push_back(p.log ? eps * (16 + 4 * size)
-                             : size == 0
-                                 ? least
-                                 : size * eps * (16 + 2 * std::fabs(std::log(size))) + least);
+    const auto size_of = [](double v) { return std::isfinite(v) ? std::fabs(v) : 0; };
+    if (log || p.what == normalization::softmax) {
+        for (const double v : exact) {
+            const double size = size_of(v);
+            t.absolute.push_back(log ? eps * (16 + 4 * size)
+                                 : size == 0
+                                     ? least
+                                     : size * eps * (16 + 2 * std::fabs(std::log(size))) + least);
+        }
+        return t;
+    }
+    const auto length = static_cast<std::size_t>(element_count(p.inner));
+    for (std::size_t row = 0; row < exact.size(); row += length) {
+        double most = 0;
+        for (std::size_t i = row; i < row + length; ++i) most = std::max(most, size_of(exact[i]));
+        t.absolute.insert(t.absolute.end(), length, eps * (1 + 16 * most));
     }
     return t;
 }
 
 /// The reference in double, by row-major coordinate: what the tolerance is measured by.
-std::vector<double> exact_of(softmax_problem p, const workspace& w) {
-    shape domain = p.outer;
-    domain.push_back(p.length);
+std::vector<double> exact_of(normalize_problem p, const workspace& w) {
+    const shape domain = domain_of(p);
     std::vector<bytes> memory = w.buffers;
     std::vector<double> values(static_cast<std::size_t>(element_count(domain)));
     host_buffers host = w.host(memory);
@@ -55,26 +75,38 @@ std::vector<double> exact_of(softmax_problem p, const workspace& w) {
     const dtype given = p.prologue.type();
     maker m;
     p.epilogue = m.build({m.cast(dtype::f64, m.given(given))}, {o});
-    softmax_rows::reference(p, host);
+    normalize_rows::reference(p, host);
     return values;
 }
 
 }  // namespace
 
-TEST_CASE("softmax over rows and columns, any layout, any length") {
+TEST_CASE("softmax and norms over rows and columns, any layout, any length, several axes") {
     for (const auto& m : machines()) {
-        tally count("softmax on " + m->info().name);
+        tally count("normalize on " + m->info().name);
         dice d(21);
-        for (int i = 0; i < samples(28); ++i) {
-            const dtype type = reals[i % 4];
+        for (int i = 0; i < samples(32); ++i) {
+            const dtype type = reals[i / 4 % 4];
             workspace w(d, d.chance(0.15));
-            softmax_problem p{
-                d.chance(0.4), random_shape(d, static_cast<int>(d.in(0, 3)), 200), 0, {}, {}};
-            p.length = d.chance(0.2) ? d.in(1, 3) : d.chance(0.3) ? 4 * d.in(1, 64) : d.in(1, 257);
-            shape domain = p.outer;
-            domain.push_back(p.length);
+            normalize_problem p{all_kinds[i % 4],
+                                d.chance(0.1) ? 0 : 1e-5,
+                                random_shape(d, static_cast<int>(d.in(0, 3)), 200),
+                                {},
+                                {},
+                                {}};
+            if (d.chance(0.4)) p.inner = random_shape(d, static_cast<int>(d.in(2, 3)), 300);
+            else
+                p.inner = {d.chance(0.2)   ? d.in(2, 3)
+                           : d.chance(0.3) ? 4 * d.in(1, 64)
+                                           : d.in(2, 257)};
+            // Of one value or of equal ones there is no variance to divide by.
+            if (element_count(p.inner) < 16) p.epsilon = 1e-5;
+            const shape domain = domain_of(p);
             const placing layout = d.chance(0.5) ? placing::dense : placing::any;
             p.prologue = reads(w.input(type, domain, layout));
+            if (p.epsilon == 0)
+                for (int k = p.outer.rank(); k < domain.rank(); ++k)
+                    if (p.prologue.leaves[0].steps[k] == 0) p.epsilon = 1e-5;
             const operand out = w.output(type, domain, layout);
             p.epilogue = stores(type, out);
             check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))},
@@ -85,12 +117,13 @@ TEST_CASE("softmax over rows and columns, any layout, any length") {
 
 TEST_CASE("long rows, along the row and across it") {
     for (const auto& m : machines()) {
-        tally count("long softmax on " + m->info().name);
+        tally count("long normalize on " + m->info().name);
         dice d(22);
+        int turn = 0;
         for (const std::int64_t length : {1000, 1024, 5003, 16384, 20000})
             for (const bool across : {false, true}) {
                 workspace w(d);
-                softmax_problem p{length % 2 == 0, {5}, length, {}, {}};
+                normalize_problem p{all_kinds[turn++ % 4], 1e-5, {5}, {length}, {}, {}};
                 const shape domain{5, length};
                 p.prologue = reads(w.input(dtype::f32, domain, placing::dense));
                 operand out = w.output(dtype::f32, domain, placing::dense);
@@ -102,15 +135,35 @@ TEST_CASE("long rows, along the row and across it") {
     }
 }
 
+TEST_CASE("the variance of values far from 0 does not cancel") {
+    for (const auto& m : machines()) {
+        tally count("distant normalize on " + m->info().name);
+        dice d(26);
+        for (const std::int64_t length : {60, 700, 20000}) {
+            workspace w(d);
+            normalize_problem p{normalization::layer_norm, 0, {7}, {length}, {}, {}};
+            const shape domain{7, length};
+            maker in;
+            p.prologue =
+                in.build({in.apply<op::add>(in.leaf(w.input(dtype::f32, domain, placing::dense)),
+                                            in.value(scalar(dtype::f32, 16384)))});
+            const operand out = w.output(dtype::f32, domain);
+            p.epilogue = stores(dtype::f32, out);
+            check_kernels(*m, p, w, {{out, domain}}, {allowed_for(p, exact_of(p, w))}, "distant",
+                          count);
+        }
+    }
+}
+
 TEST_CASE("rows with infinities and NaN give what NumPy gives") {
     for (const auto& m : machines()) {
-        tally count("special softmax on " + m->info().name);
+        tally count("special normalize on " + m->info().name);
         dice d(23);
         for (const dtype type : reals)
-            for (const bool log : {false, true}) {
+            for (const normalization what : all_kinds) {
                 workspace w(d);
                 const shape domain{9, 12};
-                softmax_problem p{log, {9}, 12, {}, {}};
+                normalize_problem p{what, 1e-5, {9}, {12}, {}, {}};
                 p.prologue = reads(w.input(type, domain, placing::dense));
                 visit(type, [&]<class T>(T) {
                     const auto put = [&](std::int64_t row, std::int64_t from, std::int64_t to,
@@ -137,18 +190,23 @@ TEST_CASE("rows with infinities and NaN give what NumPy gives") {
     }
 }
 
-TEST_CASE("prologues and epilogues are part of the softmax") {
+TEST_CASE("prologues and epilogues are part of the normalisation") {
     for (const auto& m : machines()) {
-        tally count("fused softmax on " + m->info().name);
+        tally count("fused normalize on " + m->info().name);
         dice d(24);
-        for (int i = 0; i < samples(6); ++i) {
+        for (int i = 0; i < samples(9); ++i) {
             const dtype type = i % 2 ? dtype::f16 : dtype::f32;
             workspace w(d, d.chance(0.3));
-            softmax_problem p{
-                false, {d.in(1, 9), d.in(1, 9)}, i < 3 ? 4 * d.in(1, 64) : d.in(1, 257), {}, {}};
-            shape domain = p.outer;
-            domain.push_back(p.length);
-            const placing layout = i < 3 ? placing::dense : placing::any;
+            normalize_problem p{
+                std::array{normalization::softmax, normalization::layer_norm,
+                           normalization::rms_norm}[static_cast<std::size_t>(i % 3)],
+                1e-5,
+                {d.in(1, 9), d.in(1, 9)},
+                {i < 4 ? 4 * d.in(1, 64) : d.in(1, 257)},
+                {},
+                {}};
+            const shape domain = domain_of(p);
+            const placing layout = i < 4 ? placing::dense : placing::any;
             maker in;  // scaled and masked scores
             const std::uint16_t score =
                 in.apply<op::multiply>(in.leaf(w.input(type, domain, layout)),
@@ -170,13 +228,13 @@ TEST_CASE("prologues and epilogues are part of the softmax") {
     }
 }
 
-TEST_CASE("a softmax without rows writes nothing") {
+TEST_CASE("a normalisation without rows writes nothing") {
     for (const auto& m : machines()) {
-        tally count("empty softmax on " + m->info().name);
+        tally count("empty normalize on " + m->info().name);
         dice d(25);
         for (const shape& domain : {shape{0, 7}, shape{3, 0}}) {
             workspace w(d);
-            softmax_problem p{false, {domain[0]}, domain[1], {}, {}};
+            normalize_problem p{normalization::layer_norm, 1e-5, {domain[0]}, {domain[1]}, {}, {}};
             p.prologue = reads(w.input(dtype::f32, domain, placing::dense));
             p.epilogue = stores(dtype::f32, w.output(dtype::f32, domain, placing::dense));
             check_kernels(*m, p, w, {}, {}, "empty", count);

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of softmax and of the norms: rows that stay in registers, and rows of any length that
+// are read twice; with neighbouring invocations along the row or along the outer axes
+// (shaders/normalize.slang).
+#pragma once
+
+#include <pumice/kernels/detail/normalize_reference.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+struct normalize_plan {
+    normalize_problem p;
+    shape all;  // outer ++ inner
+    int outer_rank = 0, inner_rank = 0;
+    bool wide = false, fits = false;
+    std::int64_t outers = 0, length = 0;
+    std::optional<std::uint32_t> flat_in, flat_out;
+    int group = 256, lanes = 256;
+
+    explicit normalize_plan(const normalize_problem& asked, bool vectors = false)
+        : p(asked), all(asked.outer) {
+        for (std::int64_t d : p.inner) all.push_back(d);
+        const int given = p.outer.rank();
+        if (given == 0) inner_rank = collapse(all, operands(), 0, all.rank());
+        if (given == 0 && inner_rank == max_rank) return;
+        outer_rank = collapse(all, operands(), 0, given);
+        inner_rank = collapse(all, operands(), outer_rank, all.rank());
+        fits = true;
+        p.outer = part_of(all, 0, outer_rank);
+        p.inner = part_of(all, outer_rank, inner_rank);
+        outers = element_count(p.outer);
+        length = element_count(p.inner);
+        wide = needs_wide_index(p.prologue.leaves, all) ||
+               needs_wide_index(all_operands(p.epilogue), all);
+        if (!vectors || all.back() % 4 != 0) return;
+        flat_in = vector_mask(p.prologue, all);
+        flat_out = vector_mask(p.epilogue, all);
+    }
+    std::vector<operand*> operands() { return operands_of(p.prologue, p.epilogue); }
+    bool vectors() const { return flat_in && flat_out; }
+    bool is_double() const { return p.prologue.type() == dtype::f64; }
+
+    /// Values that a lane keeps in registers.
+    static constexpr int kept = 16;
+
+    /// Four numbers are the largest state.
+    bool runs(int invocations, const device_info& device) const {
+        return invocations <= device.max_workgroup_invocations &&
+               invocations * (is_double() ? 32 : 16) <= device.shared_memory;
+    }
+    /// Chooses the lanes of a row that stays in registers; false where it is too long.
+    bool keep(bool columns, const device_info& device) {
+        for (const int n : columns ? std::array{1, 8, 32, 32} : std::array{8, 64, 256, 1024}) {
+            lanes = n;
+            group = std::max(n, 256);
+            if (length <= std::int64_t{n} * kept) return runs(group, device);
+        }
+        return false;
+    }
+    void stream(bool columns, const device_info& device) {
+        group = !columns && outers < 512 && runs(1024, device) ? 1024 : 256;
+        lanes = columns ? 8 : group;
+    }
+
+    /// True where neighbours along the outer axes lie closer together.
+    bool prefers_columns() const {
+        const auto spacing = [&](int axis) {
+            return spacing_along(p.prologue, axis) + spacing_along(p.epilogue, axis);
+        };
+        return all[outer_rank - 1] > 1 && spacing(outer_rank - 1) < spacing(all.rank() - 1);
+    }
+
+    launch make(bool cached, bool columns, const device_info& device) const {
+        constexpr std::string_view names[] = {"Softmax", "LogSoftmax", "LayerNorm", "RmsNorm"};
+        const std::string_view real = is_double() ? "double" : "float";
+        const auto flat = [&](const std::optional<std::uint32_t>& mask) {
+            return vectors() ? static_cast<int>(*mask) : -1;
+        };
+        launch l("normalize", cached ? "cached" : "streamed",
+                 {real, cat({names[static_cast<int>(p.what)], "<", real, ">"}),
+                  emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
+                  index_type(wide), outer_rank, inner_rank, group, lanes, columns ? 1 : 0, kept,
+                  flat(flat_in), flat(flat_out)},
+                 {&p.prologue, &p.epilogue});
+        const std::int64_t rows = group / lanes;
+        const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
+        block_writer w(l, wide);
+        w.args(p.prologue, all);
+        w.args(p.epilogue, all);
+        for (const fused* f : {&p.prologue, &p.epilogue}) {
+            write_places(w, *f, outer_rank);
+            write_steps(w, *f, outer_rank, inner_rank);
+        }
+        w.row(p.outer, outer_rank);
+        shape steps = p.inner;
+        if (vectors()) steps[inner_rank - 1] /= 4;
+        w.row(steps, inner_rank);
+        w.index(outers);
+        w.index(element_count(steps));
+        if (is_double()) w.real(p.epsilon);
+        else w.real(static_cast<float>(p.epsilon));
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+};
+
+inline support supports_normalize(const normalize_problem& p, bool cached, bool columns,
+                                  bool vectors, const device_info& device) {
+    for (const fused* f : {&p.prologue, &p.epilogue})
+        if (support s = supports_types(*f, device); !s.yes) return s;
+    if (!is_floating(p.prologue.type()))
+        return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
+    normalize_plan plan(p, vectors);
+    if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
+    if (support index = supports_index(plan.wide, device); !index.yes) return index;
+    if (vectors && !plan.vectors())
+        return support::no(
+            "an operand is neither contiguous, nor constant, along the innermost axis of a row, or "
+            "not aligned to 4 elements");
+    if (cached && !plan.keep(columns, device))
+        return support::no("a row does not fit in the registers of a workgroup");
+    support s;
+    s.cost = 1 + (columns == plan.prefers_columns() ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
+    return s;
+}
+
+template <bool Cached, bool Columns, bool Vectors>
+struct normalize_kernel {
+    using problem_type = normalize_problem;
+
+    static support supports(const normalize_problem& p, const device_info& device) {
+        return supports_normalize(p, Cached, Columns, Vectors, device);
+    }
+    static launch make(const normalize_problem& p, const device_info& device) {
+        normalize_plan plan(p, Vectors);
+        if constexpr (Cached) plan.keep(Columns, device);
+        else plan.stream(Columns, device);
+        return plan.make(Cached, Columns, device);
+    }
+    static void reference(const normalize_problem& p, const host_buffers& buffers) {
+        normalize_reference(p, buffers);
+    }
+};
+
+}  // namespace detail
+
+/// Rows in registers, neighbours along the row.
+struct normalize_rows : detail::normalize_kernel<true, false, false> {
+    static constexpr std::string_view name = "normalize/rows";
+    static constexpr bool portable = false;
+};
+struct normalize_rows4 : detail::normalize_kernel<true, false, true> {
+    static constexpr std::string_view name = "normalize/rows4";
+    static constexpr bool portable = false;
+};
+
+/// Rows in registers, neighbours along the outer axes.
+struct normalize_columns : detail::normalize_kernel<true, true, false> {
+    static constexpr std::string_view name = "normalize/columns";
+    static constexpr bool portable = false;
+};
+
+/// Rows of any length.
+struct normalize_streamed : detail::normalize_kernel<false, false, false> {
+    static constexpr std::string_view name = "normalize/streamed";
+    static constexpr bool portable = true;
+};
+struct normalize_streamed4 : detail::normalize_kernel<false, false, true> {
+    static constexpr std::string_view name = "normalize/streamed4";
+    static constexpr bool portable = false;
+};
+struct normalize_streamed_columns : detail::normalize_kernel<false, true, false> {
+    static constexpr std::string_view name = "normalize/streamed_columns";
+    static constexpr bool portable = true;
+};
+
+static_assert(kernel<normalize_rows> && kernel<normalize_rows4> && kernel<normalize_columns> &&
+              kernel<normalize_streamed> && kernel<normalize_streamed4> &&
+              kernel<normalize_streamed_columns>);
+
+}  // namespace pumice::inline PUMICE_ABI
