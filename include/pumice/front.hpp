@@ -7,3 +7,4 @@
 #include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>
+#include <pumice/tensor/scan.hpp>

@@ -183,6 +183,24 @@ TEST_CASE(
     CHECK(k.dispatches() == 1);
 }
 
+TEST_CASE("cumulative_sum(x * s) - x is one dispatch, with an initial value or reversed too") {
+    const pm::context home;
+    const auto x = filled(home, 16, 50, 0);
+    cost k(home);
+    pm::matrix<float> y = pm::cumulative_sum(x * 2.0f, pm::axis<1>) - x;
+    y.to_vector();
+    CHECK(k.dispatches() == 1);
+    k = cost(home);
+    auto z = pm::abs(pm::cumulative_sum(x, pm::axis<0>, pm::include_initial));
+    pm::any_tensor r = pm::cumulative_prod(pm::any_tensor(x), 1, {.reverse = true});
+    pm::eval(z, r);
+    CHECK(k.dispatches() == 2);
+    // The initial value of no elements is written though nothing is read.
+    CHECK(pm::to_vector<float>(pm::cumulative_prod(pm::any_tensor(filled(home, 3, 0, 0)), 1,
+                                                   {.include_initial = true})) ==
+          std::vector<float>{1, 1, 1});
+}
+
 TEST_CASE("a product read by two kernels is computed once") {
     const pm::context home;
     const auto a = filled(home, 12, 12, 0), b = filled(home, 12, 12, 1);

@@ -40,7 +40,7 @@ TEST_CASE("requests: the library's shaders are whole and named as their files") 
         CHECK(m.source.size() > 100);
     }
     for (const char* name :
-         {"elementwise", "reduce", "normalize", "matmul", "pool", "take", "program"})
+         {"elementwise", "reduce", "normalize", "matmul", "pool", "take", "scan", "program"})
         CHECK(names.contains(name));
 }
 

@@ -5,6 +5,7 @@
 #include <tests/graph/support.hpp>
 
 #include <pumice/exec/lower.hpp>
+#include <pumice/graph/scan.hpp>
 
 #include <doctest/doctest.h>
 
@@ -113,6 +114,24 @@ TEST_CASE("lower: normalisations and take keep their axes apart") {
     CHECK(q.index_rank == 2);
     CHECK(q.length == 3);
     CHECK(behind(t[0], q.indices) == rows.get().get());
+}
+
+TEST_CASE(
+    "lower: a running sum from the end walks backwards, in what it reads and what it writes") {
+    const pm::any_tensor a = given({2, 3, 4});
+    const std::vector<pm::step> s =
+        steps_of(pm::cumulative(pm::reduction::sum, a, 1,
+                                {.include_initial = true, .reverse = true}));
+    REQUIRE(s.size() == 1);
+    const auto& p = *s[0].what.get_if<pm::scan_problem>();
+    CHECK(p.outer == pm::shape{2, 4});
+    CHECK(p.length == 3);
+    CHECK(p.count == 4);
+    CHECK(p.lead == 1);
+    CHECK(p.prologue.leaves.at(0).offset == 8);
+    CHECK(p.prologue.leaves[0].steps == pm::strides{12, 1, -4});
+    CHECK(p.epilogue.outputs.at(0).offset == 12);
+    CHECK(p.epilogue.outputs[0].steps == pm::strides{16, 1, -4});
 }
 
 TEST_CASE("lower: a group with more operands than a kernel takes is computed node by node") {

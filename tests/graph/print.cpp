@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as Graphviz text: every node once, every edge with its type and shape, kernels as clusters.
 #include <pumice/graph/print.hpp>
+#include <pumice/graph/scan.hpp>
 
 #include "support.hpp"
 
@@ -37,6 +38,7 @@ TEST_CASE("graph print: every kind of node has a name") {
         {copy<column_major>(x), "copy"},
         {reduce(reduction::logsumexp, x, last), "logsumexp"},
         {softmax(x), "softmax"},
+        {cumulative(reduction::prod, x, 0), "cumulative_prod"},
         {softmax(x, 0, true), "log_softmax"},
         {normalize(normalization::layer_norm, x, last), "layer_norm"},
         {softmax(x, 0, true), "log_softmax"},

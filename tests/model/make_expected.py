@@ -256,6 +256,11 @@ def reductions():
         case(op.lower() + "_12_last", op, x, opset=12, axis=2)
     parameters = [normal(4), normal(4), normal(4), np.abs(normal(4)) + f32(0.5)]
     case("batchnormalization", "BatchNormalization", normal(2, 4, 3, 3), *parameters, constants=[1, 2, 3, 4], epsilon=1e-3)
+    at = lambda axis: np.array(axis, np.int64)
+    case("cumsum", "CumSum", x, at(-1), constants=[1])
+    case("cumsum_exclusive", "CumSum", x, at(0), constants=[1], exclusive=1)
+    case("cumsum_reverse", "CumSum", np.arange(24, dtype=np.int32).reshape(2, 3, 4), at(1), constants=[1], reverse=1)
+    case("cumsum_both", "CumSum", x.reshape(2, -1), np.array([1], np.int32), constants=[1], exclusive=1, reverse=1)
     case("batchnormalization_inputs", "BatchNormalization", normal(2, 4, 3, 3), *parameters)
     case("batchnormalization_flat", "BatchNormalization", normal(2, 4), *parameters, constants=[1, 2, 3, 4])
     case("layernormalization", "LayerNormalization", x, normal(5), normal(5), constants=[1, 2])

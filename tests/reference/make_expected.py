@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Pumice authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/data/expected/numpy.{txt,bin}: what NumPy and ml_dtypes say of ops, casts, reductions, norms and products
+"""Writes tests/data/expected/numpy.{txt,bin}: what NumPy and ml_dtypes say of ops, casts, reductions, running sums, norms and products
 in every element type, for tests/reference/numpy.cpp. .deps/venv/bin/python runs it.
 
 A line of the text: KIND NAME ULPS, the result as TYPE:SHAPE:OFFSET, then the operands so; shapes as 2x3, scalars as `-`."""
@@ -217,6 +217,24 @@ for shape, axes in (((7, 33), (1,)), ((7, 33), (0,)), ((3, 5, 4), (1, 2)), ((3, 
         case("rms_norm", name, 8, rounded(normed(exact(x), axes, False), t), x)
         case("var", name + ":0", 8, rounded(exact(x).var(axes), t), x)
         case("var", name + ":1.5", 8, rounded(exact(x).var(axes, ddof=1.5), t), x)
+
+def wrapped_product(x, axis, t):
+    result, running = [], None
+    for line in np.moveaxis(x.astype(object), axis, 0):
+        running = line if running is None else running * line
+        result.append(wrap(running, t))
+    return np.moveaxis(np.stack(result), 0, axis)
+
+for shape, axis in (((7, 33), 1), ((7, 33), 0), ((3, 5, 4), 1)):
+    for t in REAL:
+        x = values(t, shape, "positive")
+        small = (x / TYPES[t](3)).astype(TYPES[t])
+        case("sum_along", axis, 8, rounded(exact(x).cumsum(axis), t), x)
+        case("prod_along", axis, 64, rounded(exact(small).cumprod(axis), t), small)
+    for t in INTEGER:
+        x = values(t, shape)
+        case("sum_along", axis, 0, wrap(x.astype(object).cumsum(axis), t), x)
+        case("prod_along", axis, 0, wrapped_product(x, axis, t), x)
 
 (TO / "numpy.txt").write_text("\n".join([f"# NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", *lines]) + "\n")
 (TO / "numpy.bin").write_bytes(bytes(blob))

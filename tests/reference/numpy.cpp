@@ -107,6 +107,8 @@ pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>
         const std::size_t colon = c.name.find(':');
         return pm::var(x[0], axes_of(c.name.substr(0, colon)), std::stod(c.name.substr(colon + 1)));
     }
+    if (c.kind == "sum_along") return pm::cumulative_sum(x[0], std::stoll(c.name));
+    if (c.kind == "prod_along") return pm::cumulative_prod(x[0], std::stoll(c.name));
     if (c.kind == "softmax") return pm::softmax(x[0], std::stoll(c.name));
     if (c.kind == "log_softmax") return pm::softmax(x[0], std::stoll(c.name), true);
     REQUIRE(c.kind == "reduce");
@@ -172,6 +174,8 @@ TEST_CASE("reference: every op, cast, reduction, norm and product is NumPy's in 
     CHECK(counts["cast"] == 13 * 12);
     CHECK(counts["reduce"] > 200);
     CHECK(counts["softmax"] == 16);
+    CHECK(counts["sum_along"] == 36);
+    CHECK(counts["prod_along"] == 36);
     CHECK(counts["layer_norm"] == 20);
     CHECK(counts["rms_norm"] == 20);
     CHECK(counts["var"] == 40);

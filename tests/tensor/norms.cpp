@@ -59,13 +59,14 @@ TEST_CASE("norms: variances over one axis, several, all, with corrections, axes 
     // A factor of 1000 / 999, which f16 cannot hold.
     const auto halves = pm::astype<pm::f16>(pm::arange<float>(0, 1000, 1, home) * 0.125f);
     const double exact = 1000 * 1001 / 12.0 / 64;
-    CHECK(std::fabs(pumice_test::values(
-                        pm::astype(pm::any_tensor(pm::var(halves, pm::correction{1})),
-                                   pm::dtype::f32))[0] -
+    CHECK(std::fabs(pumice_test::values(pm::astype(pm::any_tensor(pm::var(halves,
+                                                                          pm::correction{1})),
+                                                   pm::dtype::f32))[0] -
                     exact) <= 0.5);
 }
 
-TEST_CASE("norms: a row has mean 0 and deviation 1, or square 1, and a scale and a bias are arithmetic") {
+TEST_CASE(
+    "norms: a row has mean 0 and deviation 1, or square 1, and a scale and a bias are arithmetic") {
     const auto x = counting<2, 4>();
     const reals centred{-1.3416407f, -0.4472136f, 0.4472136f, 1.3416407f};
     reals twice = centred;

@@ -140,6 +140,33 @@ private:
                add(out, held, buffers);
     }
 
+    bool lower(const scan_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        const auto held = fresh<scan_problem>();
+        scan_problem& p = *held;
+        p.what = op.what;
+        p.length = input(0)->extent[op.axis];
+        p.count = extent()[op.axis];
+        p.lead = op.leads ? 1 : 0;
+        index_list order;
+        for (int i = 0; i < extent().rank(); ++i) {
+            if (i == op.axis) continue;
+            order.push_back(i);
+            p.outer.push_back(extent()[i]);
+        }
+        order.push_back(op.axis);
+        const auto along = [&](std::int64_t length) {
+            affine at = affine::picking(order);
+            if (op.reverse) {
+                at.start[op.axis] = length - 1;
+                at.step[op.axis][order.rank() - 1] = -1;
+            }
+            return at;
+        };
+        return prologue(buffers, input(0), along(p.length), p.prologue) &&
+               body(buffers, along(p.count), p.epilogue) && add(out, held, buffers);
+    }
+
     bool lower(const matmul_op&, std::vector<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<matmul_problem>();

@@ -10,6 +10,7 @@
 #include <pumice/kernels/normalize.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
+#include <pumice/kernels/scan.hpp>
 #include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -83,6 +84,10 @@ inline kernel_entries kernels_for(const pool_problem&) {
 }
 inline kernel_entries kernels_for(const take_problem&) {
     return kernel_list<take_chunks, take_elements>;
+}
+
+inline kernel_entries kernels_for(const scan_problem&) {
+    return kernel_list<scan_rows4, scan_rows, scan_columns>;
 }
 
 inline choice choose(kernel_entries kernels, const void* p, const device_info& device,

@@ -68,8 +68,7 @@ PUMICE_BODY any_tensor variance(const any_tensor& x, std::span<const std::int64_
     }
     // The factor would lose digits as a number of 16 bits.
     const dtype exact = x.dtype() == dtype::f64 ? dtype::f64 : dtype::f32;
-    const double factor = n > taken ? n / (n - taken)
-                                         : std::numeric_limits<double>::infinity();
+    const double factor = n > taken ? n / (n - taken) : std::numeric_limits<double>::infinity();
     return astype(apply<op::multiply>(astype(v, exact), factor), x.dtype());
 }
 

@@ -97,6 +97,14 @@ struct normalize_op {
     double epsilon = 0;     // added to what a norm takes the root of
 };
 
+/// Running sums or products along an axis. With `leads`, of the elements before each, and one result more
+/// where the node is longer than its input.
+struct scan_op {
+    reduction what = reduction::sum;
+    int axis = 0;
+    bool leads = false, reverse = false;
+};
+
 /// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >= 2).
 struct matmul_op {};
 
@@ -154,7 +162,7 @@ private:
 
 using operations =
     operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op,
-                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op>;
+                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op>;
 
 }  // namespace detail
 

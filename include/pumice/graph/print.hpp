@@ -28,6 +28,9 @@ inline std::string describe(const node& n) {
         std::string operator()(const normalize_op& op) const {
             return std::string(to_string(op.what));
         }
+        std::string operator()(const scan_op& op) const {
+            return cat({"cumulative_", to_string(op.what)});
+        }
         std::string operator()(const matmul_op&) const { return "matmul"; }
         std::string operator()(const conv_op&) const { return "conv"; }
         std::string operator()(const pool_op& op) const {

@@ -65,14 +65,6 @@ struct normalize_plan {
         lanes = columns ? 8 : group;
     }
 
-    /// True where neighbours along the outer axes lie closer together.
-    bool prefers_columns() const {
-        const auto spacing = [&](int axis) {
-            return spacing_along(p.prologue, axis) + spacing_along(p.epilogue, axis);
-        };
-        return all[outer_rank - 1] > 1 && spacing(outer_rank - 1) < spacing(all.rank() - 1);
-    }
-
     launch make(bool cached, bool columns, const device_info& device) const {
         constexpr std::string_view names[] = {"Softmax", "LogSoftmax", "LayerNorm", "RmsNorm"};
         const std::string_view real = is_double() ? "double" : "float";
@@ -123,7 +115,9 @@ inline support supports_normalize(const normalize_problem& p, bool cached, bool 
     if (cached && !plan.keep(columns, device))
         return support::no("a row does not fit in the registers of a workgroup");
     support s;
-    s.cost = 1 + (columns == plan.prefers_columns() ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
+    const bool prefers =
+        prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all, plan.outer_rank);
+    s.cost = 1 + (columns == prefers ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
     return s;
 }
 

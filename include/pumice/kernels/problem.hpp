@@ -33,6 +33,15 @@ struct normalize_problem {
     fused prologue, epilogue;  // both over outer ++ inner
 };
 
+/// For each outer coordinate o: epilogue(o ++ i, sum or product over j <= i - lead of prologue(o ++ j)).
+struct scan_problem {
+    reduction what = reduction::sum;
+    shape outer;
+    std::int64_t length = 0, count = 0, lead = 0;
+    fused prologue;  // over outer ++ {length}
+    fused epilogue;  // over outer ++ {count}
+};
+
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
 struct matmul_problem {
     shape batch;
@@ -74,7 +83,8 @@ struct take_problem {
 class problem {
 public:
     using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
-                                          matmul_problem, conv_problem, pool_problem, take_problem>;
+                                          matmul_problem, conv_problem, pool_problem, take_problem,
+                                          scan_problem>;
 
     template <class P>
         requires(kinds::number<P> >= 0)

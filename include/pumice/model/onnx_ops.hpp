@@ -51,6 +51,7 @@ inline constexpr std::array op_table{
     op_row{"Constant",            0, 0,          &build::constant},
     op_row{"ConstantOfShape",     1, 1,          &build::constant_of_shape},
     op_row{"Conv",                2, 3,          &build::conv},
+    op_row{"CumSum",              2, 2,          &build::cumulative_sum},
     op_row{"DepthToSpace",        1, 1,          &build::depth_to_space},
     op_row{"Dropout",             1, 3,          &build::dropout},
     op_row{"Expand",              2, 2,          &build::expand},

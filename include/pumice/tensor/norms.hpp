@@ -52,9 +52,8 @@ auto rms_norm(const X& x, double epsilon = 1e-5) {
 template <array_argument X, array_argument Scale, array_argument Bias>
 auto group_norm(const X& x, std::int64_t groups, const Scale& scale, const Bias& bias,
                 double epsilon = 1e-5) {
-    return tensor<detail::element_of_argument<X>, detail::extents_of<X>>(
-        detail::noted(group_norm(any_tensor(x.get()), groups, any_tensor(scale.get()),
-                                 any_tensor(bias.get()), epsilon)));
+    return tensor<detail::element_of_argument<X>, detail::extents_of<X>>(detail::noted(group_norm(
+        any_tensor(x.get()), groups, any_tensor(scale.get()), any_tensor(bias.get()), epsilon)));
 }
 template <array_argument X>
 auto group_norm(const X& x, std::int64_t groups, double epsilon = 1e-5) {
@@ -88,9 +87,9 @@ struct deviation {
             if constexpr (std::same_as<decltype(option), correction>) taken = option.value;
         };
         (look(options), ...);
-        return tensor<element_of_argument<X>,
-                      reduced_t<X, keep, over>>((*this)(any_tensor(x.get()), over::list, taken,
-                                                        keep));
+        return tensor<element_of_argument<X>, reduced_t<X, keep, over>>((*this)(any_tensor(x.get()),
+                                                                                over::list, taken,
+                                                                                keep));
     }
     /// Of run-time type; all axes where none is named.
     any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},

@@ -54,6 +54,15 @@ inline std::int64_t spacing_along(const fused& f, int axis) {
     return total;
 }
 
+/// True where neighbours along the outer axes of the domain lie closer together than those along the others.
+inline bool prefers_columns(const fused& prologue, const fused& epilogue, const shape& domain,
+                            int outer_rank) {
+    const auto spacing = [&](int axis) {
+        return spacing_along(prologue, axis) + spacing_along(epilogue, axis);
+    };
+    return domain[outer_rank - 1] > 1 && spacing(outer_rank - 1) < spacing(domain.rank() - 1);
+}
+
 /// The prologue's value brought to `type` by one more instruction, unless it has that type.
 inline fused cast_value(fused f, dtype type) {
     if (f.type() == type) return f;

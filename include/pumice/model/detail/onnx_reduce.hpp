@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Builders of ONNX reductions, softmax and normalisations.
+// Builders of ONNX reductions, running sums, softmax and normalisations.
 #pragma once
 
 #include <pumice/graph/norms.hpp>
+#include <pumice/graph/scan.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -52,6 +53,15 @@ inline any_tensor arg_reduce(node_builder& b, reduction what) {
 }
 inline any_tensor arg_max(node_builder& b) { return arg_reduce(b, reduction::argmax); }
 inline any_tensor arg_min(node_builder& b) { return arg_reduce(b, reduction::argmin); }
+
+inline any_tensor cumulative_sum(node_builder& b) {
+    const auto axis = b.input_integers(1);
+    if (axis.size() != 1)
+        b.fail(errc::bad_file, "takes one axis, got " + std::to_string(axis.size()));
+    return cumulative(reduction::sum, b.tensor(0), axis[0],
+                      {.exclusive = b.integer("exclusive", 0) != 0,
+                       .reverse = b.integer("reverse", 0) != 0});
+}
 
 /// Before operator set 13 the axes from `axis` on are one.
 inline any_tensor softmax_of(node_builder& b, bool log) {

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of running sums and products, with neighbouring invocations along the row or along the
+// outer axes (shaders/scan.slang).
+#pragma once
+
+#include <pumice/kernels/reduce.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+struct scan_plan {
+    scan_problem p;
+    shape all;  // outer ++ {count}
+    int outer_rank = 0;
+    bool wide = false;
+    std::int64_t outers = 0;
+    std::optional<std::uint32_t> flat_in, flat_out;
+    int lanes = 256;
+
+    /// Neighbours that a lane takes at a time.
+    static constexpr int piece = 16;
+    static constexpr int group = 256;
+
+    scan_plan(const scan_problem& asked, bool columns, bool vectors) : p(asked), all(asked.outer) {
+        all.push_back(p.count);
+        outer_rank = collapse(all, operands_of(p.prologue, p.epilogue), 0, p.outer.rank());
+        p.outer = part_of(all, 0, outer_rank);
+        outers = element_count(p.outer);
+        wide = needs_wide_index(p.prologue.leaves, read()) ||
+               needs_wide_index(all_operands(p.epilogue), all);
+        if (vectors && p.lead == 0 && p.count % 4 == 0) {
+            flat_in = vector_mask(p.prologue, all);
+            flat_out = vector_mask(p.epilogue, all);
+        }
+        for (const int n : columns ? std::array{32, 8, 1} : std::array{256, 64, 8})
+            if (n == (columns ? 32 : 256) || p.count <= std::int64_t{n} * piece ||
+                (columns && outers * n >= 1 << 15))
+                lanes = n;
+    }
+    bool vectors() const { return flat_in && flat_out; }
+    /// outer ++ {length}: what is read.
+    shape read() const {
+        shape s = p.outer;
+        s.push_back(p.length);
+        return s;
+    }
+
+    launch make(bool columns, const device_info& device) const {
+        const auto flat = [&](const std::optional<std::uint32_t>& mask) {
+            return vectors() ? static_cast<int>(*mask) : -1;
+        };
+        launch l("scan", "scanned",
+                 {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
+                  index_type(wide), reduction_struct(p.what, p.prologue.type(), wide), outer_rank,
+                  group, lanes, columns ? 1 : 0, piece, flat(flat_in), flat(flat_out)},
+                 {&p.prologue, &p.epilogue});
+        const std::int64_t rows = group / lanes;
+        const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
+        block_writer w(l, wide);
+        w.args(p.prologue, read());
+        w.args(p.epilogue, all);
+        for (const fused* f : {&p.prologue, &p.epilogue}) {
+            write_places(w, *f, outer_rank);
+            write_steps(w, *f, outer_rank, 1);
+        }
+        w.row(p.outer, outer_rank);
+        for (const std::int64_t n : {outers, p.length, p.count, p.lead}) w.index(n);
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+};
+
+/// Running sums or products of `values`, `lead` results of none of them first; integers wrap.
+template <class T>
+void scan_values(const scan_problem& p, dtype type, std::span<const T> values, std::span<T> out) {
+    using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
+    Wide r = p.what == reduction::prod ? 1 : 0;
+    for (std::int64_t i = 0; i < p.count; ++i) {
+        if (const std::int64_t j = i - p.lead; j >= 0 && j < p.length) {
+            const auto v = static_cast<Wide>(values[static_cast<std::size_t>(j)]);
+            r = p.what == reduction::prod ? r * v : r + v;
+        }
+        out[static_cast<std::size_t>(i)] = wrapped(type, static_cast<T>(r));
+    }
+}
+
+inline void scan_reference(const scan_problem& p, const host_buffers& buffers) {
+    host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
+    const dtype type = p.prologue.type(), wide = widest(type);
+    wide_values values(p.length), results(p.count);
+    shape rows = p.outer;
+    rows.push_back(1);  // for_each_row leaves out the last axis
+    for_each_row(rows, [&](index_list at) {
+        at.push_back(0);
+        prologue.read(at, wide, values.at(0), p.length);
+        visit_widest(type, [&]<class T>(T) {
+            scan_values<T>(p, type, values.as<T>(), results.as<T>());
+        });
+        epilogue.write(at, wide, results.at(0), p.count);
+    });
+}
+
+inline support supports_scan(const scan_problem& p, bool columns, bool vectors,
+                             const device_info& device) {
+    for (const fused* f : {&p.prologue, &p.epilogue})
+        if (support s = supports_types(*f, device); !s.yes) return s;
+    if (reduction_struct(p.what, p.prologue.type(), false).empty())
+        return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
+    const scan_plan plan(p, columns, vectors);
+    if (support index = supports_index(plan.wide, device); !index.yes) return index;
+    if (vectors && !plan.vectors())
+        return support::no(
+            "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
+            "4 elements, or the results are not the elements' own");
+    support s;
+    const bool prefers = prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all,
+                                         plan.outer_rank);
+    s.cost = (columns == prefers ? 2 : 4) - (vectors ? 1 : 0);
+    return s;
+}
+
+template <bool Columns, bool Vectors>
+struct scan_kernel {
+    using problem_type = scan_problem;
+
+    static support supports(const scan_problem& p, const device_info& device) {
+        return supports_scan(p, Columns, Vectors, device);
+    }
+    static launch make(const scan_problem& p, const device_info& device) {
+        return scan_plan(p, Columns, Vectors).make(Columns, device);
+    }
+    static void reference(const scan_problem& p, const host_buffers& buffers) {
+        scan_reference(p, buffers);
+    }
+};
+
+}  // namespace detail
+
+/// Neighbours along the row.
+struct scan_rows : detail::scan_kernel<false, false> {
+    static constexpr std::string_view name = "scan/rows";
+    static constexpr bool portable = true;
+};
+struct scan_rows4 : detail::scan_kernel<false, true> {
+    static constexpr std::string_view name = "scan/rows4";
+    static constexpr bool portable = false;
+};
+
+/// Neighbours along the outer axes.
+struct scan_columns : detail::scan_kernel<true, false> {
+    static constexpr std::string_view name = "scan/columns";
+    static constexpr bool portable = true;
+};
+
+static_assert(kernel<scan_rows> && kernel<scan_rows4> && kernel<scan_columns>);
+
+}  // namespace pumice::inline PUMICE_ABI
