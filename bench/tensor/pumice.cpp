@@ -68,6 +68,16 @@ int main(int argc, char** argv) try {
     const auto x = random<float>(side, side);
     run("softmax_f32_8192x8192", 0, 2 * square_bytes, 30,
         [&] { return pm::any_tensor(pm::softmax(x, pm::axis<1>)); });
+    const pm::vector<float> w = pm::random::normal<float>({side}), b = pm::ones<float>({side});
+    pm::eval(w, b);
+    run("layernorm_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::any_tensor(pm::matrix<float>(pm::layer_norm(x) * w + b)); });
+    run("rmsnorm_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::any_tensor(pm::matrix<float>(pm::rms_norm(x) * w)); });
+    run("cumsum_rows_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::any_tensor(pm::cumulative_sum(x, pm::axis<1>)); });
+    run("cumsum_cols_f32_8192x8192", 0, 2 * square_bytes, 30,
+        [&] { return pm::any_tensor(pm::cumulative_sum(x, pm::axis<0>)); });
     run("sum_rows_f32_8192x8192", 0, square_bytes, 30,
         [&] { return pm::any_tensor(pm::sum(x, pm::axis<1>)); });
     run("sum_full_f32_8192x8192", 0, square_bytes, 30, [&] { return pm::any_tensor(pm::sum(x)); });
