@@ -10,8 +10,9 @@ namespace {
 
 using namespace test;
 
-constexpr dtype numbers[] = {dtype::f64, dtype::f32, dtype::f16, dtype::bf16, dtype::i8,  dtype::i16,
-                             dtype::i32, dtype::i64, dtype::u8,  dtype::u16,  dtype::u32, dtype::u64};
+constexpr dtype numbers[] = {dtype::f64, dtype::f32, dtype::f16, dtype::bf16,
+                             dtype::i8,  dtype::i16, dtype::i32, dtype::i64,
+                             dtype::u8,  dtype::u16, dtype::u32, dtype::u64};
 
 shape with(shape outer, std::int64_t n) {
     outer.push_back(n);
@@ -21,11 +22,10 @@ shape with(shape outer, std::int64_t n) {
 void check_kernels(machine& m, const scan_problem& p, const workspace& w,
                    const std::vector<result>& out, const std::vector<tolerance>& t,
                    const std::string& about, tally& count) {
-    const std::string text = std::string(to_string(p.what)) + " of " +
-                             std::string(to_string(p.prologue.type())) + " " + to_string(p.outer) +
-                             " along " + std::to_string(p.length) + " to " +
-                             std::to_string(p.count) + " after " + std::to_string(p.lead) + " " +
-                             about;
+    const std::string text =
+        std::string(to_string(p.what)) + " of " + std::string(to_string(p.prologue.type())) + " " +
+        to_string(p.outer) + " along " + std::to_string(p.length) + " to " +
+        std::to_string(p.count) + " after " + std::to_string(p.lead) + " " + about;
     check<scan_rows>(m, p, w, out, t, text, count);
     check<scan_rows4>(m, p, w, out, t, text, count);
     check<scan_columns>(m, p, w, out, t, text, count);
@@ -89,9 +89,9 @@ TEST_CASE("running sums and products of every type, any layout, any length") {
                                                 : dense                 ? 4 * d.in(1, 100)
                                                                         : d.in(1, 400);
                     std::vector<result> out;
-                    const scan_problem p =
-                        plain(w, what, type, outer, length, dense ? 0 : static_cast<int>(d.in(0, 2)),
-                              dense ? placing::dense : placing::any, out);
+                    const scan_problem p = plain(w, what, type, outer, length,
+                                                 dense ? 0 : static_cast<int>(d.in(0, 2)),
+                                                 dense ? placing::dense : placing::any, out);
                     check_kernels(*m, p, w, out, {allowed_for(p, w)}, w.high ? "wide" : "", count);
                 }
     }
@@ -141,9 +141,9 @@ TEST_CASE("prologues and epilogues are part of the scan") {
             p.count = p.length;
             const shape domain = with(p.outer, p.length);
             maker in;
-            p.prologue = in.build(
-                {in.apply<op::multiply>(in.leaf(w.input(type, domain, layout, values::tiny)),
-                                        in.value(scalar(type, 2)))});
+            p.prologue = in.build({in.apply<op::multiply>(in.leaf(w.input(type, domain, layout,
+                                                                          values::tiny)),
+                                                          in.value(scalar(type, 2)))});
             maker out;  // the result in double, and its sum with another operand
             const std::uint16_t g = out.given(type), wide = out.cast(dtype::f64, g);
             const operand first = w.output(dtype::f64, domain, layout),
@@ -163,8 +163,8 @@ TEST_CASE("a scan of nothing gives what nothing gives") {
              {std::tuple{std::int64_t{0}, std::int64_t{7}, 0}, {3, 0, 0}, {3, 0, 2}}) {
             workspace w(d);
             std::vector<result> out;
-            const scan_problem p = plain(w, reduction::prod, dtype::i32, {outer}, length, leads,
-                                         placing::dense, out);
+            const scan_problem p =
+                plain(w, reduction::prod, dtype::i32, {outer}, length, leads, placing::dense, out);
             check_kernels(*m, p, w, out, {{}}, "empty", count);
         }
     }

@@ -67,8 +67,10 @@ TEST_CASE("scan: exclusive and from the end, of run-time type") {
     CHECK(sums({.reverse = true}) == reals{6, 6, 5, 3});
     CHECK(sums({.exclusive = true, .reverse = true}) == reals{6, 5, 3, 0});
     CHECK(sums({.include_initial = true, .reverse = true}) == reals{6, 6, 5, 3, 0});
-    CHECK(pumice_test::values(pm::apply<pm::op::negative>(
-              pm::cumulative_prod(x, 0, {.reverse = true}))) == reals{-0.0f, -6, -6, -3});
+    CHECK(pumice_test::values(pm::apply<pm::op::negative>(pm::cumulative_prod(x, 0,
+                                                                              {.reverse =
+                                                                                   true}))) ==
+          reals{-0.0f, -6, -6, -3});
 }
 
 TEST_CASE("scan: integers wrap in their type, or are added up in the one named") {
@@ -84,8 +86,9 @@ TEST_CASE("scan: integers wrap in their type, or are added up in the one named")
 TEST_CASE("scan: faults are named") {
     const pm::any_tensor x(counting<2, 3>());
     CHECK(code_of([&] { pm::cumulative_sum(x, 2); }) == pm::errc::axis_out_of_range);
-    CHECK(text_of_error([&] { pm::cumulative_prod(pm::astype(x, pm::dtype::boolean), 0); })
-              .find("cumulative_prod") != std::string::npos);
+    CHECK(text_of_error([&] {
+              pm::cumulative_prod(pm::astype(x, pm::dtype::boolean), 0);
+          }).find("cumulative_prod") != std::string::npos);
     CHECK(code_of([&] {
               pm::cumulative_sum(x, 0, {.include_initial = true, .exclusive = true});
           }) == pm::errc::invalid_argument);

@@ -95,9 +95,8 @@ inline void scan_reference(const scan_problem& p, const host_buffers& buffers) {
     for_each_row(rows, [&](index_list at) {
         at.push_back(0);
         prologue.read(at, wide, values.at(0), p.length);
-        visit_widest(type, [&]<class T>(T) {
-            scan_values<T>(p, type, values.as<T>(), results.as<T>());
-        });
+        visit_widest(type,
+                     [&]<class T>(T) { scan_values<T>(p, type, values.as<T>(), results.as<T>()); });
         epilogue.write(at, wide, results.at(0), p.count);
     });
 }
@@ -115,8 +114,8 @@ inline support supports_scan(const scan_problem& p, bool columns, bool vectors,
             "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
             "4 elements, or the results are not the elements' own");
     support s;
-    const bool prefers = prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all,
-                                         plan.outer_rank);
+    const bool prefers =
+        prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all, plan.outer_rank);
     s.cost = (columns == prefers ? 2 : 4) - (vectors ? 1 : 0);
     return s;
 }
