@@ -3,7 +3,7 @@
 // The front storey: everything that a user composes with; no Vulkan, no Slang.
 #pragma once
 
-#include <pumice/tensor/axes.hpp>
+#include <pumice/tensor/arrange.hpp>
 #include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>

@@ -3,8 +3,10 @@
 // Builders of ONNX operators that make values: Constant, ConstantOfShape, Range, Pad, Where's kin.
 #pragma once
 
+#include <pumice/graph/arrange.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pumice::inline PUMICE_ABI {
@@ -80,84 +82,29 @@ inline any_tensor range(node_builder& b) {
     return astype(is_floating(type) ? build(float{}) : build(std::int64_t{}), type);
 }
 
-/// One side of a padded axis; `n` >= 0 elements.
-inline any_tensor padding(node_builder& b, const any_tensor& x, int axis, std::int64_t n, bool end,
-                          std::string_view mode, const any_tensor& value) {
-    shape s = x.shape();
-    const std::int64_t length = s[axis];
-    s[axis] = n;
-    if (mode == "constant") return broadcast_to(value, s);
-    const std::int64_t room = mode == "reflect" ? length - 1
-                              : mode == "wrap"  ? length
-                              : length == 0     ? 0
-                                                : n;
-    if (n > room)
-        b.fail(errc::unsupported, "pads axis " + std::to_string(axis) + " of " +
-                                      to_string(x.shape()) + " by " + std::to_string(n) +
-                                      " in mode " + std::string(mode));
-    std::vector<slice> slices(s.size());
-    slice& part = slices[static_cast<std::size_t>(axis)];
-    if (mode == "edge") {
-        part = end ? slice{length - 1, length, 1} : slice{0, 1, 1};
-        return broadcast_to(slice_view(x, slices), s);
-    }
-    if (mode == "wrap") {
-        part = end ? slice{0, n, 1} : slice{length - n, length, 1};
-        return slice_view(x, slices);
-    }
-    part = end ? slice{length - 1 - n, length - 1, 1} : slice{1, n + 1, 1};
-    const std::int64_t axes[] = {axis};
-    return flip(slice_view(x, slices), axes);
-}
-
-/// Axis by axis: a concatenation with what the mode repeats; negative pads cut.
 inline any_tensor pad(node_builder& b) {
-    const auto mode = b.text("mode", "constant");
-    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-        b.fail(errc::bad_file, "has an unknown mode");
+    const auto name = b.text("mode", "constant");
+    constexpr std::string_view names[] = {"constant", "edge", "reflect", "wrap"};  // as pad_mode
+    const auto mode = std::find(std::begin(names), std::end(names), name);
+    if (mode == std::end(names)) b.fail(errc::bad_file, "has an unknown mode");
     const auto pads = list_of(b, "pads", 1, 11);
     if (!pads) b.fail(errc::bad_file, "lacks the pads");
     const auto axes =
         b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3)) : std::nullopt;
-    any_tensor x = b.tensor(0), value;
+    const any_tensor x = b.tensor(0);
     const std::size_t count = axes ? axes->size() : x.shape().size();
     if (pads->size() != 2 * count)
         b.fail(errc::bad_file,
                "has " + std::to_string(pads->size()) + " pads, needs " + std::to_string(2 * count));
-    if (mode == "constant") {
-        const double fill = b.opset() < 11 ? b.real("value", 0) : 0;
-        const auto zero = [&] {
-            std::vector<std::byte> bytes;
-            visit(b.value(0).dtype(), [&](auto t) {
-                const auto v = convert<decltype(t)>(fill);
-                bytes.resize(sizeof v);
-                std::memcpy(bytes.data(), &v, sizeof v);
-            });
-            return make_constant(b.value(0).dtype(), shape{}, std::move(bytes));
-        };
-        value = b.opset() >= 11 && b.has(2) ? reshape(b.tensor(2), {}) : b.own(0, zero());
-    }
+    any_operand value = scalar(b.opset() < 11 ? b.real("value", 0) : 0.0);
+    if (name == "constant" && b.opset() >= 11 && b.has(2)) value = b.tensor(2);
+    std::vector<pad_width> widths(x.shape().size());
     for (std::size_t k = 0; k < count; ++k) {
         const int axis =
             normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Pad");
-        const std::int64_t before = (*pads)[k], after = (*pads)[k + count];
-        if (before == 0 && after == 0) continue;
-        if (std::min(before, after) < -x.shape()[axis] ||
-            std::max(before, after) > (std::int64_t(1) << 40))
-            b.fail(errc::shape_mismatch,
-                   "pads axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " by " +
-                       std::to_string(before) + " and " + std::to_string(after));
-        std::vector<slice> slices(x.shape().size());
-        slices[static_cast<std::size_t>(axis)] = {
-            std::max<std::int64_t>(-before, 0), x.shape()[axis] + std::min<std::int64_t>(after, 0),
-            1};
-        std::vector<any_tensor> parts;
-        if (before > 0) parts.push_back(padding(b, x, axis, before, false, mode, value));
-        parts.push_back(before < 0 || after < 0 ? slice_view(x, slices) : x);
-        if (after > 0) parts.push_back(padding(b, x, axis, after, true, mode, value));
-        x = parts.size() == 1 ? parts[0] : concat(parts, axis);
+        widths[static_cast<std::size_t>(axis)] = {(*pads)[k], (*pads)[k + count]};
     }
-    return x;
+    return pumice::pad(x, widths, static_cast<pad_mode>(mode - std::begin(names)), value);
 }
 
 }  // namespace onnx::build

@@ -3,6 +3,7 @@
 // Builders of ONNX operators that cut, join, repeat and pick: Concat, Slice, Gather, Tile, Split.
 #pragma once
 
+#include <pumice/graph/arrange.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 #include <algorithm>
@@ -61,22 +62,13 @@ inline any_tensor gather(node_builder& b) {
     return take(b.tensor(0), b.tensor(1), axis);
 }
 
-/// Repeats through a new axis of stride 0 before each repeated one, then a copy.
 inline any_tensor tile(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const auto repeats = b.input_integers(1);
     if (repeats.size() != x.shape().size())
         b.fail(errc::bad_file, "has " + std::to_string(repeats.size()) + " repeats for rank " +
                                    std::to_string(x.rank()));
-    shape split, wide, flat;
-    for (int i = 0; i < x.rank(); ++i) {
-        const std::int64_t n = repeats[static_cast<std::size_t>(i)];
-        if (n < 0) b.fail(errc::bad_file, "repeats an axis " + std::to_string(n) + " times");
-        if (n != 1) split.push_back(1), wide.push_back(n);
-        split.push_back(x.shape()[i]), wide.push_back(x.shape()[i]);
-        flat.push_back(checked_multiply(x.shape()[i], n, "Tile"));
-    }
-    return reshape(broadcast_to(reshape(x, split), wide), flat);
+    return pumice::tile(x, repeats);
 }
 
 inline any_tensor split(node_builder& b) {
@@ -93,26 +85,23 @@ inline any_tensor split(node_builder& b) {
         for (std::int64_t left = length; std::cmp_less(parts->size(), count); left -= parts->back())
             parts->push_back(std::min(each, left));
     }
-    std::int64_t at = 0;
-    any_tensor first;
-    if (parts->size() != b.outputs())
+    if (parts->empty() || parts->size() != b.outputs())
         b.fail(errc::bad_file, "splits into another number than its outputs");
-    for (std::size_t k = 0; k < parts->size(); ++k) {
-        const std::int64_t n = (*parts)[k];
+    std::vector<std::int64_t> places;
+    std::int64_t at = 0;
+    for (const std::int64_t n : *parts) {
         if (n < 0 || n > length - at)
             b.fail(errc::shape_mismatch,
                    "splits an axis of " + std::to_string(length) + " into more");
-        std::vector<slice> slices(x.shape().size());
-        slices[static_cast<std::size_t>(axis)] = {at, at + n, 1};
-        any_tensor part = slice_view(x, slices);
-        if (k == 0) first = part;
-        else b.set(k, part);
-        at += n;
+        places.push_back(at += n);
     }
     if (at != length)
         b.fail(errc::shape_mismatch,
                "splits an axis of " + std::to_string(length) + " into " + std::to_string(at));
-    return first;
+    places.pop_back();
+    const std::vector<any_tensor> made = pumice::split(x, places, axis);
+    for (std::size_t k = 1; k < made.size(); ++k) b.set(k, made[k]);
+    return made[0];
 }
 
 /// Blocks of pixels to channels and back: a transposition of six axes.

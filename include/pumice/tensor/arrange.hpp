@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Typed tensors cut, joined, repeated and padded, and einsum, whose result has its rank at run time.
+#pragma once
+
+#include <pumice/graph/arrange.hpp>
+#include <pumice/graph/einsum.hpp>
+#include <pumice/tensor/axes.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+template <class X, int Rank = extents_of<X>::rank, class Layout = row_major>
+using of_rank = tensor<element_of_argument<X>, dims<Rank>, Layout>;
+
+template <class Typed>
+std::vector<Typed> typed_list(const std::vector<any_tensor>& list) {
+    std::vector<Typed> r;
+    for (const any_tensor& t : list) r.emplace_back(t);
+    return r;
+}
+
+}  // namespace detail
+
+/// Joins tensors of one type and shape along a new axis, the I-th of the result.
+template <int I = 0, array_argument First, array_argument... Rest>
+auto stack(axes_t<I>, const First& first, const Rest&... rest) {
+    constexpr int rank = detail::extents_of<First>::rank + 1;
+    const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
+    return detail::of_rank<First, rank>(
+        detail::noted(stack(std::span<const any_tensor>(list), detail::axis_in<I, rank>())));
+}
+
+/// The slices along an axis, which they lack: views.
+template <array_argument X, int I = 0>
+auto unstack(const X& x, axes_t<I> = {}) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    return detail::typed_list<detail::of_rank<X, rank - 1, strided>>(
+        unstack(any_tensor(x.get()), detail::axis_in<I, rank>()));
+}
+
+/// `parts` equal views along an axis, or views that begin at 0 and at each of `places`.
+template <array_argument X, int I = 0>
+auto split(const X& x, std::int64_t parts, axes_t<I> = {}) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    return detail::typed_list<detail::of_rank<X, rank, strided>>(
+        split(any_tensor(x.get()), parts, detail::axis_in<I, rank>()));
+}
+template <array_argument X, int I = 0>
+auto split(const X& x, std::span<const std::int64_t> places, axes_t<I> = {}) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    return detail::typed_list<detail::of_rank<X, rank, strided>>(
+        split(any_tensor(x.get()), places, detail::axis_in<I, rank>()));
+}
+
+/// Each element `times` times along an axis, or of the flattened tensor.
+template <array_argument X, int I>
+auto repeat(const X& x, std::int64_t times, axes_t<I>) {
+    return detail::of_rank<X>(detail::noted(
+        repeat(any_tensor(x.get()), times, detail::axis_in<I, detail::extents_of<X>::rank>())));
+}
+template <array_argument X>
+auto repeat(const X& x, std::int64_t times) {
+    return detail::of_rank<X, 1>(detail::noted(repeat(any_tensor(x.get()), times, std::nullopt)));
+}
+
+/// The whole tensor repeats[i] times along axis i.
+template <array_argument X, std::size_t N>
+auto tile(const X& x, const std::int64_t (&repeats)[N]) {
+    constexpr int own = detail::extents_of<X>::rank, rank = own > int(N) ? own : int(N);
+    return detail::of_rank<X, rank>(detail::noted(tile(any_tensor(x.get()), repeats)));
+}
+
+/// Elements moved on by `shift`, around the end of an axis or of the flattened tensor.
+template <array_argument X, int I>
+auto roll(const X& x, std::int64_t shift, axes_t<I>) {
+    return detail::of_rank<X>(detail::noted(
+        roll(any_tensor(x.get()), shift, detail::axis_in<I, detail::extents_of<X>::rank>())));
+}
+template <array_argument X>
+auto roll(const X& x, std::int64_t shift) {
+    return detail::of_rank<X>(detail::noted(roll(any_tensor(x.get()), shift, std::nullopt)));
+}
+
+/// x with a width before and after each axis: `pad(x, {{1, 1}, {0, 2}}, pm::pad_mode::edge)`.
+template <array_argument X>
+auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>::rank)],
+         pad_mode mode = pad_mode::constant, const any_operand& value = scalar(0.0)) {
+    return detail::of_rank<X>(
+        detail::noted(pad(any_tensor(x.get()), std::span(widths), mode, value)));
+}
+
+/// Einstein summation over tensors of any kind: `einsum("ij,jk->ik", a, b).as<pm::matrix<float>>()`.
+template <class... X>
+    requires((array_argument<X> || std::same_as<X, any_tensor>) && ...)
+any_tensor einsum(std::string_view subscripts, const X&... x) {
+    const any_tensor list[] = {any_tensor(x.get())...};
+    return detail::noted(einsum(subscripts, std::span<const any_tensor>(list)));
+}
+
+}  // namespace pumice::inline PUMICE_ABI
