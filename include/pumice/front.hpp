@@ -3,8 +3,8 @@
 // The front storey: everything that a user composes with; no Vulkan, no Slang.
 #pragma once
 
-#include <pumice/tensor/arrange.hpp>
 #include <pumice/tensor/compile.hpp>
+#include <pumice/tensor/gather.hpp>
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>
 #include <pumice/tensor/scan.hpp>

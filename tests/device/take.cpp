@@ -41,7 +41,7 @@ TEST_CASE("take along any axis with any indices, any type") {
             shape rest = random_shape(d, static_cast<int>(d.in(0, 2)), 100);
             if (!rest.empty() && d.chance(0.5)) rest[rest.rank() - 1] = 16 * d.in(1, 4);
             const std::int64_t length = d.chance(0.3) ? 16 : d.in(1, 257);
-            take_problem p{{}, outer.rank(), index.rank(), length, {}, {}, {}};
+            take_problem p;
             shape input = outer;
             input.push_back(length);
             p.domain = outer;
@@ -55,12 +55,60 @@ TEST_CASE("take along any axis with any indices, any type") {
             if (p.indices.type == dtype::i32)
                 put_indices<std::int32_t>(d, p.indices, index, w, w.buffers, length);
             else put_indices<std::int64_t>(d, p.indices, index, w, w.buffers, length);
+            const std::int64_t axis = outer.rank();
+            p.length = {length};
+            p.step = {p.values.steps[outer.rank()]};
+            p.values.steps.erase(outer.rank());
+            for (int k = 0; k < index.rank(); ++k) p.values.steps.insert(outer.rank(), 0);
+            for (int k = 0; k < outer.rank(); ++k) p.indices.steps.insert(0, 0);
+            for (int k = 0; k < rest.rank(); ++k) p.indices.steps.push_back(0);
             const std::string about = std::string(to_string(type)) + " " + to_string(input) +
-                                      " axis " + std::to_string(p.axis) + " by " +
-                                      to_string(index) + (w.high ? " wide" : "");
+                                      " axis " + std::to_string(axis) + " by " + to_string(index) +
+                                      (w.high ? " wide" : "");
             check<take_elements>(*m, p, w, {{p.output, p.domain}}, {tolerance{}}, about, count);
             check<take_chunks>(*m, p, w, {{p.output, p.domain}}, {tolerance{}}, about, count);
         }
+    }
+}
+
+TEST_CASE(
+    "gather by tuples and by elements: indices over the domain, each with several components") {
+    for (const auto& m : machines()) {
+        tally count("gather on " + m->info().name);
+        dice d(34);
+        for (int i = 0; i < samples(100); ++i) {
+            const dtype type = all_dtypes[i % 13];
+            workspace w(d, d.chance(0.15));
+            const placing layout = d.chance(0.5) ? placing::dense : placing::any;
+            // The first axes of values are the domain's own, the others are picked from.
+            const shape domain = random_shape(d, static_cast<int>(d.in(0, 4)), 300);
+            const int own = static_cast<int>(d.in(0, domain.rank())),
+                      picks = static_cast<int>(d.in(1, 3));
+            take_problem p;
+            p.domain = domain;
+            shape input, index = domain;
+            for (int k = 0; k < own; ++k) input.push_back(domain[k]);
+            for (int k = 0; k < picks; ++k) {
+                p.length.push_back(d.in(1, 9));
+                input.push_back(p.length.back());
+            }
+            index.push_back(picks);
+            p.values = w.input(type, input, layout, values::special);
+            p.indices = w.input(d.chance(0.5) ? dtype::i32 : dtype::i64, index, layout);
+            p.output = w.output(type, domain, layout);
+            if (p.indices.type == dtype::i32)
+                put_indices<std::int32_t>(d, p.indices, index, w, w.buffers, 5);
+            else put_indices<std::int64_t>(d, p.indices, index, w, w.buffers, 5);
+            for (int k = 0; k < picks; ++k) p.step.push_back(p.values.steps[own + k]);
+            while (p.values.steps.rank() > own) p.values.steps.erase(own);
+            while (p.values.steps.rank() < domain.rank()) p.values.steps.push_back(0);
+            p.next = p.indices.steps.back();
+            p.indices.steps.erase(domain.rank());
+            const std::string about = std::string(to_string(type)) + " " + to_string(input) +
+                                      " by " + to_string(index) + (w.high ? " wide" : "");
+            check<take_elements>(*m, p, w, {{p.output, domain}}, {tolerance{}}, about, count);
+        }
+        CHECK(count.ran > 0);
     }
 }
 
@@ -70,12 +118,17 @@ TEST_CASE("rows of a table move in 16 bytes, and NaN keeps its bits") {
         dice d(32);
         for (const dtype type : {dtype::f16, dtype::f32, dtype::u8, dtype::f64}) {
             workspace w(d);
-            take_problem p{{7, 64}, 0, 1, 31, {}, {}, {}};
+            take_problem p;
+            p.domain = {7, 64};
+            p.length = {31};
+            p.step = {64};
             p.values = w.input(type, {31, 64}, placing::dense);
             for (std::byte& b : w.buffers[0]) b = static_cast<std::byte>(d.in(0, 255));
             p.indices = w.input(dtype::i32, {7}, placing::dense);
             p.output = w.output(type, p.domain, placing::dense);
             put_indices<std::int32_t>(d, p.indices, {7}, w, w.buffers, 31);
+            p.values.steps = {0, 1};
+            p.indices.steps = {1, 0};
             std::vector<bytes> got = w.buffers, want = w.buffers;
             take_chunks::reference(p, w.host(want));
             const launch one = take_chunks::make(p, m->info());
@@ -92,16 +145,18 @@ TEST_CASE("taking nothing writes nothing, and nothing cannot be taken from") {
         tally count("empty take on " + m->info().name);
         dice d(33);
         workspace w(d);
-        take_problem p{{0, 4},
-                       0,
-                       1,
-                       5,
-                       w.input(dtype::f32, {5, 4}, placing::dense),
-                       w.input(dtype::i32, {1}, placing::dense),
-                       w.output(dtype::f32, {1, 4}, placing::dense)};
+        take_problem p;
+        p.domain = {0, 4};
+        p.values = w.input(dtype::f32, {5, 4}, placing::dense);
+        p.indices = w.input(dtype::i32, {1}, placing::dense);
+        p.output = w.output(dtype::f32, {1, 4}, placing::dense);
+        p.length = {5};
+        p.step = {4};
+        p.values.steps = {0, 1};
+        p.indices.steps = {1, 0};
         p.output.steps = {4, 1};
         check<take_elements>(*m, p, w, {}, {}, "no index", count);
-        p.length = 0;
+        p.length = {0};
         CHECK_FALSE(take_elements::supports(p, m->info()).yes);
     }
 }

@@ -98,8 +98,7 @@ TEST_CASE("arrange: pads repeat a number, the edge, the mirrored tensor or the t
     CHECK(padded(1, 2, pad_mode::constant) == reals{9, 0, 1, 2, 9, 9});
     CHECK(padded(1, 2, pad_mode::edge) == reals{0, 0, 1, 2, 2, 2});
     CHECK(padded(2, 2, pad_mode::reflect) == reals{2, 1, 0, 1, 2, 1, 0});
-    CHECK(padded(5, 6, pad_mode::reflect) ==
-          reals{1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0});
+    CHECK(padded(5, 6, pad_mode::reflect) == reals{1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0});
     CHECK(padded(4, 5, pad_mode::wrap) == reals{2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1});
     CHECK(padded(-1, 1, pad_mode::edge) == reals{1, 2, 2});
     CHECK(padded(-3, 0, pad_mode::constant).empty());
@@ -115,8 +114,9 @@ TEST_CASE("arrange: pads repeat a number, the edge, the mirrored tensor or the t
     CHECK(code_of([&] { padded(-2, -2, pad_mode::edge); }) == errc::shape_mismatch);
     CHECK(code_of([&] { padded(4000, 0, pad_mode::wrap); }) == errc::unsupported);
     CHECK(code_of([&] { pad(x, {}); }) == errc::rank_mismatch);
-    CHECK(code_of([&] { pad(astype(x, dtype::i32), {{pad_width{1, 0}}}, pad_mode::constant, 0.5); }) ==
-          errc::dtype_mismatch);
+    CHECK(code_of([&] {
+              pad(astype(x, dtype::i32), {{pad_width{1, 0}}}, pad_mode::constant, 0.5);
+          }) == errc::dtype_mismatch);
     CHECK(code_of([&] {
               pad(astype(x, dtype::i32), {{pad_width{1, 0}}}, pad_mode::constant, counted({}));
           }) == errc::dtype_mismatch);

@@ -59,11 +59,11 @@ TEST_CASE("einsum: two operands are a matrix product where a letter is summed") 
     CHECK(values(sum_of("i,j->ij", v, v)) == reals{0, 0, 0, 0, 1, 2, 0, 2, 4});
     CHECK(values(sum_of("...ij,...jk->...ik", counted({2, 1, 3}), b)) == reals{10, 13, 28, 40});
     CHECK(values(sum_of("ij,ij->ij", a, counted({1, 3}))) == reals{0, 1, 4, 0, 4, 10});
-    CHECK(values(astype(sum_of("ij,jk->ik", astype(a, dtype::i32), astype(b, dtype::i32)), dtype::f32)) ==
-          reals{10, 13, 28, 40});
+    CHECK(values(astype(sum_of("ij,jk->ik", astype(a, dtype::i32), astype(b, dtype::i32)),
+                        dtype::f32)) == reals{10, 13, 28, 40});
     CHECK(count_of<matmul_op>(sum_of("ij,jk->ik", a, b).get()) == 1);
-    CHECK(count_of<matmul_op>(sum_of("bij,bjk->bik", counted({2, 2, 3}), counted({2, 3, 2})).get()) ==
-          1);
+    CHECK(count_of<matmul_op>(sum_of("bij,bjk->bik", counted({2, 2, 3}), counted({2, 3, 2}))
+                                  .get()) == 1);
     CHECK(count_of<copy_op>(sum_of("ij,kj->ik", a, a).get()) == 0);  // views are enough
     CHECK(count_of<matmul_op>(sum_of("i,j->ij", v, v).get()) == 0);
     CHECK(count_of<matmul_op>(sum_of("ij,jk,kl", a, b, a).get()) == 2);

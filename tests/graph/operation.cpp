@@ -40,6 +40,8 @@ TEST_CASE("visit reaches each kind") {
     every.emplace_back(concat_op{});
     every.emplace_back(take_op{});
     every.emplace_back(scan_op{});
+    every.emplace_back(sort_op{});
+    every.emplace_back(scatter_op{});
     for (std::size_t i = 0; i < every.size(); ++i)
         CHECK(every[i].visit([]<class Op>(const Op&) { return detail::operations::number<Op>; }) ==
               static_cast<int>(i));

@@ -245,11 +245,10 @@ TEST_CASE(
     std::vector<std::int32_t> rows{4, -1, 0, 99};
     take_problem p;
     p.domain = {2, 2, 2, 3};
-    p.axis = 1;
-    p.index_rank = 2;
-    p.length = 5;
-    p.values = {0, dtype::f32, 0, {15, 3, 1}};
-    p.indices = {1, dtype::i32, 0, {2, 1}};
+    p.length = {5};
+    p.step = {3};
+    p.values = {0, dtype::f32, 0, {15, 0, 0, 1}};
+    p.indices = {1, dtype::i32, 0, {0, 2, 1, 0}};
     p.output = {2, dtype::f32, 0, row_major_strides(p.domain)};
     host_buffers b = over({&x, &out, &out});
     b.memory[1] = reinterpret_cast<std::byte*>(rows.data());
@@ -261,7 +260,7 @@ TEST_CASE(
                 CHECK(at(out, (i * 4 + r) * 3 + c) == at(x, i * 15 + row[r] * 3 + c));
 }
 
-TEST_CASE("a problem is one of seven, and what it starts as asks for nothing") {
+TEST_CASE("a problem is one of nine, and what it starts as asks for nothing") {
     const problem p(std::make_shared<reduce_problem>());
     CHECK(p.is<reduce_problem>());
     CHECK(p.get_if<elementwise_problem>() == nullptr);

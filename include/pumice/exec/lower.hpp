@@ -8,6 +8,7 @@
 #include <pumice/kernels/problem.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -253,12 +254,79 @@ private:
         buffer_list buffers;
         const auto held = fresh<take_problem>();
         take_problem& p = *held;
-        p.domain = extent();
-        p.axis = op.axis;
-        p.index_rank = input(1)->extent.rank();
-        p.length = input(0)->extent[op.axis];
         memory(buffers, input(0), p.values);
         memory(buffers, input(1), p.indices);
+        p.domain = extent();
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+                    group_.anchor->layout};
+        const strides values = std::exchange(p.values.steps, {}),
+                      indices = std::exchange(p.indices.steps, {});
+        const shape &from = input(0)->extent, &by = input(1)->extent;
+        // Axes of the result: those before `axis`, those of the indices, those after what they pick.
+        const bool tuples = op.what == taking::tuples;
+        const int picked = tuples ? static_cast<int>(by.back()) : 1,
+                  index_rank = op.what == taking::slices ? by.rank()
+                               : tuples                  ? by.rank() - 1
+                                                         : 0,
+                  shared = tuples ? op.axis : 0;  // axes that both have, in front
+        for (int k = 0; k < picked; ++k) {
+            p.length.push_back(from[op.axis + k]);
+            p.step.push_back(values[op.axis + k]);
+        }
+        if (tuples) p.next = indices[by.rank() - 1];
+        if (op.what == taking::elements) {
+            p.values.steps = values;
+            p.values.steps[op.axis] = 0;
+            p.indices.steps = indices;
+            return add(out, held, buffers);
+        }
+        for (int d = 0; d < op.axis; ++d) {
+            p.values.steps.push_back(values[d]);
+            p.indices.steps.push_back(d < shared ? indices[d] : 0);
+        }
+        for (int d = shared; d < index_rank; ++d) {
+            p.values.steps.push_back(0);
+            p.indices.steps.push_back(indices[d]);
+        }
+        for (int d = op.axis + picked; d < from.rank(); ++d) {
+            p.values.steps.push_back(values[d]);
+            p.indices.steps.push_back(0);
+        }
+        return add(out, held, buffers);
+    }
+
+    bool lower(const sort_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        const auto held = fresh<sort_problem>();
+        sort_problem& p = *held;
+        p.descending = op.descending;
+        p.outer = extent();
+        p.outer.erase(op.axis);
+        p.length = extent()[op.axis];
+        memory(buffers, input(0), p.values);
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+                    group_.anchor->layout};
+        for (operand* o : {&p.values, &p.output}) {
+            const std::int64_t along = o->steps[op.axis];
+            o->steps.erase(op.axis);
+            o->steps.push_back(along);
+        }
+        return add(out, held, buffers);
+    }
+
+    bool lower(const scatter_op& op, std::vector<step>& out) const {
+        if (!copy_into(input(0), 0, 0, out)) return false;
+        buffer_list buffers;
+        const auto held = fresh<scatter_problem>();
+        scatter_problem& p = *held;
+        p.what = op.what;
+        p.rows = extent()[0];
+        p.width = extent()[1];
+        p.count = input(1)->extent[0];
+        memory(buffers, input(0), p.data);
+        memory(buffers, input(1), p.keys);
+        memory(buffers, input(2), p.order);
+        memory(buffers, input(3), p.updates);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
                     group_.anchor->layout};
         return add(out, held, buffers);

@@ -11,6 +11,8 @@
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
+#include <pumice/kernels/scatter.hpp>
+#include <pumice/kernels/sort.hpp>
 #include <pumice/kernels/take.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -85,6 +87,8 @@ inline kernel_entries kernels_for(const pool_problem&) {
 inline kernel_entries kernels_for(const take_problem&) {
     return kernel_list<take_chunks, take_elements>;
 }
+inline kernel_entries kernels_for(const sort_problem&) { return kernel_list<sort_rows>; }
+inline kernel_entries kernels_for(const scatter_problem&) { return kernel_list<scatter_rows>; }
 
 inline kernel_entries kernels_for(const scan_problem&) {
     return kernel_list<scan_rows4, scan_rows, scan_columns>;

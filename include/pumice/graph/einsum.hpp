@@ -192,8 +192,7 @@ private:
 };
 
 /// The product of two operands, summed over the labels that are not in `kept`.
-inline labelled contract(labelled a, labelled b, const std::string& kept,
-                         const einsum_text& text) {
+inline labelled contract(labelled a, labelled b, const std::string& kept, const einsum_text& text) {
     a.sum_but(kept + b.labels);
     b.sum_but(kept + a.labels);
     std::string batch, inner, left, right;

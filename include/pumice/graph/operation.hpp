@@ -129,9 +129,37 @@ struct concat_op {
     int axis = 0;
 };
 
-/// input[..., indices, ...] along `axis` (array API take, ONNX Gather); inputs: values, indices (i32 or i64).
+/// How the indices of a take stand to its values.
+enum class taking : std::uint8_t {
+    slices,  // along `axis`, any number of axes of indices in its place (take, ONNX Gather)
+    elements,  // along `axis`, an index for each element of the result (take_along_axis, GatherElements)
+    tuples  // the last axis of indices holds an index for each axis from `axis` on (GatherND)
+};
+
+/// Inputs: values, indices (i32 or i64).
 struct take_op {
     int axis = 0;
+    taking what = taking::slices;
+};
+
+/// Where the elements along `axis` lie in order (array API argsort, stable), i64.
+struct sort_op {
+    int axis = 0;
+    bool descending = false;
+};
+
+/// What happens to an element that updates go to.
+enum class scattering : std::uint8_t { replace, sum, prod, max, min };
+
+constexpr std::string_view to_string(scattering s) noexcept {
+    constexpr std::string_view names[] = {"replace", "sum", "prod", "max", "min"};
+    return names[static_cast<int>(s)];
+}
+
+/// Rows of updates joined into rows of data. Inputs: data (rows, width); keys (n), ascending: the rows
+/// to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes there; updates.
+struct scatter_op {
+    scattering what = scattering::replace;
 };
 
 namespace detail {
@@ -162,7 +190,8 @@ private:
 
 using operations =
     operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op,
-                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op>;
+                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op, sort_op,
+                    scatter_op>;
 
 }  // namespace detail
 

@@ -37,7 +37,14 @@ inline std::string describe(const node& n) {
             return op.what == pooling::max ? "max_pool" : "average_pool";
         }
         std::string operator()(const concat_op&) const { return "concat"; }
-        std::string operator()(const take_op&) const { return "take"; }
+        std::string operator()(const take_op& op) const {
+            constexpr const char* names[] = {"take", "take_along_axis", "gather_nd"};
+            return names[static_cast<int>(op.what)];
+        }
+        std::string operator()(const sort_op&) const { return "argsort"; }
+        std::string operator()(const scatter_op& op) const {
+            return cat({"scatter ", to_string(op.what)});
+        }
     };
     return n.realised() ? "data" : n.op.visit(names{});
 }

@@ -68,15 +68,32 @@ struct pool_problem {
     fused input, epilogue;
 };
 
-/// epilogue(c, values at c with the coordinate of `axis` replaced by indices): body leaf layout is
-/// that of the domain outer ++ index axes ++ rest.
+/// output[c] = values[c], moved on along an axis of values for each component of an index: by step[k]
+/// times the place in [0, length[k]) that component k of indices[c] means.
 struct take_problem {
-    shape domain;  // of the output
-    int axis = 0, index_rank = 0;
-    std::int64_t length = 0;  // of the axis taken from
-    operand values;           // over the input's axes
-    operand indices;          // over the index axes
-    operand output;           // over the domain
+    shape domain;             // of the output
+    operand values, indices;  // over the domain: 0 along axes that are not theirs
+    operand output;
+    std::int64_t next = 0;    // from one component of an index to the next, in elements
+    index_list length, step;  // of each component's axis of values
+};
+
+/// output[o ++ c] = where the c-th of values[o ++ .] lies, in ascending or descending order. Equal
+/// ones keep their order; NaN is greater than any number; -0 equals 0.
+struct sort_problem {
+    shape outer;
+    std::int64_t length = 0;
+    bool descending = false;
+    operand values, output;  // over outer ++ {length}; the output is i64
+};
+
+/// Rows of updates joined, in order, into rows of output (see scatter_op).
+struct scatter_problem {
+    scattering what = scattering::replace;
+    std::int64_t count = 0, rows = 0, width = 0;
+    operand keys, order;   // over {count}; order is i64
+    operand updates;       // over {count, width}
+    operand data, output;  // over {rows, width}; output holds data where no update goes
 };
 
 /// One of the structs above, shared and fixed when made.
@@ -84,7 +101,7 @@ class problem {
 public:
     using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
                                           matmul_problem, conv_problem, pool_problem, take_problem,
-                                          scan_problem>;
+                                          scan_problem, sort_problem, scatter_problem>;
 
     template <class P>
         requires(kinds::number<P> >= 0)

@@ -135,6 +135,13 @@ private:
     std::vector<std::byte> bytes_;
 };
 
+/// The widest type of an element type's kind.
+template <element T>
+using widest_of =
+    std::conditional_t<is_floating(dtype_of<T>), double,
+                       std::conditional_t<info(dtype_of<T>).kind == kind::signed_integer,
+                                          std::int64_t, std::uint64_t>>;
+
 /// Calls `f` with a value of the widest type of `type`'s kind.
 template <class F>
 void visit_widest(dtype type, F&& f) {

@@ -12,72 +12,78 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
-/// The problem with values, indices and output all over the output's axes, few of them.
+/// What an operand touches over `domain`, and `length[k]` times `step[k]` besides.
+inline access range_of(operand o, const shape& domain, const index_list& length,
+                       const index_list& step) {
+    access a = pumice::range_of(o, domain, false);
+    const std::int64_t bytes = info(o.type).bits / 8;
+    for (int k = 0; a.begin != a.end && k < length.rank(); ++k)
+        (step[k] < 0 ? a.begin : a.end) += step[k] * (length[k] - 1) * bytes;
+    return a;
+}
+
+/// The problem over few axes.
 struct take_plan {
     take_problem p;
-    shape domain, input;              // of the output, of the values
-    operand values, indices, output;  // indices: 0 along axes that are not theirs
-    std::int64_t axis_step = 0;
-    int bytes = 0;  // moved at once
+    access reads, looks;  // what is touched of values and of indices
+    int bytes = 0;        // moved at once
     bool wide = false;
 
     take_plan(const take_problem& asked, bool chunks)
-        : p(asked), domain(asked.domain), values(asked.values), indices(asked.indices),
-          output(asked.output), axis_step(asked.values.steps[asked.axis]),
+        : p(asked), reads(range_of(p.values, p.domain, p.length, p.step)),
+          looks(range_of(p.indices, p.domain, {p.length.rank()}, {p.next})),
           bytes(info(asked.values.type).bits / 8) {
-        const int rest = p.axis + p.index_rank;
-        input = part_of(domain, 0, p.axis);
-        input.push_back(p.length);
-        for (int d = rest; d < domain.rank(); ++d) input.push_back(domain[d]);
-        values.steps.erase(p.axis);
-        for (int d = p.axis; d < rest; ++d) values.steps.insert(d, 0);
-        indices.steps = strides::filled(domain.rank(), 0);
-        for (int d = p.axis; d < rest; ++d) indices.steps[d] = p.indices.steps[d - p.axis];
-        wide = needs_wide_index({p.values}, input) || needs_wide_index({indices, output}, domain);
-        collapse(domain, {&values, &indices, &output}, 0, domain.rank());
+        operand one = p.values;
+        one.type = dtype::u8;  // elements instead of bytes
+        const access elements = range_of(one, p.domain, p.length, p.step);
+        wide = needs_wide_index({p.indices, p.output}, p.domain) ||
+               elements.begin < -0x7fffffffLL || elements.end > 0x7fffffffLL;
+        collapse(p.domain, {&p.values, &p.indices, &p.output}, 0, p.domain.rank());
         if (chunks) widen();
     }
 
     /// Moves 16, 8 .. bytes at once where the innermost axis is contiguous and everything is aligned.
     void widen() {
-        const int last = domain.rank() - 1, element = bytes;
-        if (values.steps[last] != 1 || output.steps[last] != 1 || indices.steps[last] != 0) return;
+        const int last = p.domain.rank() - 1, element = bytes;
+        if (p.values.steps[last] != 1 || p.output.steps[last] != 1 || p.indices.steps[last] != 0)
+            return;
         for (const int wanted : {16, 8, 4, 2}) {
             const std::int64_t k = wanted / element;
-            bool fits = k > 1 && domain[last] % k == 0 && axis_step % k == 0 &&
-                        values.offset % k == 0 && output.offset % k == 0;
+            bool fits = k > 1 && p.domain[last] % k == 0 && p.values.offset % k == 0 &&
+                        p.output.offset % k == 0;
             for (int d = 0; d < last; ++d)
-                fits = fits && values.steps[d] % k == 0 && output.steps[d] % k == 0;
+                fits = fits && p.values.steps[d] % k == 0 && p.output.steps[d] % k == 0;
+            for (const std::int64_t s : p.step) fits = fits && s % k == 0;
             if (!fits) continue;
-            for (operand* o : {&values, &output}) {
+            for (operand* o : {&p.values, &p.output}) {
                 o->offset /= k;
                 for (int d = 0; d < last; ++d) o->steps[d] /= k;
             }
-            axis_step /= k;
-            domain[last] /= k;
+            for (std::int64_t& s : p.step) s /= k;
+            p.domain[last] /= k;
             bytes = wanted;
             return;
         }
     }
 
-    launch make(const device_info& device) const {
+    launch make(const take_problem& asked, const device_info& device) const {
         const std::string index = index_type(wide);
-        const int rank = domain.rank();
+        const int rank = p.domain.rank(), picks = p.length.rank();
         launch l("take", "cells",
                  {cat({"Cell", bytes}), index,
-                  cat({indices.type == dtype::i64 ? "Pick64<" : "Pick32<", index, ">"}), rank},
+                  cat({p.indices.type == dtype::i64 ? "Pick64<" : "Pick32<", index, ">"}), rank,
+                  picks},
                  {});
-        const std::int64_t count = element_count(domain);
+        const std::int64_t count = element_count(p.domain);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         block_writer w(l, wide);
-        for (const operand* o : {&values, &indices, &output}) w.address(o->buffer, 0);
-        l.accesses = {range_of(p.values, input, false),
-                      range_of(p.indices, part_of(p.domain, p.axis, p.index_rank), false),
-                      range_of(p.output, p.domain, true)};
-        for (const index_list& list : {domain, values.steps, indices.steps, output.steps})
+        for (const operand* o : {&p.values, &p.indices, &p.output}) w.address(o->buffer, 0);
+        l.accesses = {reads, looks, pumice::range_of(asked.output, asked.domain, true)};
+        for (const index_list& list : {p.domain, p.values.steps, p.indices.steps, p.output.steps})
             w.row(list, rank);
+        for (const index_list& list : {p.length, p.step}) w.row(list, picks);
         for (const std::int64_t n :
-             {values.offset, indices.offset, output.offset, axis_step, p.length, count})
+             {p.values.offset, p.indices.offset, p.output.offset, p.next, count})
             w.index(n);
         w.integer(static_cast<std::int32_t>(width));
         return l;
@@ -97,7 +103,8 @@ inline support supports_take(const take_problem& p, bool chunks, const device_in
         return support::no({"indices are i32 or i64, not ", to_string(p.indices.type)});
     if (p.indices.type == dtype::i64 && !device.int64_arithmetic)
         return support::no("the device has no i64");
-    if (p.length == 0) return support::no("there is nothing to take from");
+    for (const std::int64_t n : p.length)
+        if (n == 0) return support::no("there is nothing to take from");
     const take_plan plan(p, chunks);
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (chunks && plan.bytes * 8 == bits)
@@ -113,18 +120,14 @@ inline void take_reference(const take_problem& p, const host_buffers& buffers) {
                      output = buffers.array(p.output);
     const std::int64_t bytes = info(p.values.type).bits / 8;
     const auto move = [&](const index_list& at) {
-        index_list index, source;
-        for (int d = 0; d < at.rank(); ++d) {
-            const bool own = d >= p.axis && d < p.axis + p.index_rank;
-            (own ? index : source).push_back(at[d]);
+        std::int64_t from = offset_of(values, at), place = offset_of(indices, at);
+        for (int k = 0; k < p.length.rank(); ++k, place += p.next) {
+            std::int64_t i = 0;
+            if (p.indices.type == dtype::i64) std::memcpy(&i, indices.data + place * 8, 8);
+            else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
+            from += p.step[k] * taken(i, p.length[k]);
         }
-        const std::int64_t place = offset_of(indices, index);
-        std::int64_t i = 0;
-        if (p.indices.type == dtype::i64) std::memcpy(&i, indices.data + place * 8, 8);
-        else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
-        source.insert(p.axis, taken(i, p.length));
-        std::memcpy(output.data + offset_of(output, at) * bytes,
-                    values.data + offset_of(values, source) * bytes,
+        std::memcpy(output.data + offset_of(output, at) * bytes, values.data + from * bytes,
                     static_cast<std::size_t>(bytes));
     };
     for_each_row(p.domain, [&](index_list at) {
@@ -145,7 +148,7 @@ struct take_kernel {
         return supports_take(p, Chunks, device);
     }
     static launch make(const take_problem& p, const device_info& device) {
-        return take_plan(p, Chunks).make(device);
+        return take_plan(p, Chunks).make(p, device);
     }
     static void reference(const take_problem& p, const host_buffers& buffers) {
         take_reference(p, buffers);

@@ -141,6 +141,7 @@ private:
     }
 
     std::optional<folded> apply(const node& n, const take_op& t) const {
+        if (t.what != taking::slices) return std::nullopt;
         const folded &values = input(n, 0), &at = input(n, 1);
         const auto indices =
             constant_values<std::int64_t>(make_constant(at.type, at.extent, *at.bytes));

@@ -28,8 +28,8 @@ template <int I = 0, array_argument First, array_argument... Rest>
 auto stack(axes_t<I>, const First& first, const Rest&... rest) {
     constexpr int rank = detail::extents_of<First>::rank + 1;
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
-    return detail::of_rank<First, rank>(
-        detail::noted(stack(std::span<const any_tensor>(list), detail::axis_in<I, rank>())));
+    return detail::of_rank<First, rank>(detail::noted(stack(std::span<const any_tensor>(list),
+                                                            detail::axis_in<I, rank>())));
 }
 
 /// The slices along an axis, which they lack: views.
@@ -44,14 +44,14 @@ auto unstack(const X& x, axes_t<I> = {}) {
 template <array_argument X, int I = 0>
 auto split(const X& x, std::int64_t parts, axes_t<I> = {}) {
     constexpr int rank = detail::extents_of<X>::rank;
-    return detail::typed_list<detail::of_rank<X, rank, strided>>(
-        split(any_tensor(x.get()), parts, detail::axis_in<I, rank>()));
+    return detail::typed_list<detail::of_rank<X, rank, strided>>(split(any_tensor(x.get()), parts,
+                                                                       detail::axis_in<I, rank>()));
 }
 template <array_argument X, int I = 0>
 auto split(const X& x, std::span<const std::int64_t> places, axes_t<I> = {}) {
     constexpr int rank = detail::extents_of<X>::rank;
-    return detail::typed_list<detail::of_rank<X, rank, strided>>(
-        split(any_tensor(x.get()), places, detail::axis_in<I, rank>()));
+    return detail::typed_list<detail::of_rank<X, rank, strided>>(split(any_tensor(x.get()), places,
+                                                                       detail::axis_in<I, rank>()));
 }
 
 /// Each element `times` times along an axis, or of the flattened tensor.
@@ -87,8 +87,8 @@ auto roll(const X& x, std::int64_t shift) {
 template <array_argument X>
 auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>::rank)],
          pad_mode mode = pad_mode::constant, const any_operand& value = scalar(0.0)) {
-    return detail::of_rank<X>(
-        detail::noted(pad(any_tensor(x.get()), std::span(widths), mode, value)));
+    return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), std::span(widths), mode,
+                                                value)));
 }
 
 /// Einstein summation over tensors of any kind: `einsum("ij,jk->ik", a, b).as<pm::matrix<float>>()`.

@@ -216,7 +216,8 @@ private:
         return false;
     }
     static bool has_epilogue(const node& n) {
-        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>();
+        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
+               !n.op.is<sort_op>() && !n.op.is<scatter_op>();
     }
     static bool has_prologue(const node& n) {
         return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>();

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The scattering kernel: sorted updates, so that each row is written by who sees its first one, in the
+// order of the updates (shaders/scatter.slang).
+#pragma once
+
+#include <pumice/kernels/detail/rows.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+struct scatter_rows {
+    using problem_type = scatter_problem;
+    static constexpr std::string_view name = "scatter/rows";
+    static constexpr bool portable = true;
+
+    static support supports(const scatter_problem& p, const device_info& device) {
+        for (const dtype t : {p.output.type, dtype::i64})
+            if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
+        if (p.keys.type != dtype::i32 && p.keys.type != dtype::i64)
+            return support::no({"keys are i32 or i64, not ", to_string(p.keys.type)});
+        if (p.what != scattering::replace && p.output.type == dtype::boolean)
+            return support::no("there is no arithmetic of bool");
+        return supports_index(wide(p), device);
+    }
+    static launch make(const scatter_problem& p, const device_info& device) {
+        // What replaces is moved as it lies.
+        constexpr const char* cells[] = {"U8", "U16", "U32", "U64"};
+        constexpr const char* joins[] = {"Replace", "Add", "Mul", "Max", "Min"};
+        const dtype type = p.output.type;
+        int size = 0;
+        while (8 << size < info(type).bits) ++size;
+        const std::string_view element =
+            p.what == scattering::replace ? std::string_view(cells[size]) : info(type).slang;
+        launch l("scatter", "join",
+                 {element, p.keys.type == dtype::i64 ? "int64_t" : "int", index_type(wide(p)),
+                  cat({joins[static_cast<int>(p.what)], "<", element, ".Arith>"})},
+                 {});
+        const std::uint32_t width = spread(l, (p.count * p.width + 255) / 256, device);
+        block_writer w(l, wide(p));
+        const operand* operands[] = {&p.keys, &p.order, &p.updates, &p.data, &p.output};
+        for (const operand* o : operands) w.address(o->buffer, 0);
+        for (const operand* o : operands) {
+            w.index(o->offset);
+            w.row(o->steps, 2);
+        }
+        for (const std::int64_t n : {p.count, p.rows, p.width}) w.index(n);
+        w.integer(static_cast<std::int32_t>(width));
+        l.accesses = {range_of(p.keys, {p.count}, false), range_of(p.order, {p.count}, false),
+                      range_of(p.updates, {p.count, p.width}, false),
+                      range_of(p.data, {p.rows, p.width}, false),
+                      range_of(p.output, {p.rows, p.width}, true)};
+        return l;
+    }
+    static void reference(const scatter_problem& p, const host_buffers& buffers) {
+        visit(p.output.type, [&]<class T>(T) { join<T>(p, buffers); });
+    }
+
+private:
+    static bool wide(const scatter_problem& p) {
+        return needs_wide_index({p.keys, p.order}, {p.count}) ||
+               needs_wide_index({p.updates}, {p.count, p.width}) ||
+               needs_wide_index({p.data, p.output}, {p.rows, p.width});
+    }
+
+    template <class T>
+    static T at(const host_array& a, const index_list& place) {
+        T v;
+        std::memcpy(&v, a.data + offset_of(a, place) * static_cast<std::int64_t>(sizeof v),
+                    sizeof v);
+        return v;
+    }
+    template <class T>
+    static void join(const scatter_problem& p, const host_buffers& buffers) {
+        using W = detail::widest_of<T>;
+        using sums = std::conditional_t<std::is_integral_v<W>, std::uint64_t, W>;  // they wrap
+        const host_array keys = buffers.array(p.keys), order = buffers.array(p.order),
+                         updates = buffers.array(p.updates), data = buffers.array(p.data),
+                         output = buffers.array(p.output);
+        const auto key = [&](std::int64_t i) {
+            return p.keys.type == dtype::i64 ? at<std::int64_t>(keys, {i})
+                                             : std::int64_t{at<std::int32_t>(keys, {i})};
+        };
+        const auto joined = [&](W v, W u) {
+            switch (p.what) {
+                case scattering::sum:
+                    return static_cast<W>(static_cast<sums>(v) + static_cast<sums>(u));
+                case scattering::prod:
+                    return static_cast<W>(static_cast<sums>(v) * static_cast<sums>(u));
+                case scattering::max: return u < v || v != v ? v : u;
+                case scattering::min: return v < u || v != v ? v : u;
+                default: return u;
+            }
+        };
+        for (std::int64_t i = 0; i < p.count;) {
+            const std::int64_t row = key(i), first = i;
+            while (i < p.count && key(i) == row) ++i;
+            if (row < 0 || row >= p.rows) continue;
+            for (std::int64_t c = 0; c < p.width; ++c) {
+                T last = at<T>(data, {row, c});
+                W v = convert<W>(last);
+                for (std::int64_t k = first; k < i; ++k) {
+                    last = at<T>(updates, {at<std::int64_t>(order, {k}), c});
+                    v = joined(v, convert<W>(last));
+                }
+                if (p.what != scattering::replace) last = convert<T>(v);
+                std::memcpy(output.data + offset_of(output, {row, c}) *
+                                              static_cast<std::int64_t>(sizeof last),
+                            &last, sizeof last);
+            }
+        }
+    }
+};
+
+static_assert(kernel<scatter_rows>);
+
+}  // namespace pumice::inline PUMICE_ABI

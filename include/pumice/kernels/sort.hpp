@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The sorting kernel: rows that fit in shared memory by one launch, longer ones in blocks of 1024 that
+// are then merged in pairs (shaders/sort.slang).
+#pragma once
+
+#include <pumice/kernels/detail/rows.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+struct sort_plan {
+    static constexpr std::int64_t held = 1024;  // elements of a workgroup; as in the shader
+
+    sort_problem p;
+    shape all;  // outer ++ {length}
+    int outer_rank = 0;
+    bool wide = false;
+    std::int64_t rows = 0, blocks = 0;
+
+    explicit sort_plan(const sort_problem& asked) : p(asked), all(asked.outer) {
+        all.push_back(p.length);
+        wide = needs_wide_index({p.values, p.output}, all);
+        outer_rank = collapse(all, {&p.values, &p.output}, 0, p.outer.rank());
+        p.outer = part_of(all, 0, outer_rank);
+        rows = element_count(p.outer);
+        blocks = std::max<std::int64_t>(1, (p.length + held - 1) / held);
+    }
+    int key_bytes() const { return info(p.values.type).bits == 64 ? 8 : 4; }
+    const char* key_type() const { return key_bytes() == 8 ? "uint64_t" : "uint"; }
+    std::int64_t count() const { return rows * p.length; }
+
+    // Keys and places twice: each merge reads one and writes the other.
+    std::int64_t scratch() const { return blocks > 1 ? 2 * count() * (key_bytes() + 4) : 0; }
+    void addresses(block_writer& w, int half) const {
+        if (blocks == 1) return w.align(8), w.integer(0), w.integer(0), w.integer(0), w.integer(0);
+        w.address(-2, half * count() * key_bytes());
+        w.address(-2, 2 * count() * key_bytes() + half * count() * 4);
+    }
+    void accesses(launch& l, int half, bool write) const {
+        const std::int64_t keys = count() * key_bytes(), places = count() * 4;
+        l.accesses.push_back({-2, half * keys, (half + 1) * keys, write});
+        l.accesses.push_back({-2, 2 * keys + half * places, 2 * keys + (half + 1) * places, write});
+    }
+    void line(block_writer& w, const operand& o) const {
+        w.row(o.steps, outer_rank);
+        w.index(o.offset);
+        w.index(o.steps[outer_rank]);
+    }
+
+    launch sort_blocks(const device_info& device) const {
+        std::int64_t block = 1;
+        while (block < std::min(p.length, held)) block *= 2;
+        launch l("sort", "blocks",
+                 {info(p.values.type).slang, key_type(), index_type(wide), outer_rank, block,
+                  p.descending ? 1 : 0, blocks == 1 ? 1 : 0},
+                 {});
+        const std::int64_t segments = held / block;
+        const std::uint32_t width = spread(l, (rows * blocks + segments - 1) / segments, device);
+        block_writer w(l, wide);
+        w.address(p.values.buffer, 0);
+        w.address(p.output.buffer, 0);
+        addresses(w, 0);
+        l.accesses = {range_of(p.values, all, false)};
+        if (blocks == 1) l.accesses.push_back(range_of(p.output, all, true));
+        else accesses(l, 0, true);
+        w.row(p.outer, outer_rank);
+        line(w, p.values);
+        line(w, p.output);
+        w.index(rows);
+        w.integer(static_cast<std::int32_t>(p.length));
+        w.integer(static_cast<std::int32_t>(blocks));
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+
+    /// The pass that makes runs of twice `run` elements, from one half of the scratch into the other.
+    launch merge(std::int64_t run, int half, const device_info& device) const {
+        const bool last = 2 * run >= p.length;
+        launch l("sort", "merge", {key_type(), index_type(wide), outer_rank, last ? 1 : 0}, {});
+        const std::uint32_t width = spread(l, (count() + 255) / 256, device);
+        block_writer w(l, wide);
+        addresses(w, half);
+        addresses(w, 1 - half);
+        w.address(p.output.buffer, 0);
+        accesses(l, half, false);
+        if (last) l.accesses.push_back(range_of(p.output, all, true));
+        else accesses(l, 1 - half, true);
+        w.row(p.outer, outer_rank);
+        line(w, p.output);
+        w.index(count());
+        w.integer(static_cast<std::int32_t>(p.length));
+        w.integer(static_cast<std::int32_t>(run));
+        w.integer(static_cast<std::int32_t>(width));
+        return l;
+    }
+};
+
+/// A row's places in order, by values of the widest type of their kind.
+template <class T>
+void order_places(std::span<const T> values, bool descending, std::vector<std::int64_t>& places) {
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
+    std::stable_sort(places.begin(), places.end(), [&](std::int64_t i, std::int64_t j) {
+        const T a = values[static_cast<std::size_t>(i)], b = values[static_cast<std::size_t>(j)];
+        return descending ? less(b, a) : less(a, b);
+    });
+}
+
+}  // namespace detail
+
+struct sort_rows {
+    using problem_type = sort_problem;
+    static constexpr std::string_view name = "sort/rows";
+    static constexpr bool portable = true;
+
+    static support supports(const sort_problem& p, const device_info& device) {
+        for (const dtype t : {p.values.type, dtype::i64})
+            if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
+        if (p.length > 0x7fffffff) return support::no("a row has more than 2^31 elements");
+        return supports_index(detail::sort_plan(p).wide, device);
+    }
+    static launch make(const sort_problem& p, const device_info& device) {
+        return detail::sort_plan(p).sort_blocks(device);
+    }
+    static std::vector<launch> make_all(const sort_problem& p, const device_info& device) {
+        const detail::sort_plan plan(p);
+        std::vector<launch> list{plan.sort_blocks(device)};
+        int half = 0;
+        for (std::int64_t run = plan.held; run < p.length; run *= 2, half = 1 - half)
+            list.push_back(plan.merge(run, half, device));
+        return list;
+    }
+    static std::int64_t scratch(const sort_problem& p, const device_info&) {
+        return detail::sort_plan(p).scratch();
+    }
+    static void reference(const sort_problem& p, const host_buffers& buffers) {
+        const host_array values = buffers.array(p.values), output = buffers.array(p.output);
+        const std::int64_t bytes = info(p.values.type).bits / 8, read = values.steps.back(),
+                           write = output.steps.back();
+        detail::wide_values row(p.length);
+        std::vector<std::int64_t> places(static_cast<std::size_t>(p.length));
+        shape rows = p.outer;
+        rows.push_back(std::min<std::int64_t>(p.length, 1));
+        for_each_row(rows, [&](const index_list& at) {
+            const std::byte* from = values.data + offset_of(values, at) * bytes;
+            std::byte* to = output.data + offset_of(output, at) * 8;
+            visit(p.values.type, [&]<class T>(T v) {
+                using W = detail::widest_of<T>;
+                const std::span<W> wide = row.as<W>();
+                for (std::int64_t i = 0; i < p.length; ++i) {
+                    std::memcpy(&v, from + i * read * bytes, sizeof v);
+                    wide[static_cast<std::size_t>(i)] = convert<W>(v);
+                }
+                detail::order_places<W>(wide, p.descending, places);
+            });
+            for (std::int64_t i = 0; i < p.length; ++i)
+                std::memcpy(to + i * write * 8, &places[static_cast<std::size_t>(i)], 8);
+        });
+    }
+};
+
+static_assert(kernel<sort_rows>);
+
+}  // namespace pumice::inline PUMICE_ABI

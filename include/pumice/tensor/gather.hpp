@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Typed tensors sorted, picked from and scattered to (graph/gather.hpp says what happens).
+#pragma once
+
+#include <pumice/graph/gather.hpp>
+#include <pumice/tensor/arrange.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The element at indices[c] along an axis for each c of indices (i32 or i64).
+template <array_argument X, array_argument Indices, int I = -1>
+auto take_along_axis(const X& x, const Indices& indices, axes_t<I> = {}) {
+    return detail::of_rank<X>(
+        detail::noted(take_along_axis(any_tensor(x.get()), any_tensor(indices.get()),
+                                      detail::axis_in<I, detail::extents_of<X>::rank>())));
+}
+
+/// x with updates[c] joined to the element at indices[c] along an axis.
+template <array_argument X, array_argument Indices, array_argument Updates, int I = 0>
+auto scatter_elements(const X& x, const Indices& indices, const Updates& updates, axes_t<I> = {},
+                      scattering what = scattering::replace) {
+    return detail::of_rank<X>(detail::noted(
+        scatter_elements(any_tensor(x.get()), any_tensor(indices.get()), any_tensor(updates.get()),
+                         detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
+}
+
+/// x with updates joined to the slices at tuples of indices.
+template <array_argument X, array_argument Indices, array_argument Updates>
+auto scatter_nd(const X& x, const Indices& indices, const Updates& updates,
+                scattering what = scattering::replace) {
+    return detail::of_rank<X>(detail::noted(scatter_nd(any_tensor(x.get()),
+                                                       any_tensor(indices.get()),
+                                                       any_tensor(updates.get()), what)));
+}
+
+/// Where the elements along an axis (the last where none is named) lie in order; equal ones keep theirs.
+template <array_argument X, int I = -1>
+auto argsort(const X& x, axes_t<I> = {}, bool descending = false) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    return tensor<std::int64_t, dims<rank>>(detail::noted(argsort(any_tensor(x.get()),
+                                                                  detail::axis_in<I, rank>(),
+                                                                  descending)));
+}
+template <array_argument X, int I = -1>
+auto sort(const X& x, axes_t<I> = {}, bool descending = false) {
+    return detail::of_rank<X>(detail::noted(sort(any_tensor(x.get()),
+                                                 detail::axis_in<I, detail::extents_of<X>::rank>(),
+                                                 descending)));
+}
+
+template <class Values, class Indices>
+struct typed_top_elements {
+    Values values;
+    Indices indices;
+};
+/// The k greatest (or least) elements along an axis, in order, and where they lie.
+template <array_argument X, int I = -1>
+auto top_k(const X& x, std::int64_t k, axes_t<I> = {}, bool largest = true) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    const top_elements top = top_k(any_tensor(x.get()), k, detail::axis_in<I, rank>(), largest);
+    using indices = tensor<std::int64_t, dims<rank>, strided>;
+    return typed_top_elements<detail::of_rank<X>, indices>{
+        detail::of_rank<X>(detail::noted(top.values)), indices(detail::noted(top.indices))};
+}
+
+}  // namespace pumice::inline PUMICE_ABI

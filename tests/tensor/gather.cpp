@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/gather.hpp>
+
+#include <tests/graph/support.hpp>
+
+#include <doctest/doctest.h>
+
+namespace pm = pumice;
+using reals = std::vector<float>;
+using places = std::vector<std::int64_t>;
+
+TEST_CASE("gather: typed tensors are sorted, picked from and scattered to") {
+    const pm::context home(pumice_test::host());
+    const auto x = pm::adapt(reals{3, 1, 2}, home);
+    const auto values = [](const pm::any_tensor& t) { return pm::to_vector<float>(t); };
+    const auto whole = [](const pm::any_tensor& t) { return pm::to_vector<std::int64_t>(t); };
+    const auto order = pm::argsort(x);
+    static_assert(std::same_as<decltype(order)::element_type, std::int64_t>);
+    CHECK(whole(order) == places{1, 2, 0});
+    CHECK(values(pm::take_along_axis(x, order)) == reals{1, 2, 3});
+    CHECK(values(pm::sort(x * 2.0f)) == reals{2, 4, 6});
+    CHECK(values(pm::sort(x, pm::axis<0>, true)) == reals{3, 2, 1});
+    const auto top = pm::top_k(x, 2);
+    CHECK(values(top.values) == reals{3, 2});
+    CHECK(whole(top.indices) == places{0, 2});
+    const auto put = pm::scatter_elements(x, order, x, pm::axis<0>, pm::scattering::sum);
+    static_assert(std::same_as<decltype(put)::element_type, float>);
+    CHECK(values(put) == reals{5, 4, 3});
+    const auto rows = pm::reshape<1, 1>(pm::adapt(places{-1}, home));
+    CHECK(values(pm::scatter_nd(x, rows, pm::adapt(reals{9}, home))) == reals{3, 1, 9});
+}
