@@ -316,10 +316,34 @@ def digits():
             np.save(OUT / f"{model}.{digit}.out.npy", y)
 
 
+def gathering():
+    """Last, so that what is drawn before it stays."""
+    x = normal(3, 4, 5)
+    case("gatherelements", "GatherElements", x, rng.integers(-4, 4, (3, 6, 5)), axis=1)
+    case("gatherelements_fewer", "GatherElements", x, rng.integers(0, 3, (4, 2, 3)).astype(i32))
+    case("gatherelements_constant", "GatherElements", x, rng.integers(-5, 5, (3, 4, 2)), constants=[1], axis=-1)
+    case("gathernd", "GatherND", x, ints(0, 1, 2, 3, 2, 0).reshape(3, 2))
+    case("gathernd_whole", "GatherND", x, ints(0, 1, 2, -3, 2, 0).reshape(2, 3), constants=[1])
+    case("gathernd_batch", "GatherND", x, rng.integers(0, 4, (3, 2, 1)), batch_dims=1)
+    case("scatterelements", "ScatterElements", x, rng.permuted(np.tile(np.arange(4), (3, 5, 1)), axis=2).transpose(0, 2, 1)[:, :2],
+         normal(3, 2, 5), axis=1)
+    for name in ("add", "mul", "max", "min"):
+        case(f"scatterelements_{name}", "ScatterElements", x, rng.integers(-3, 3, (6, 4, 5)), normal(6, 4, 5), reduction=name)
+        case(f"scatternd_{name}", "ScatterND", x, ints(0, 1, 0, 1, 2, 3).reshape(3, 2), normal(3, 5), reduction=name)
+    case("scatterelements_i64", "ScatterElements", ints(1, 2, 3), ints(2, -3), ints(8, 9), opset=13)
+    case("scatternd", "ScatterND", x, ints(2, 0).reshape(2, 1), normal(2, 4, 5))
+    case("scatternd_whole", "ScatterND", x, ints(2, 0, 1, 0, 3, 4).reshape(2, 3), normal(2), constants=[1], opset=16)
+    case("topk", "TopK", x, ints(3), constants=[1], outputs=2)
+    case("topk_least", "TopK", x, ints(2), constants=[1], outputs=2, axis=0, largest=0)
+    case("topk_ties", "TopK", ints(3, 1, 3, 2, 1, 3), ints(4), constants=[1], outputs=2, axis=0, sorted=1)
+    case("pad_i32", "Pad", np.arange(6, dtype=i32).reshape(2, 3), ints(1, 0, 0, 2), constants=[1])
+    case("topk_10", "TopK", x, ints(1), constants=[1], outputs=2, opset=10, axis=1)
+
+
 if __name__ == "__main__":
     (OUT / "operators").mkdir(parents=True, exist_ok=True)
     for old in (OUT / "operators").glob("*.onnx"):
         old.unlink()
-    for write in (elementwise, windows, shapes, reductions, chains, digits):
+    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering):
         write()
     print(len(written), "operator cases,", sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file()), "bytes")

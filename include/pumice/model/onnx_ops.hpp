@@ -6,6 +6,7 @@
 
 #include <pumice/model/detail/onnx_constant.hpp>
 #include <pumice/model/detail/onnx_elementwise.hpp>
+#include <pumice/model/detail/onnx_gather.hpp>
 #include <pumice/model/detail/onnx_reduce.hpp>
 #include <pumice/model/detail/onnx_slice.hpp>
 #include <pumice/model/detail/onnx_window.hpp>
@@ -57,6 +58,8 @@ inline constexpr std::array op_table{
     op_row{"Expand",              2, 2,          &build::expand},
     op_row{"Flatten",             1, 1,          &build::flatten},
     op_row{"Gather",              2, 2,          &build::gather},
+    op_row{"GatherElements",      2, 2,          &build::gather_elements},
+    op_row{"GatherND",            2, 2,          &build::gather_tuples},
     op_row{"Gelu",                1, 1,          &build::gelu},
     op_row{"Gemm",                2, 3,          &build::gemm},
     op_row{"GlobalAveragePool",   1, 1,          &build::global_average_pool},
@@ -88,6 +91,8 @@ inline constexpr std::array op_table{
     op_row{"ReduceSum",           1, 2,          &build::reduce_by<reduction::sum, build::around::none, 13>},
     op_row{"ReduceSumSquare",     1, 2,          &build::reduce_by<reduction::sum, build::around::square_before>},
     op_row{"Reshape",             1, 2,          &build::reshape_to},
+    op_row{"ScatterElements",     3, 3,          &build::scatter_along},
+    op_row{"ScatterND",           3, 3,          &build::scatter_tuples},
     op_row{"Shape",               1, 1,          &build::shape_of},
     op_row{"Size",                1, 1,          &build::size_of},
     op_row{"Slice",               1, 5,          &build::slice_axes},
@@ -98,6 +103,7 @@ inline constexpr std::array op_table{
     op_row{"Sum",                 1, any_number, &build::sum},
     op_row{"Swish",               1, 1,          &build::swish},
     op_row{"Tile",                2, 2,          &build::tile},
+    op_row{"TopK",                1, 2,          &build::top},
     op_row{"Transpose",           1, 1,          &build::transpose},
     op_row{"Unsqueeze",           1, 2,          &build::unsqueeze_axes},
 };
