@@ -236,6 +236,161 @@ for shape, axis in (((7, 33), 1), ((7, 33), 0), ((3, 5, 4), 1)):
         case("sum_along", axis, 0, wrap(x.astype(object).cumsum(axis), t), x)
         case("prod_along", axis, 0, wrapped_product(x, axis, t), x)
 
+# Random cases of what cuts, joins, sorts, picks and scatters, and of einsum; small, so that there can be many of each type.
+
+def some_shape(rank, most=4, least=1):
+    return tuple(int(n) for n in rng.integers(least, most + 1, rank))
+
+
+def moderate(t, shape):
+    """Reals whose sums and products keep their relative accuracy; integers of any size."""
+    return values(t, shape) if t in INTEGER else rng.uniform(0.25, 1, shape).astype(TYPES[t])
+
+
+def indices(length, shape):
+    """From the end too, now and then outside."""
+    i = rng.integers(-length, length, shape)
+    far = rng.integers(-3 * length - 2, 3 * length + 3, shape)
+    return np.where(rng.random(shape) < 0.15, far, i).astype(rng.choice([np.int32, np.int64]))
+
+
+def inside(i, length):
+    return np.clip(np.where(i < 0, i + length, i), 0, length - 1)
+
+
+def random_einsum(t):
+    while True:
+        letters = "abcde"[:rng.integers(1, 6)]
+        extents = {c: int(rng.integers(1, 5)) for c in letters}
+        count = int(rng.integers(1, 4))
+        dots = some_shape(rng.integers(0, 3)) if rng.random() < 0.3 else None
+        terms = ["".join(rng.choice(list(letters), rng.integers(0 if dots else 1, 4))) for _ in range(count)]
+        shapes = []
+        for k, term in enumerate(terms):
+            at, mine = rng.integers(0, len(term) + 1), ()
+            if dots is not None:
+                mine = tuple(1 if rng.random() < 0.3 else n for n in dots[rng.integers(0, len(dots) + 1):])
+                terms[k] = term[:at] + "..." + term[at:]
+            one = {c: 1 if rng.random() < 0.05 and term.count(c) == 1 else extents[c] for c in letters}
+            shapes.append(tuple(one[c] for c in term[:at]) + mine + tuple(one[c] for c in term[at:]))
+        used = sorted(set("".join(terms)) - {"."})
+        text = ",".join(terms)
+        if rng.random() < 0.8:
+            out = [c for c in rng.permutation(used) if rng.random() < 0.5] if used else []
+            at = rng.integers(0, len(out) + 1)
+            text += "->" + "".join(out[:at]) + ("..." if dots is not None else "") + "".join(out[at:])
+        operands = [moderate(t, s) for s in shapes]
+        try:
+            if t in REAL:
+                return text, rounded(np.einsum(text, *[x.astype(np.float64) for x in operands], optimize=False), t), operands
+            wide = [x.astype(np.int64).view(np.uint64) if t[0] == "i" else x.astype(np.uint64) for x in operands]
+            return text, wrap(np.einsum(text, *wide, optimize=False).astype(object), t), operands
+        except ValueError:      # axes of length 1 that NumPy does not broadcast
+            continue
+
+
+def ordered(x, axis, descending):
+    x = x.astype(np.float64) if NAMES[x.dtype] in REAL else x
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def joined(old, update, what, t):
+    if what == "replace":
+        return update
+    if what in ("max", "min"):
+        if t in REAL and (math.isnan(old) or math.isnan(update)):
+            return math.nan
+        return max(old, update) if what == "max" else min(old, update)
+    return old + update if what == "sum" else old * update
+
+
+def scattered(data, places, updates, what, t):
+    """Updates in row-major order, in a type in which they are exact; `places` are None where an index lies outside."""
+    r = data.astype(np.float64 if t in REAL else object)
+    for place, update in zip(places, updates):
+        if place is None:
+            continue
+        if np.ndim(update) == 0:
+            r[place] = joined(r[place], update.item() if t in INTEGER else float(update), what, t)
+        else:
+            row = r[place]
+            for c in np.ndindex(np.shape(update)):
+                u = update[c]
+                row[c] = joined(row[c], u.item() if t in INTEGER else float(u), what, t)
+            r[place] = row
+    return rounded(r, t) if t in REAL else wrap(r, t) if t in INTEGER else r.astype(bool)
+
+
+def place_of(index, extents):
+    index = [int(i) + n if i < 0 else int(i) for i, n in zip(index, extents)]
+    return tuple(index) if all(0 <= i < n for i, n in zip(index, extents)) else None
+
+
+def scatter_case(t, what):
+    how = moderate if what in ("sum", "prod") else values
+    shape = some_shape(rng.integers(1, 4), 5)
+    data, ulps = how(t, shape), 4 if t in REAL else 0
+    if rng.random() < 0.5:
+        axis = int(rng.integers(0, len(shape)))
+        by = tuple(int(rng.integers(1, n + 1)) if d != axis else int(rng.integers(1, 8)) for d, n in enumerate(shape))
+        i, updates = indices(shape[axis], by), how(t, by)
+        places = [place_of(c[:axis] + (i[c],) + c[axis + 1:], shape) for c in np.ndindex(by)]
+        flat = [updates[c] for c in np.ndindex(by)]
+        return case("scatter_elements", f"{axis}:{what}", ulps, scattered(data, places, flat, what, t), data, i, updates)
+    picked = int(rng.integers(1, len(shape) + 1))
+    batch = some_shape(rng.integers(0, 3))
+    i = np.stack([indices(n, batch).astype(np.int64) for n in shape[:picked]], -1)
+    updates = how(t, batch + shape[picked:])
+    places = [place_of(i[c], shape[:picked]) for c in np.ndindex(batch)]
+    flat = [updates[c] for c in np.ndindex(batch)]
+    case("scatter_nd", what, ulps, scattered(data, places, flat, what, t), data, i, updates)
+
+
+for t in TYPES:
+    for k in range(48 if t in NUMERIC else 0):
+        text, result, operands = random_einsum(t)
+        case("einsum", text, {"f64": 16, "f32": 16, "f16": 4, "bf16": 4}.get(t, 0), result, *operands)
+    for k in range(16):
+        x = values(t, some_shape(rng.integers(1, 3), 24) if k % 2 else some_shape(rng.integers(1, 4), 5), "special" if k % 4 else "unit")
+        axis, descending = int(rng.integers(-x.ndim, x.ndim)), int(rng.integers(0, 2))
+        order = ordered(x, axis, descending)
+        case("argsort", f"{axis}:{descending}", 0, order, x)
+        case("sort", f"{axis}:{descending}", 0, np.take_along_axis(x, order, axis), x)
+        n = int(rng.integers(0, x.shape[axis] + 1))
+        case("top_k", f"{n}:{axis}:{descending}", 0, np.take_along_axis(x, np.take(order, np.arange(n), axis), axis), x)
+    for k in range(16):
+        x = values(t, some_shape(rng.integers(1, 4), 6))
+        axis = int(rng.integers(0, x.ndim))
+        i = indices(x.shape[axis], tuple(1 if rng.random() < 0.2 else n for n in x.shape[:axis])
+                    + some_shape(1, 7, 0) + tuple(1 if rng.random() < 0.2 else n for n in x.shape[axis + 1:]))
+        case("take_along_axis", axis, 0, np.take_along_axis(x, inside(i, x.shape[axis]), axis), x, i)
+    for k in range(12):
+        shape = some_shape(rng.integers(1, 5))
+        batch = int(rng.integers(0, len(shape)))
+        picked = int(rng.integers(1, len(shape) - batch + 1))
+        x, by = values(t, shape), shape[:batch] + some_shape(rng.integers(0, 3))
+        if len(by) + len(shape) - batch - picked > 8:
+            continue
+        i = np.stack([indices(n, by).astype(np.int64) for n in shape[batch:batch + picked]], -1)
+        at = [inside(i[..., k], shape[batch + k]) for k in range(picked)]
+        front = [np.arange(shape[d]).reshape((-1,) + (1,) * (len(by) - d - 1)) for d in range(batch)]
+        case("gather_nd", batch, 0, x[(*front, *at)], x, i)
+    for what in ("replace", "sum", "prod", "max", "min"):
+        for k in range(8 if t in NUMERIC else 20 if what == "replace" else 0):
+            scatter_case(t, what)
+    for k in range(4):
+        x = values(t, some_shape(rng.integers(1, 4)))
+        axis, n = int(rng.integers(0, x.ndim)), int(rng.integers(-9, 10))
+        case("roll", f"{n}:{axis}", 0, np.roll(x, n, axis), x)
+        case("repeat", f"{abs(n) % 4}:{axis}", 0, np.repeat(x, abs(n) % 4, axis), x)
+        repeats = some_shape(rng.integers(1, 4), 3)
+        case("tile", "x".join(map(str, repeats)), 0, np.tile(x, repeats), x)
+        widths = rng.integers(0, 6, (x.ndim, 2))
+        mode = ("constant", "edge", "reflect", "wrap")[k]
+        case("pad", f"{k}:{'x'.join(map(str, widths.ravel()))}", 0, np.pad(x, widths, mode), x)
+
 (TO / "numpy.txt").write_text("\n".join([f"# NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", *lines]) + "\n")
 (TO / "numpy.bin").write_bytes(bytes(blob))
 print(len(lines), "cases,", len(blob) // 1024, "KiB")

@@ -94,10 +94,48 @@ std::vector<std::int64_t> axes_of(const std::string& text) {
     return axes;
 }
 
+std::vector<std::int64_t> numbers(const std::string& list) {
+    std::istringstream in(list);
+    std::vector<std::int64_t> found;
+    for (std::string n; std::getline(in, n, 'x');) found.push_back(std::stoll(n));
+    return found;
+}
+
+pm::scattering scattering_named(std::string_view name) {
+    for (int i = 0; i <= static_cast<int>(pm::scattering::min); ++i)
+        if (to_string(static_cast<pm::scattering>(i)) == name)
+            return static_cast<pm::scattering>(i);
+    FAIL("no scattering is called " << std::string(name));
+    return {};
+}
+
 pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>& x) {
     if (c.kind == "op") {
         const std::vector<pm::any_operand> operands(x.begin(), x.end());
         return pm::apply(*ops().at(c.name), operands);
+    }
+    const std::size_t split = c.name.find(':');
+    const std::string first = c.name.substr(0, split),
+                      second = split == std::string::npos ? "" : c.name.substr(split + 1);
+    if (c.kind == "einsum") return pm::einsum(c.name, std::span(x));
+    if (c.kind == "argsort") return pm::argsort(x[0], std::stoll(first), second == "1");
+    if (c.kind == "sort") return pm::sort(x[0], std::stoll(first), second == "1");
+    if (c.kind == "top_k")
+        return pm::top_k(x[0], std::stoll(first), std::stoll(second), second.ends_with(":1"))
+            .values;
+    if (c.kind == "take_along_axis") return pm::take_along_axis(x[0], x[1], std::stoll(c.name));
+    if (c.kind == "gather_nd") return pm::gather_nd(x[0], x[1], std::stoll(c.name));
+    if (c.kind == "scatter_elements")
+        return pm::scatter_elements(x[0], x[1], x[2], std::stoll(first), scattering_named(second));
+    if (c.kind == "scatter_nd") return pm::scatter_nd(x[0], x[1], x[2], scattering_named(c.name));
+    if (c.kind == "roll") return pm::roll(x[0], std::stoll(first), std::stoll(second));
+    if (c.kind == "repeat") return pm::repeat(x[0], std::stoll(first), std::stoll(second));
+    if (c.kind == "tile") return pm::tile(x[0], numbers(c.name));
+    if (c.kind == "pad") {
+        const std::vector<std::int64_t> list = numbers(second);
+        std::vector<pm::pad_width> widths;
+        for (std::size_t i = 0; i < list.size(); i += 2) widths.push_back({list[i], list[i + 1]});
+        return pm::pad(x[0], widths, static_cast<pm::pad_mode>(std::stoi(first)));
     }
     if (c.kind == "cast") return pm::astype(x[0], c.result.type);
     if (c.kind == "matmul") return pm::matmul(x[0], x[1]);
@@ -148,27 +186,41 @@ bool agree(const array& want, const std::vector<std::byte>& got, double ulps, st
     return true;
 }
 
+void check(const expected_case& c, const pm::context& where) {
+    std::vector<pm::any_tensor> operands;
+    for (const array& a : c.operands)
+        operands.push_back(pm::from_bytes(a.type, a.extent, a.bytes, where));
+    std::string about = c.kind + " " + c.name + " of";
+    for (const array& a : c.operands)
+        about += " " + std::string(to_string(a.type)) + to_string(a.extent);
+    const pm::any_tensor y = compute(c, operands);
+    CHECK_MESSAGE(y.dtype() == c.result.type, about);
+    CHECK_MESSAGE(y.shape() == c.result.extent, about);
+    if (y.dtype() != c.result.type || y.shape() != c.result.extent) return;
+    std::vector<std::byte> got(c.result.bytes.size());
+    pm::read(y, got);
+    std::string why;
+    CHECK_MESSAGE(agree(c.result, got, c.ulps, why), about << ": " << why);
+}
+
+/// Kinds of which there are many random cases.
+bool is_random(const expected_case& c) {
+    for (const char* kind : {"op", "cast", "reduce", "softmax", "log_softmax", "matmul",
+                             "layer_norm", "rms_norm", "var", "sum_along", "prod_along"})
+        if (c.kind == kind) return false;
+    return true;
+}
+
 }  // namespace
 
 TEST_CASE("reference: every op, cast, reduction, norm and product is NumPy's in every type") {
     const pm::context host(pm::host_only{});
     std::map<std::string, int> counts;
+    int random = 0;
     for (const expected_case& c : cases()) {
-        std::vector<pm::any_tensor> operands;
-        for (const array& a : c.operands)
-            operands.push_back(pm::from_bytes(a.type, a.extent, a.bytes, host));
-        const std::string about = c.kind + " " + c.name + " of " +
-                                  std::string(to_string(c.operands[0].type)) +
-                                  to_string(c.operands[0].extent);
-        const pm::any_tensor y = compute(c, operands);
-        CHECK_MESSAGE(y.dtype() == c.result.type, about);
-        CHECK_MESSAGE(y.shape() == c.result.extent, about);
-        if (y.dtype() != c.result.type || y.shape() != c.result.extent) continue;
-        std::vector<std::byte> got(c.result.bytes.size());
-        pm::read(y, got);
-        std::string why;
-        CHECK_MESSAGE(agree(c.result, got, c.ulps, why), about << ": " << why);
+        check(c, host);
         ++counts[c.kind];
+        random += is_random(c);
     }
     CHECK(counts["op"] > 400);
     CHECK(counts["cast"] == 13 * 12);
@@ -180,4 +232,16 @@ TEST_CASE("reference: every op, cast, reduction, norm and product is NumPy's in 
     CHECK(counts["rms_norm"] == 20);
     CHECK(counts["var"] == 40);
     CHECK(counts["matmul"] == 20);
+    CHECK(counts["einsum"] == 12 * 48);
+    CHECK(random > 2000);
+}
+
+TEST_CASE(
+    "reference: what picks, sorts, scatters, cuts, joins and multiplies is NumPy's on the device") {
+    const pm::context here;
+    int number = 0, ran = 0;
+    for (const expected_case& c : cases())
+        if (is_random(c) && number++ % 11 == 0)
+            check(c, here), ++ran;  // a kernel is compiled for each
+    CHECK(ran > 180);
 }
