@@ -5,6 +5,7 @@
 #include <tests/graph/support.hpp>
 
 #include <pumice/exec/lower.hpp>
+#include <pumice/graph/gather.hpp>
 #include <pumice/graph/scan.hpp>
 
 #include <doctest/doctest.h>
@@ -110,9 +111,10 @@ TEST_CASE("lower: normalisations and take keep their axes apart") {
     REQUIRE(t.size() == 1);
     const auto& q = *t[0].what.get_if<pm::take_problem>();
     CHECK(q.domain == pm::shape{2, 5, 6, 4});
-    CHECK(q.axis == 1);
-    CHECK(q.index_rank == 2);
-    CHECK(q.length == 3);
+    CHECK(q.values.steps == pm::strides{12, 0, 0, 1});
+    CHECK(q.indices.steps == pm::strides{0, 6, 1, 0});
+    CHECK(q.length == pm::index_list{3});
+    CHECK(q.step == pm::index_list{4});
     CHECK(behind(t[0], q.indices) == rows.get().get());
 }
 
@@ -132,6 +134,51 @@ TEST_CASE(
     CHECK(p.prologue.leaves[0].steps == pm::strides{12, 1, -4});
     CHECK(p.epilogue.outputs.at(0).offset == 12);
     CHECK(p.epilogue.outputs[0].steps == pm::strides{16, 1, -4});
+}
+
+TEST_CASE("lower: the gathers are takes over other axes") {
+    const pm::any_tensor a = given({2, 3, 4});
+    const pm::any_tensor each(home()->create(pm::dtype::i64, {2, 5, 4}, nullptr)),
+        tuples(home()->create(pm::dtype::i32, {2, 6, 1}, nullptr));
+    const std::vector<pm::step> s = steps_of(pm::take_along_axis(a, each, 1));
+    REQUIRE(s.size() == 1);
+    const auto& p = *s[0].what.get_if<pm::take_problem>();
+    CHECK(p.domain == pm::shape{2, 5, 4});
+    CHECK(p.values.steps == pm::strides{12, 0, 1});
+    CHECK(p.indices.steps == pm::strides{20, 4, 1});
+    CHECK(p.step == pm::index_list{4});
+    const std::vector<pm::step> t = steps_of(pm::gather_nd(a, tuples, 1));
+    REQUIRE(t.size() == 1);
+    const auto& q = *t[0].what.get_if<pm::take_problem>();
+    CHECK(q.domain == pm::shape{2, 6, 4});
+    CHECK(q.values.steps == pm::strides{12, 0, 1});
+    CHECK(q.indices.steps == pm::strides{6, 1, 0});
+    CHECK(q.next == 1);
+    CHECK(q.length == pm::index_list{3});
+}
+
+TEST_CASE("lower: sorting has its axis last; scattering copies the data, then joins the updates") {
+    const pm::any_tensor a = given({2, 3, 4});
+    const std::vector<pm::step> s = steps_of(pm::argsort(a, 1, true));
+    REQUIRE(s.size() == 1);
+    const auto& p = *s[0].what.get_if<pm::sort_problem>();
+    CHECK(p.outer == pm::shape{2, 4});
+    CHECK(p.length == 3);
+    CHECK(p.descending);
+    CHECK(p.values.steps == pm::strides{12, 1, 4});
+    const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 1}, nullptr));
+    const std::vector<pm::step> t =
+        steps_of(pm::scatter_nd(a, rows, given({5, 3, 4}), pm::scattering::max));
+    REQUIRE(t.size() == 5);  // keys, their order, the keys in order, the copy, the updates
+    CHECK(t[1].what.is<pm::sort_problem>());
+    CHECK(t[2].what.is<pm::take_problem>());
+    CHECK(t[3].what.is<pm::elementwise_problem>());
+    const auto& q = *t[4].what.get_if<pm::scatter_problem>();
+    CHECK(q.what == pm::scattering::max);
+    CHECK(q.count == 5);
+    CHECK(q.rows == 2);
+    CHECK(q.width == 12);
+    CHECK(t[3].outputs == t[4].outputs);
 }
 
 TEST_CASE("lower: a group with more operands than a kernel takes is computed node by node") {

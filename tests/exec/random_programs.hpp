@@ -20,7 +20,7 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
     const auto pick = [&] { return have[random() % have.size()]; };
     const std::int64_t both[] = {1, 0}, last[] = {1};
     const pm::any_tensor a = pick(), b = pick();
-    switch (random() % (heavy ? 16 : 12)) {
+    switch (random() % (heavy ? 20 : 12)) {
         case 0: return pm::apply<pm::op::add>(a, b);
         case 1: return pm::apply<pm::op::subtract>(a, b);
         case 2: return pm::apply<pm::op::multiply>(pm::apply<pm::op::tanh>(a), b);
@@ -41,6 +41,19 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
             return pm::apply<pm::op::subtract>(a, pm::reduce(pm::reduction::mean, b, last, true));
         case 13: return pm::softmax(a, 1);
         case 14: return pm::apply<pm::op::multiply>(pm::matmul(a, b), 1.0 / double(n));
+        case 15: return pm::sort(a, std::int64_t(random() % 2), random() % 2 == 0);
+        case 16: return pm::roll(a, std::int64_t(random() % 5), 1);
+        case 17: {
+            const pm::any_tensor mean =
+                pm::apply<pm::op::multiply>(pm::einsum("ij,kj->ki", a, b), 1.0 / double(n));
+            return pm::einsum("ij,i->ji", mean, pm::reduce(pm::reduction::max, b, last));
+        }
+        case 18: {  // rows of b are added to the first rows of a, several to one
+            const pm::any_tensor rows =
+                pm::arange(pm::dtype::i64, 0, double(n), 1, pm::context(a.get()->owner));
+            const pm::any_tensor third = pm::apply<pm::op::floor_divide>(rows, 3);
+            return pm::scatter_nd(a, pm::reshape(third, {n, 1}), b, pm::scattering::sum);
+        }
         default: {
             const pm::slice low[] = {{0, n / 2, 1}, {}}, high[] = {{n / 2, n, 1}, {}};
             const pm::any_tensor halves[] = {pm::slice_view(b, high), pm::slice_view(a, low)};

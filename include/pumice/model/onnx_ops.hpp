@@ -55,6 +55,7 @@ inline constexpr std::array op_table{
     op_row{"CumSum",              2, 2,          &build::cumulative_sum},
     op_row{"DepthToSpace",        1, 1,          &build::depth_to_space},
     op_row{"Dropout",             1, 3,          &build::dropout},
+    op_row{"Einsum",              1, any_number, &build::sum_products},
     op_row{"Expand",              2, 2,          &build::expand},
     op_row{"Flatten",             1, 1,          &build::flatten},
     op_row{"Gather",              2, 2,          &build::gather},

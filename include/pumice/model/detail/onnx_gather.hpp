@@ -1,13 +1,21 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Builders of ONNX operators that pick and put by tensors of indices, and of those that sort.
+// Builders of ONNX operators that name axes or elements: Einsum, those that pick and put by tensors of
+// indices, and those that sort.
 #pragma once
 
+#include <pumice/graph/einsum.hpp>
 #include <pumice/graph/gather.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
+
+inline any_tensor sum_products(node_builder& b) {
+    std::vector<any_tensor> operands;
+    for (int i = 0; i < b.inputs(); ++i) operands.push_back(b.tensor(i));
+    return einsum(b.text("equation", ""), operands);
+}
 
 /// Known indices are checked here: a kernel clamps them, or leaves them out. `length` of a place in
 /// the last axis, or of all.
@@ -74,8 +82,8 @@ inline any_tensor scatter_tuples(node_builder& b) {
 
 /// The number of elements is an input from operator set 10 on, an attribute before.
 inline any_tensor top(node_builder& b) {
-    const auto given = b.opset() >= 10 ? b.input_integers(1)
-                                       : std::vector<std::int64_t>{b.integer("k", -1)};
+    const auto given =
+        b.opset() >= 10 ? b.input_integers(1) : std::vector<std::int64_t>{b.integer("k", -1)};
     if (given.size() != 1) b.fail(errc::bad_file, "needs one number of elements");
     b.ignore("sorted");  // they are
     const top_elements r =
