@@ -52,21 +52,22 @@ PUMICE_FUNCTION any_tensor pad(any_tensor x, std::span<const pad_width> widths,
 namespace detail {
 
 /// x[..., begin:end:step, ...] along one axis, for bounds within it.
-inline any_tensor cut(const any_tensor& x, int axis, std::int64_t begin, std::int64_t end) {
+PUMICE_FUNCTION any_tensor cut(const any_tensor& x, int axis, std::int64_t begin,
+                               std::int64_t end) {
     std::vector<slice> slices(x.shape().size());
     slices[static_cast<std::size_t>(axis)] = {begin, end, 1};
     return slice_view(x, slices);
 }
 
 /// Elements up to axis `axis`, and from it on.
-inline shape folded_at(const shape& s, int axis) {
+PUMICE_FUNCTION shape folded_at(const shape& s, int axis) {
     shape outer, rest;
     for (int i = 0; i < s.rank(); ++i) (i < axis ? outer : rest).push_back(s[i]);
     return {element_count(outer), element_count(rest)};
 }
 
 /// `x` repeated along new axes, repeats[i] times before axis i or after it.
-inline any_tensor repeated(const any_tensor& x, const index_list& repeats, bool after) {
+PUMICE_FUNCTION any_tensor repeated(const any_tensor& x, const index_list& repeats, bool after) {
     view_op v{index_list::filled(x.rank(), 0), {}, {}};
     shape wide, flat;
     for (int i = 0; i < x.rank(); ++i) {
@@ -82,8 +83,9 @@ inline any_tensor repeated(const any_tensor& x, const index_list& repeats, bool 
 }
 
 /// What pads `x` along an axis at the places [from, to) counted from its first element.
-inline void pad_along(std::vector<any_tensor>& parts, const any_tensor& x, int axis,
-                      std::int64_t from, std::int64_t to, pad_mode mode, const any_tensor& value) {
+PUMICE_FUNCTION void pad_along(std::vector<any_tensor>& parts, const any_tensor& x, int axis,
+                               std::int64_t from, std::int64_t to, pad_mode mode,
+                               const any_tensor& value) {
     if (from == to) return;
     const std::int64_t n = x.shape()[axis];
     shape s = x.shape();

@@ -21,6 +21,7 @@ namespace detail {
 
 /// An operand and a label for each axis: a letter, or for an axis of the ellipsis its number from the
 /// last one on, from 1.
+template <int = 0>
 struct labelled {
     any_tensor x;
     std::string labels;
@@ -54,6 +55,7 @@ struct labelled {
     }
 };
 
+template <int = 0>
 class einsum_text {
 public:
     einsum_text(std::string_view text, std::span<const any_tensor> operands) : text_(text) {
@@ -75,10 +77,10 @@ public:
         }
         if (arrow == std::string::npos) infer();
         else state(plain.substr(arrow + 2));
-        for (labelled& t : terms) shorten(t);
+        for (labelled<>& t : terms) shorten(t);
     }
 
-    std::vector<labelled> terms;
+    std::vector<labelled<>> terms;
     std::string result;
 
     [[noreturn]] void wrong(std::initializer_list<piece> why,
@@ -152,7 +154,7 @@ private:
 
     /// Takes away the axes of length 1 that broadcast, and makes one of axes with one label: the
     /// diagonal, every (n + 1)-th element of n x n.
-    void shorten(labelled& t) const {
+    void shorten(labelled<>& t) const {
         for (std::size_t i = t.labels.size(); i-- > 0;) {
             if (t.extent(t.labels[i]) == size_[static_cast<std::size_t>(t.labels[i])]) continue;
             t.x = squeeze(t.x, static_cast<std::int64_t>(i));
@@ -192,7 +194,8 @@ private:
 };
 
 /// The product of two operands, summed over the labels that are not in `kept`.
-inline labelled contract(labelled a, labelled b, const std::string& kept, const einsum_text& text) {
+PUMICE_FUNCTION labelled<> contract(labelled<> a, labelled<> b, const std::string& kept,
+                                    const einsum_text<>& text) {
     a.sum_but(kept + b.labels);
     b.sum_but(kept + a.labels);
     std::string batch, inner, left, right;
@@ -208,12 +211,12 @@ inline labelled contract(labelled a, labelled b, const std::string& kept, const 
         text.wrong({"a product of two operands has ", together, " axes, more than 8"},
                    errc::rank_mismatch);
     if (!product) {
-        labelled r{apply<op::multiply>(a.in_order(outer + inner), b.in_order(outer + inner)),
-                   outer + inner};
+        labelled<> r{apply<op::multiply>(a.in_order(outer + inner), b.in_order(outer + inner)),
+                     outer + inner};
         r.sum_but(outer);
         return r;
     }
-    const auto count = [](const labelled& t, const std::string& list) {
+    const auto count = [](const labelled<>& t, const std::string& list) {
         std::int64_t n = 1;
         for (char c : list) n = checked_multiply(n, t.extent(c), "einsum");
         return n;
@@ -246,9 +249,9 @@ PUMICE_BODY any_tensor einsum(std::string_view subscripts, std::span<const any_t
     if (!common)
         detail::throw_types("einsum", types,
                             "the array API does not mix these kinds; convert one with astype");
-    detail::einsum_text text(subscripts, operands);
-    for (detail::labelled& t : text.terms) t.x = astype(t.x, *common);
-    detail::labelled r = text.terms[0];
+    detail::einsum_text<> text(subscripts, operands);
+    for (detail::labelled<>& t : text.terms) t.x = astype(t.x, *common);
+    detail::labelled<> r = text.terms[0];
     for (std::size_t k = 1; k < text.terms.size(); ++k) {
         std::string kept = text.result;
         for (std::size_t later = k + 1; later < text.terms.size(); ++later)

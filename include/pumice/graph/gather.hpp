@@ -48,14 +48,14 @@ PUMICE_FUNCTION top_elements top_k(const any_tensor& x, std::int64_t k, std::int
 
 namespace detail {
 
-inline void need_indices(const any_tensor& indices, const char* place) {
+PUMICE_FUNCTION void need_indices(const any_tensor& indices, const char* place) {
     const dtype type = indices.dtype();
     if (type != dtype::i32 && type != dtype::i64)
         throw_types(place, std::span(&type, 1), "indices must be i32 or i64");
 }
 
-inline void need_updates(const any_tensor& data, const any_tensor& updates, const shape& wanted,
-                         scattering what, const char* place) {
+PUMICE_FUNCTION void need_updates(const any_tensor& data, const any_tensor& updates,
+                                  const shape& wanted, scattering what, const char* place) {
     const dtype types[] = {data.dtype(), updates.dtype()};
     if (types[0] != types[1]) throw_types(place, types, "needs one type; use astype");
     if (what != scattering::replace && types[0] == dtype::boolean)
@@ -67,6 +67,7 @@ inline void need_updates(const any_tensor& data, const any_tensor& updates, cons
 
 /// Numbers of rows of an array, from indices into its axes, in the indices' type or i64 where rows
 /// are many. An index outside gives the number of rows, which is none of them.
+template <int = 0>
 class row_numbers {
 public:
     row_numbers(const shape& extent_, int axes, dtype type) : type_(type) {
@@ -100,7 +101,7 @@ private:
 };
 
 /// The coordinate along `axis` of each element of `like`.
-inline any_tensor coordinate(const any_tensor& like, int axis) {
+PUMICE_FUNCTION any_tensor coordinate(const any_tensor& like, int axis) {
     auto body = std::make_shared<program>();
     const auto iota = body->push({instruction::code::iota, like.dtype(), 0, {}, nullptr});
     body->outputs.push_back(iota);
@@ -111,9 +112,9 @@ inline any_tensor coordinate(const any_tensor& like, int axis) {
 }
 
 /// Sorts the keys, so that all updates of a row are neighbours and stay in order.
-inline any_tensor scatter_rows_of(const any_tensor& data, const any_tensor& keys,
-                                  const any_tensor& updates, std::int64_t rows, std::int64_t width,
-                                  scattering what) {
+PUMICE_FUNCTION any_tensor scatter_rows_of(const any_tensor& data, const any_tensor& keys,
+                                           const any_tensor& updates, std::int64_t rows,
+                                           std::int64_t width, scattering what) {
     const std::int64_t count = keys.size();
     if (count == 0 || data.size() == 0) return data;
     const any_tensor flat = reshape(keys, {count}), order = argsort(flat, 0);
@@ -188,7 +189,7 @@ PUMICE_BODY any_tensor scatter_elements(const any_tensor& data, const any_tensor
         fail(errc::shape_mismatch, "scatter_elements",
              {"indices of shape ", to_string(by), " do not lie within ", to_string(to)});
     detail::need_updates(data, updates, by, what, "scatter_elements");
-    detail::row_numbers keys(to, to.rank(), indices.dtype());
+    detail::row_numbers<> keys(to, to.rank(), indices.dtype());
     for (int i = 0; i < to.rank(); ++i)
         keys.add(i == at ? indices : detail::coordinate(indices, i), to[i], i == at);
     return detail::scatter_rows_of(data, keys.get(), updates, keys.rows(), 1, what);
@@ -209,7 +210,7 @@ PUMICE_BODY any_tensor scatter_nd(const any_tensor& data, const any_tensor& indi
         width = checked_multiply(width, to[i], "scatter_nd");
     }
     detail::need_updates(data, updates, wanted, what, "scatter_nd");
-    detail::row_numbers keys(to, picked, indices.dtype());
+    detail::row_numbers<> keys(to, picked, indices.dtype());
     std::vector<slice> slices(by.size());
     for (int k = 0; k < picked; ++k) {
         slices.back() = {k, k + 1, 1};
