@@ -188,10 +188,9 @@ private:
     }
 };
 
-using operations =
-    operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op,
-                    normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op, sort_op,
-                    scatter_op>;
+using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op,
+                                   reduce_op, normalize_op, matmul_op, conv_op, pool_op, concat_op,
+                                   take_op, scan_op, sort_op, scatter_op>;
 
 }  // namespace detail
 
