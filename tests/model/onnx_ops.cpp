@@ -132,3 +132,33 @@ TEST_CASE("onnx_ops: a user's own op runs in a model, with its attributes and de
     CHECK(run(node_of("unspelled", {"x"}, {"y"}, {}, "", "com.example")) ==
           std::vector<float>{-1, -2, -3});
 }
+
+TEST_CASE("onnx_ops: what picks, puts and sorts refuses wrong constants when the model is loaded") {
+    const auto why = [](const message& node, std::initializer_list<message> constants) {
+        message graph = graph_of(node);
+        for (const message& c : constants) graph.put(5, c);
+        return thrown_by([&] { pumice::model::from_bytes(model_of(graph).view()); }).second;
+    };
+    const auto check = [](const std::string& text, std::string_view part) {
+        CHECK_MESSAGE(contains(text, part), text);
+        CHECK_MESSAGE(contains(text, "node"), text);
+    };
+    const message three = longs("i", {1}, {3}), tuple = longs("i", {1, 1}, {-4}),
+                  one = floats("u", {1}, {1});
+    check(why(node_of("GatherElements", {"x", "i"}, {"y"}), {three}), "index 3 of 3");
+    check(why(node_of("GatherElements", {"x", "i"}, {"y"}), {tuple}), "(1, 1)");
+    check(why(node_of("GatherND", {"x", "i"}, {"y"}), {tuple}), "index -4 of 3");
+    check(why(node_of("GatherND", {"x", "i"}, {"y"}, {attribute("batch_dims", std::int64_t{-1})}),
+              {tuple}),
+          "batch axes");
+    check(why(node_of("ScatterElements", {"x", "i", "u"}, {"y"}), {three, one}), "index 3 of 3");
+    check(why(node_of("ScatterND", {"x", "i", "u"}, {"y"}), {tuple, one}), "index -4 of 3");
+    check(why(node_of("ScatterND", {"x", "i", "u"}, {"y"}, {attribute("reduction", "mean")}),
+              {longs("i", {1, 1}, {0}), one}),
+          "unknown reduction");
+    check(why(node_of("TopK", {"x", "i"}, {"y", "z"}), {longs("i", {1}, {4})}), "4 of the 3");
+    check(why(node_of("TopK", {"x", "i"}, {"y", "z"}), {longs("i", {2}, {1, 1})}), "one number");
+    check(why(node_of("Einsum", {"x"}, {"y"}, {attribute("equation", "ij->i")}), {}), "operand 0");
+    check(why(node_of("Pad", {"x", "i"}, {"y"}, {attribute("mode", "mirror")}), {three}),
+          "unknown mode");
+}
