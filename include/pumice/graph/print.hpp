@@ -38,8 +38,8 @@ inline std::string describe(const node& n) {
         }
         std::string operator()(const concat_op&) const { return "concat"; }
         std::string operator()(const take_op& op) const {
-            constexpr const char* names[] = {"take", "take_along_axis", "gather_nd"};
-            return names[static_cast<int>(op.what)];
+            constexpr const char* kinds[] = {"take", "take_along_axis", "gather_nd"};
+            return kinds[static_cast<int>(op.what)];
         }
         std::string operator()(const sort_op&) const { return "argsort"; }
         std::string operator()(const scatter_op& op) const {
