@@ -7,4 +7,5 @@
 #include <pumice/tensor/gather.hpp>
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>
+#include <pumice/tensor/profile.hpp>
 #include <pumice/tensor/scan.hpp>

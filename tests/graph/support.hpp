@@ -55,8 +55,11 @@ public:
     std::string explain(const pumice::node_ptr&) override { return "nothing runs here"; }
     const pumice::device_info& device() const override { return info_; }
     std::string device_report() const override { return "fake"; }
+    void profile_start() override { ++profiles; }
+    void profile_stop(pumice::profile&) override { --profiles; }
 
     int evaluated = 0;
+    int profiles = 0;
     std::vector<pumice::traced_graph> traced;
 
 private:

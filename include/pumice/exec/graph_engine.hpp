@@ -4,6 +4,7 @@
 // and how steps run is the engine's own.
 #pragma once
 
+#include <pumice/exec/profiler.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
@@ -39,8 +40,30 @@ public:
         return "not evaluated yet; the plan:\n" + text_of(plan(std::span(&n, 1)));
     }
 
+    void profile_start() final {
+        const std::lock_guard lock(mutex_);
+        if (profiling_)
+            fail(errc::invalid_argument, "profiler",
+                 {"a profile of this context is at work already; finish it first"});
+        auto recorder = std::make_unique<profile_recorder>(device().name);
+        begin_profile(*recorder);
+        profiling_ = std::move(recorder);
+    }
+    void profile_stop(profile& out) final {
+        const std::lock_guard lock(mutex_);
+        if (!profiling_)
+            fail(errc::invalid_argument, "profiler", {"no profile of this context is at work"});
+        const std::unique_ptr<profile_recorder> recorder = std::move(profiling_);
+        end_profile(*recorder);
+        out = std::move(*recorder).take();
+    }
+
 protected:
     using engine::engine;
+
+    /// For engines whose device measures its own time.
+    virtual void begin_profile(profile_recorder&) {}
+    virtual void end_profile(profile_recorder&) {}
 
     /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node.
     virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) = 0;
@@ -69,7 +92,9 @@ protected:
         bool lazy = false;
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy) return;
+        profile_scope planning(profiling_.get(), "planning");
         evaluation e = plan(roots);
+        planning.end();
         if (e.stored.empty() && e.views.empty()) return;
         std::vector<std::shared_ptr<storage>> made(e.stored.size());
         if (!e.stored.empty()) execute(e, made);
@@ -79,28 +104,6 @@ protected:
         for (node* v : e.views) realise_view(v);
         for (node* n : e.stored) n->release_inputs();
         for (node* n : e.views) n->release_inputs();
-    }
-
-    /// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work.
-    static std::string fused_name(const problem& p) {
-        std::string before, after;
-        const auto list = [](std::string& text, const fused& f) {
-            for (const instruction& i : f.body->code)
-                if (i.arity() != 0)
-                    append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "cast"});
-        };
-        p.visit([&](const auto& q) {
-            if constexpr (requires { q.body; }) list(before, q.body);
-            if constexpr (requires { q.prologue; }) list(before, q.prologue);
-            if constexpr (requires { q.input; }) list(before, q.input);
-            if constexpr (requires {
-                              q.a;
-                              q.b;
-                          })
-                list(before, q.a), list(before, q.b);
-            if constexpr (requires { q.epilogue; }) list(after, q.epilogue);
-        });
-        return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
     }
 
     static void must_hold_values(const node& n) {
@@ -177,9 +180,7 @@ protected:
 
     /// The kernel that a step gets, and why.
     virtual std::shared_ptr<kernel_record> record_of(const step& s) const {
-        auto record = choose(s.what, device(), policies()).record;
-        record->fused = fused_name(s.what);
-        return record;
+        return choose(s.what, device(), policies()).record;
     }
     /// The kernels of a plan in order.
     std::string text_of(const evaluation& e) const {
@@ -195,6 +196,7 @@ protected:
     }
 
     mutable std::mutex mutex_;
+    std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
 
 private:
     /// A view shares the memory of what it looks at, which is realised by now.

@@ -121,12 +121,16 @@ private:
         }
         for (step& s : e.steps) {
             host_buffers buffers;
+            std::int64_t touched = 0;
             for (node* n : s.buffers) {
                 const auto f = fresh.find(n);
                 buffers.memory.push_back(f != fresh.end() ? f->second : bytes_of(*n));
+                touched += byte_count(n->type, n->count());
             }
-            solve_on_host(s.what, buffers);
             s.record = record_of(s);
+            const std::string name = profiling_ ? profile_name(*s.record) : "";
+            const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
+            solve_on_host(s.what, buffers);
             ++stats_.dispatches;
         }
         ++stats_.evals;

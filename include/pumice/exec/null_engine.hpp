@@ -51,7 +51,6 @@ private:
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
         for (step& s : e.steps) {
             choice c = choose(s.what, info_, policies());
-            c.record->fused = fused_name(s.what);
             s.record = c.record;
             stats_.dispatches += c.launches.size();
             if (policies().kernel_sink)

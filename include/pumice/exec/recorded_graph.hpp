@@ -102,10 +102,41 @@ public:
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
 
+    /// What a run in that slot asks the device for; recorded in `order()`.
+    std::vector<command> commands_of(const slot& s) const {
+        std::vector<command> list;
+        for (std::size_t i = 0; i < launches_.size(); ++i)
+            list.push_back({launches_[i],
+                            pipelines_[i],
+                            s.block.device_address + blocks_->at[i],
+                            nullptr,
+                            {},
+                            choices_[owner_[i]].record.get()});
+        return list;
+    }
+    const std::vector<placed_item>& order() const noexcept { return order_; }
+    void record(vulkan::commands& to, const std::vector<command>& list, bool reusable,
+                const timestamps& times = {}) const {
+        to.begin(reusable);
+        to.barrier(any_access, any_access);  // whatever was submitted before
+        record_commands(to, list, order_, times);
+        if (host_sees_) to.barrier(any_access, vulkan::scope::host);
+        to.end();
+    }
+
     // What a run works with, so that it needs no memory of its own. Guarded by the engine's lock.
     std::vector<any_tensor> changed_;  // outputs that are new tensors
     std::vector<node_ptr> held_;       // inputs as the kernels read them
     std::vector<byte_range> touched_;
+
+    /// What a run holds, whether it succeeds or not.
+    struct borrowed {
+        recorded_graph& graph;
+        ~borrowed() {
+            graph.held_.clear();
+            for (any_tensor& t : graph.changed_) t = {};
+        }
+    };
 
 private:
     static constexpr std::size_t most_in_flight = 4;
@@ -236,22 +267,11 @@ private:
                                           vulkan::memory_kind::device);
         made->block = memory.allocate(blocks_->size + 4 * graph_.keys.size(),
                                       vulkan::memory_kind::parameters);
-        std::vector<command> list;
-        for (std::size_t i = 0; i < launches_.size(); ++i) {
+        for (std::size_t i = 0; i < launches_.size(); ++i)
             write_block(
                 *launches_[i], [&](int buffer) { return address_of(*made, i, buffer); },
                 static_cast<std::byte*>(made->block.mapped) + blocks_->at[i]);
-            list.push_back({launches_[i],
-                            pipelines_[i],
-                            made->block.device_address + blocks_->at[i],
-                            nullptr,
-                            {}});
-        }
-        made->commands.begin(true);
-        made->commands.barrier(any_access, any_access);  // whatever was submitted before
-        record_commands(made->commands, list, order_);
-        if (host_sees_) made->commands.barrier(any_access, vulkan::scope::host);
-        made->commands.end();
+        record(made->commands, commands_of(*made), true);
         slots_.push_back(std::move(made));
         return slots_.back().get();
     }

@@ -16,6 +16,13 @@ struct command {
     std::uint64_t parameters = 0;  // address of its block
     vulkan_storage* upload_to = nullptr;
     vulkan::allocation upload_from;
+    const kernel_record* record = nullptr;  // of a dispatch
+};
+
+/// Two for each of the first `count` commands of a recording, which resets them.
+struct timestamps {
+    const vulkan::timestamp_pool* pool = nullptr;
+    std::uint32_t first = 0, count = 0;
 };
 
 /// Whatever the commands of a graph may have written or read.
@@ -53,21 +60,40 @@ void write_block(const launch& l, AddressOf&& address_of, std::byte* to) {
     }
 }
 
-/// Records commands in the order that `arrange` gave them.
+/// Records commands in the order that `arrange` gave them, and the times before and after each.
 inline void record_commands(vulkan::commands& buffer, const std::vector<command>& list,
-                            const std::vector<placed_item>& order) {
+                            const std::vector<placed_item>& order, const timestamps& times = {}) {
+    if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
+    std::uint32_t next = 0;  // timestamp
+    const auto time = [&] {
+        if (next < 2 * times.count) buffer.timestamp(*times.pool, times.first + next++);
+    };
     for (const placed_item& place : order) {
         if (place.barrier) buffer.barrier(any_access, any_access);
         const command& c = list[place.index];
+        time();
         if (c.upload_to) {
             buffer.copy(c.upload_from, c.upload_to->piece,
                         {0, 0, static_cast<std::uint64_t>(c.upload_to->bytes)});
-            continue;
+        } else {
+            buffer.bind(*c.pipeline);
+            buffer.push(c.parameters);
+            buffer.dispatch(c.what->grid[0], c.what->grid[1], c.what->grid[2]);
         }
-        buffer.bind(*c.pipeline);
-        buffer.push(c.parameters);
-        buffer.dispatch(c.what->grid[0], c.what->grid[1], c.what->grid[2]);
+        time();
     }
+}
+
+/// Records a copy with its times.
+inline void record_copy(vulkan::commands& buffer, const vulkan::allocation& from,
+                        const vulkan::allocation& to, const vulkan::copy_region& region,
+                        const timestamps& times) {
+    if (times.count > 0) {
+        buffer.reset(*times.pool, times.first, 2);
+        buffer.timestamp(*times.pool, times.first);
+    }
+    buffer.copy(from, to, region);
+    if (times.count > 0) buffer.timestamp(*times.pool, times.first + 1);
 }
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -45,6 +45,26 @@ public:
     kernel_service& kernels() noexcept { return kernels_; }
     const vulkan::instance& instance() const noexcept { return *instance_; }
 
+    /// What the device has done, and what it holds.
+    void count(statistics& s) const {
+        const vulkan::counters& c = device_->stats();
+        s.dispatches = c.dispatches;
+        s.barriers = c.barriers;
+        s.submits = c.submits;
+        s.host_waits = c.host_waits;
+        s.maps = c.maps;
+        s.allocations = c.allocations;
+        s.recordings = c.recordings;
+        s.pipelines = c.pipelines;
+        const kernel_counters& k = kernels_.counters();
+        s.slang_compiles = k.compiles;
+        s.slang_opens = k.library_opens;
+        s.cache_hits = k.disk_hits;
+        const vulkan::memory_stats m = memory_.stats();
+        s.device_bytes = m.in_use - m.waiting;
+        s.device_bytes_peak = m.high_water;
+    }
+
     /// On unified memory: submitted behind kernels whose results the host reads where they lie.
     /// A wait for the timeline alone makes nothing visible to the host.
     vk::CommandBuffer host_sees() const noexcept {

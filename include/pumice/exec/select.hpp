@@ -133,10 +133,34 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
 
 }  // namespace detail
 
+/// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work.
+inline std::string fused_name(const problem& p) {
+    std::string before, after;
+    const auto list = [](std::string& text, const fused& f) {
+        for (const instruction& i : f.body->code)
+            if (i.arity() != 0)
+                append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "cast"});
+    };
+    p.visit([&](const auto& q) {
+        if constexpr (requires { q.body; }) list(before, q.body);
+        if constexpr (requires { q.prologue; }) list(before, q.prologue);
+        if constexpr (requires { q.input; }) list(before, q.input);
+        if constexpr (requires {
+                          q.a;
+                          q.b;
+                      })
+            list(before, q.a), list(before, q.b);
+        if constexpr (requires { q.epilogue; }) list(after, q.epilogue);
+    });
+    return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
+}
+
 /// The kernel for a problem on a device, by the policy. Throws errc::unsupported with every reason.
 inline choice choose(const problem& p, const device_info& device, const policy_set& policies) {
     const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
-    return detail::choose(kernels, p.get(), device, policies);
+    choice c = detail::choose(kernels, p.get(), device, policies);
+    c.record->fused = fused_name(p);
+    return c;
 }
 
 /// What kernels of a problem's kind do, as their names begin: "matmul", "reduce".

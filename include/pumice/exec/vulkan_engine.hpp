@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/exec/recorded_graph.hpp>
+#include <pumice/exec/vulkan_profiler.hpp>
 
 #include <mutex>
 
@@ -31,9 +32,7 @@ public:
         vulkan_storage& s = of(*n);
         // Others use the engine while this thread waits for the values.
         const std::uint64_t written = s.written;
-        lock.unlock();
-        runtime_->queue().wait(written);
-        lock.lock();
+        wait(written, lock);
         const std::int64_t begin = byte_count(n->type, n->offset),
                            size = byte_count(n->type, n->count());
         if (!s.host && n->row_major() && (size < s.bytes / 2 || reads_in_place(s, size))) {
@@ -70,7 +69,7 @@ public:
             s.written = s.last_use = 0;
         }
         if (s.piece.mapped) {
-            runtime_->queue().wait(s.last_use);
+            wait(s.last_use);
             s.host.reset();
             std::memcpy(static_cast<std::byte*>(s.piece.mapped) + begin, bytes.data(),
                         bytes.size());
@@ -121,22 +120,7 @@ public:
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics s = stats_;
-        const vulkan::counters& c = runtime_->device().stats();
-        s.dispatches = c.dispatches;
-        s.barriers = c.barriers;
-        s.submits = c.submits;
-        s.host_waits = c.host_waits;
-        s.maps = c.maps;
-        s.allocations = c.allocations;
-        s.recordings = c.recordings;
-        s.pipelines = c.pipelines;
-        const kernel_counters& k = runtime_->kernels().counters();
-        s.slang_compiles = k.compiles;
-        s.slang_opens = k.library_opens;
-        s.cache_hits = k.disk_hits;
-        const vulkan::memory_stats m = runtime_->memory().stats();
-        s.device_bytes = m.in_use - m.waiting;
-        s.device_bytes_peak = m.high_water;
+        runtime_->count(s);
         return s;
     }
     const device_info& device() const override { return runtime_->device().info(); }
@@ -148,7 +132,7 @@ private:
     /// Brings what is only on the host to the device.
     void bring(const std::vector<vulkan_storage*>& list) {
         for (std::size_t i = 0; i < list.size();) {
-            temporary temp{runtime_->memory(), {}, 0};
+            temporary_memory temp{runtime_->memory(), {}, 0};
             std::vector<command> items;
             std::vector<ordered_item> accesses;
             // No more staging at a time than a copy needs to run at full speed.
@@ -161,7 +145,7 @@ private:
             temp.value = record(items, accesses);
             for (const command& one : items)
                 one.upload_to->last_use = one.upload_to->written = temp.value;
-            if (i < list.size()) runtime_->queue().wait(temp.value);
+            if (i < list.size()) wait(temp.value);
         }
     }
 
@@ -172,12 +156,10 @@ private:
         std::uint64_t until = 0;
         recorded_graph::slot* slot = g.take(until);
         while (!slot) {
-            lock.unlock();
-            runtime_->queue().wait(until);
-            lock.lock();
+            wait(until, lock);
             slot = g.take(until);
         }
-        const borrowed lent{g};
+        const recorded_graph::borrowed lent{g};
         g.touched_.clear();
         for (const any_tensor& t : inputs) {
             node_ptr n = dense(t, 16);
@@ -210,7 +192,7 @@ private:
             },
             [&](std::size_t i) { return of(*output(g, outputs, i).get()).piece.device_address; },
             keys);
-        const std::uint64_t value = submit(slot->commands);
+        const std::uint64_t value = timing_ ? submit_timed(g, *slot) : submit(slot->commands);
         slot->value = value;
         for (const node_ptr& n : g.held_)
             if (n->count() > 0) of(*n).last_use = value;
@@ -227,14 +209,20 @@ private:
         open_.add(g.touched_);
         ++stats_.evals;
     }
-    /// What a run holds, whether it succeeds or not.
-    struct borrowed {
-        recorded_graph& graph;
-        ~borrowed() {
-            graph.held_.clear();
-            for (any_tensor& t : graph.changed_) t = {};
-        }
-    };
+    /// A recording for this run alone, with times.
+    std::uint64_t submit_timed(const recorded_graph& g, const recorded_graph::slot& slot) {
+        profile_scope recording(profiling_.get(), "recording");
+        vulkan::commands buffer = runtime_->commands().take();
+        const std::vector<command> list = g.commands_of(slot);
+        g.record(buffer, list, false, times(g.order().size(), [&](std::size_t i) {
+                     return vulkan_profiler::about(list[g.order()[i].index]);
+                 }));
+        recording.end();
+        const std::uint64_t value = submit(buffer);
+        timing_->submitted();
+        runtime_->commands().give(std::move(buffer), value);
+        return value;
+    }
     static const any_tensor& output(const recorded_graph& g, std::span<any_tensor> outputs,
                                     std::size_t i) {
         return g.changed_[i].has_value() ? g.changed_[i] : outputs[i];
@@ -253,31 +241,21 @@ private:
         return *static_cast<vulkan_storage*>(n.data.get());
     }
 
-    /// Device memory that goes back when the scope ends, whatever happens.
-    struct temporary {
-        vulkan::memory& pool;
-        std::vector<vulkan::allocation> pieces;
-        std::uint64_t value = 0;
-        vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
-            pieces.push_back(pool.allocate(size, kind));
-            return pieces.back();
-        }
-        ~temporary() {
-            for (const vulkan::allocation& p : pieces) pool.free(p, value);
-        }
-    };
-
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+        profile_scope choosing(profiling_.get(), "choosing");
         std::vector<choice> choices;
         std::vector<const launch*> launches;
         for (step& s : e.steps) {
             choices.push_back(choose(s.what, device(), policies()));
-            choices.back().record->fused = fused_name(s.what);
             s.record = choices.back().record;
         }
         for (const choice& c : choices)
             for (const launch& l : c.launches) launches.push_back(&l);
+        choosing.end();
+        profile_scope compiling(profiling_.get(), "compiling");
         const auto pipelines = runtime_->pipelines(launches);
+        compiling.end();
+        profile_scope preparing(profiling_.get(), "preparing");
 
         std::unordered_map<const node*, vulkan_storage*> places;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
@@ -287,7 +265,7 @@ private:
             places[e.stored[i]] = s.get();
             made[i] = std::move(s);
         }
-        temporary temp{runtime_->memory(), {}, 0};
+        temporary_memory temp{runtime_->memory(), {}, 0};
         std::vector<command> items;
         std::vector<ordered_item> accesses;
         std::vector<vulkan_storage*> touched;
@@ -316,7 +294,8 @@ private:
                                  pipelines[at],
                                  ring.device_address + blocks.at[at],
                                  nullptr,
-                                 {}});
+                                 {},
+                                 choices[i].record.get()});
                 ordered_item o;
                 for (const access& a : l.accesses) {
                     const vulkan::allocation& piece = piece_of(a.buffer);
@@ -328,6 +307,7 @@ private:
             }
         }
         runtime_->memory().flush(ring, 0, ring.size);
+        preparing.end();
         const std::uint64_t value = record(items, accesses);
         temp.value = value;
         for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
@@ -341,7 +321,7 @@ private:
 
     /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
     /// is mapped, through staging otherwise.
-    void upload(vulkan_storage& s, temporary& temp, std::vector<command>& items,
+    void upload(vulkan_storage& s, temporary_memory& temp, std::vector<command>& items,
                 std::vector<ordered_item>& accesses) {
         if (s.on_device || !s.host) return;
         s.allocate();
@@ -366,12 +346,18 @@ private:
     /// Records in bunched order with a barrier where a hazard asks for one, and submits.
     std::uint64_t record(const std::vector<command>& items,
                          const std::vector<ordered_item>& accesses) {
+        profile_scope recording(profiling_.get(), "recording");
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
-        record_commands(buffer, items, arrange(accesses, tracker));
+        const std::vector<placed_item> order = arrange(accesses, tracker);
+        record_commands(buffer, items, order, times(order.size(), [&](std::size_t i) {
+                            return vulkan_profiler::about(items[order[i].index]);
+                        }));
         buffer.end();
+        recording.end();
         const std::uint64_t value = submit(buffer);
+        if (timing_) timing_->submitted();
         runtime_->commands().give(std::move(buffer), value);
         for (const command& i : items)
             if (i.upload_to) i.upload_to->on_device = true;
@@ -379,12 +365,40 @@ private:
         return value;
     }
 
+    /// Timestamps for the commands of the next submit, while the engine is profiled.
+    template <class Describe>
+    timestamps times(std::size_t commands, Describe&& what) {
+        return timing_ ? timing_->reserve(commands, what) : timestamps{};
+    }
+    void begin_profile(profile_recorder&) override {
+        timing_ = std::make_unique<vulkan_profiler>(runtime_->queue().device());
+    }
+    void end_profile(profile_recorder& recorder) override {
+        const std::unique_ptr<vulkan_profiler> timing = std::move(timing_);
+        wait(runtime_->queue().submitted());
+        timing->give(recorder);
+    }
+    void wait(std::uint64_t value) {
+        const profile_scope waiting(profiling_.get(), "waiting");
+        runtime_->queue().wait(value);
+    }
+
+    /// Others use the engine meanwhile.
+    void wait(std::uint64_t value, std::unique_lock<std::mutex>& lock) {
+        const auto begin = profile_recorder::now_if(profiling_.get());
+        lock.unlock();
+        runtime_->queue().wait(value);
+        lock.lock();
+        if (profiling_) profiling_->add_since(begin, profile_recorder::host, "waiting");
+    }
+
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
     std::uint64_t submit(const vulkan::commands& buffer) {
         // What is queued holds memory, so not more is than keeps a device busy.
         constexpr std::uint64_t most_ahead = 1024;
         if (const std::uint64_t last = runtime_->queue().submitted(); last > most_ahead)
-            runtime_->queue().wait(last - most_ahead);
+            wait(last - most_ahead);
+        const profile_scope submitting(profiling_.get(), "submitting");
         const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
         const std::uint64_t value =
             runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1), waits_);
@@ -407,28 +421,30 @@ private:
         }
         if (reads_in_place(s, size)) {
             s.was_read = true;  // what is read again where it lies is no second download
-            runtime_->queue().wait(s.written);
+            wait(s.written);
             memory.invalidate(s.piece, static_cast<std::uint64_t>(begin),
                               static_cast<std::uint64_t>(size));
             std::memcpy(out, static_cast<const std::byte*>(s.piece.mapped) + begin,
                         static_cast<std::size_t>(size));
             return;
         }
-        temporary temp{memory, {}, 0};
+        temporary_memory temp{memory, {}, 0};
         const vulkan::allocation staging =
             temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
         vulkan::commands buffer = runtime_->commands().take();
         buffer.begin();
         buffer.barrier(any_access, any_access);
-        buffer.copy(s.piece, staging,
-                    {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)});
+        record_copy(buffer, s.piece, staging,
+                    {static_cast<std::uint64_t>(begin), 0, static_cast<std::uint64_t>(size)},
+                    times(1, [&](auto) { return vulkan_profiler::timed{"download", size}; }));
         buffer.barrier(vulkan::scope::transfer, vulkan::scope::host);
         buffer.end();
         const std::uint64_t value = submit(buffer);
+        if (timing_) timing_->submitted();
         runtime_->commands().give(std::move(buffer), value);
         temp.value = s.last_use = value;
         open_.clear();
-        runtime_->queue().wait(value);
+        wait(value);
         memory.invalidate(staging, 0, static_cast<std::uint64_t>(size));
         std::memcpy(out, staging.mapped, static_cast<std::size_t>(size));
     }
@@ -438,6 +454,7 @@ private:
     statistics stats_;
     hazard_tracker open_;
     std::vector<vulkan::semaphore_point> waits_;  // of the next submit
+    std::unique_ptr<vulkan_profiler> timing_;     // null but for while a profile is at work
 };
 
 /// A recorded graph and the engine that runs it.

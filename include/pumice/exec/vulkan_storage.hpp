@@ -45,4 +45,18 @@ private:
     std::shared_ptr<vulkan_runtime> runtime_;
 };
 
+/// Device memory that goes back when the scope ends, whatever happens.
+struct temporary_memory {
+    vulkan::memory& pool;
+    std::vector<vulkan::allocation> pieces;
+    std::uint64_t value = 0;
+    vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
+        pieces.push_back(pool.allocate(size, kind));
+        return pieces.back();
+    }
+    ~temporary_memory() {
+        for (const vulkan::allocation& p : pieces) pool.free(p, value);
+    }
+};
+
 }  // namespace pumice::inline PUMICE_ABI

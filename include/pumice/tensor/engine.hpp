@@ -64,6 +64,8 @@ public:
     virtual std::string memory_svg() const { return {}; }
 };
 
+struct profile;
+
 /// Runs graphs. Thread-safe: one evaluation plans at a time.
 class engine : public std::enable_shared_from_this<engine> {
 public:
@@ -90,6 +92,11 @@ public:
     virtual const device_info& device() const = 0;
     /// Why this device: the candidates that were refused, each with its reasons.
     virtual std::string device_report() const = 0;
+
+    /// Times what runs from here to `profile_stop` (see <pumice/tensor/profile.hpp>), in an engine that
+    /// can tell.
+    virtual void profile_start() {}
+    virtual void profile_stop(profile&) {}
 
     const policy_set& policies() const noexcept { return policies_; }
 
