@@ -22,7 +22,8 @@
 #define PUMICE_VULKAN_INSTANCE(X)                                                                 \
     X(vkCreateDebugUtilsMessengerEXT) X(vkCreateDevice) X(vkDestroyDebugUtilsMessengerEXT)        \
     X(vkDestroyInstance) X(vkEnumerateDeviceExtensionProperties) X(vkEnumeratePhysicalDevices)    \
-    X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)                      \
+    X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)                      \
+    X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)                                             \
     X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR) X(vkGetPhysicalDeviceFeatures2)          \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceMemoryProperties2)                \
     X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                            \
@@ -38,7 +39,8 @@
     X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool)                    \
     X(vkDestroySemaphore) X(vkDestroyShaderModule) X(vkEndCommandBuffer)                          \
     X(vkFlushMappedMemoryRanges) X(vkFreeMemory) X(vkGetBufferDeviceAddress)                      \
-    X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsKHR) X(vkGetDeviceQueue)          \
+    X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsEXT)                              \
+    X(vkGetCalibratedTimestampsKHR) X(vkGetDeviceQueue)                                           \
     X(vkGetMemoryHostPointerPropertiesEXT) X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)     \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \

@@ -25,6 +25,7 @@ inline constexpr const char* wanted_extensions[] = {
     VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
     VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
     VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME,
+    VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME,  // the same under its older name
     // must be enabled where offered (a beta header declares the macro)
     "VK_KHR_portability_subset",
 };

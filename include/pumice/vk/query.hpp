@@ -63,24 +63,28 @@ struct clock_pair {
     std::uint64_t nanoseconds = 0;  // CLOCK_MONOTONIC, which is std::chrono::steady_clock on Linux
 };
 
-/// Nothing where the device cannot tell (VK_KHR_calibrated_timestamps).
+/// Nothing where the device cannot tell (VK_KHR_calibrated_timestamps, or its older EXT form).
 inline std::optional<clock_pair> calibrate(const device& d) {
-    if (!d.has(VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) ||
-        !d.table().vkGetCalibratedTimestampsKHR)
-        return std::nullopt;
-    constexpr vk::TimeDomainKHR wanted[] = {vk::TimeDomainKHR::eDevice,
-                                            vk::TimeDomainKHR::eClockMonotonic};
-    vk::TimeDomainKHR domains[16] = {};
+    const dispatcher &own = d.table(), &parent = d.parent().table();
+    const bool khr = d.has(VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    if (!khr && !d.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) return std::nullopt;
+    const auto list = khr ? parent.vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+                          : parent.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT;
+    const auto ask = khr ? own.vkGetCalibratedTimestampsKHR : own.vkGetCalibratedTimestampsEXT;
+    if (!list || !ask) return std::nullopt;
+    constexpr VkTimeDomainKHR wanted[] = {VK_TIME_DOMAIN_DEVICE_KHR,
+                                          VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR};
+    VkTimeDomainKHR domains[16] = {};
     std::uint32_t count = 16;
-    if (static_cast<int>(d.physical().getCalibrateableTimeDomainsKHR(&count, domains,
-                                                                     d.parent().table())) < 0)
-        return std::nullopt;
-    for (const vk::TimeDomainKHR each : wanted)
-        if (std::find(domains, domains + count, each) == domains + count) return std::nullopt;
-    vk::CalibratedTimestampInfoKHR info[2] = {};
-    for (int i = 0; i < 2; ++i) info[i].timeDomain = wanted[i];
+    if (list(d.physical(), &count, domains) < 0) return std::nullopt;
+    VkCalibratedTimestampInfoKHR info[2] = {};
+    for (int i = 0; i < 2; ++i) {
+        if (std::find(domains, domains + count, wanted[i]) == domains + count) return std::nullopt;
+        info[i].sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_KHR;
+        info[i].timeDomain = wanted[i];
+    }
     std::uint64_t found[2] = {}, deviation = 0;
-    d.check(d.handle().getCalibratedTimestampsKHR(2, info, found, &deviation, d.table()),
+    d.check(vk::Result(ask(d.handle(), 2, info, found, &deviation)),
             "vkGetCalibratedTimestampsKHR");
     return clock_pair{found[0], found[1]};
 }
