@@ -146,13 +146,15 @@ class compiled {
 public:
     compiled(F f, std::size_t most) : function_(std::move(f)), known_(most) {}
 
-    /// Like the function itself; traces it the first time for these element types and shapes.
+    /// Like the function itself; traces it the first time for these element types and shapes. Within
+    /// a function that is traced it is called, and so becomes part of that.
     template <class... A>
         requires((array_argument<A> || any_array<A>) && ...)
     auto operator()(const A&... arguments) const {
         using result = result_of<A...>;
         const any_tensor list[] = {any_tensor(arguments.get())...};
-        return result::make(find<A...>(list).run(list));
+        return result::make(detail::current_trace ? called<A...>(list)
+                                                  : find<A...>(list).run(list));
     }
     /// The recording for these arguments: to run into tensors that are there, or to look at.
     template <class... A>
@@ -170,12 +172,15 @@ private:
         std::remove_cvref_t<std::invoke_result_t<const F&, detail::traced_t<A>...>>>;
 
     template <class... A>
+    std::vector<any_tensor> called(std::span<const any_tensor> list) const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return result_of<A...>::list(function_(detail::traced_t<A>(list[I])...));
+        }(std::index_sequence_for<A...>{});
+    }
+    template <class... A>
     executable find(std::span<const any_tensor> list) const {
-        const F* function = &function_;
-        return known_.find(list, [function](std::span<const any_tensor> traced) {
-            return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return result_of<A...>::list((*function)(detail::traced_t<A>(traced[I])...));
-            }(std::index_sequence_for<A...>{});
+        return known_.find(list, [this](std::span<const any_tensor> traced) {
+            return called<A...>(traced);
         });
     }
 
@@ -195,6 +200,13 @@ compiled<F> compile(F function, std::size_t most = 16) {
 
 #ifndef PUMICE_COMPILED
 
+namespace detail {
+[[noreturn]] inline void throw_traced_twice() {
+    fail(errc::invalid_argument, "compile",
+         {"a function is recorded while another is traced; call it, so that it becomes part"});
+}
+}  // namespace detail
+
 PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
     auto made = std::make_shared<state>(state{home, {}, {}, graph.keys.size(), nullptr});
     for (const node_ptr& n : graph.inputs) made->inputs.push_back({n->type, n->extent});
@@ -205,9 +217,7 @@ PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
 
 PUMICE_BODY executable trace(const context& home, std::span<const executable::value> inputs,
                              const traced_function& function) {
-    if (detail::current_trace)
-        fail(errc::invalid_argument, "compile",
-             {"a compiled function was called while another is traced; call the function itself"});
+    if (detail::current_trace) detail::throw_traced_twice();
     struct tracing {
         detail::open_trace t;
         explicit tracing(const std::shared_ptr<engine>& home) : t{home, {}} {
@@ -275,6 +285,7 @@ PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
                                         const traced_function& function) {
     if (arguments.empty())
         fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});
+    if (current_trace) throw_traced_twice();
     const std::shared_ptr<engine>& owner = arguments[0].get()->owner;
     const auto fits = [&](const executable& e) {
         if (e.where().get() != owner || e.inputs().size() != arguments.size()) return false;
