@@ -1,36 +1,14 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Ops over axes that are in the type: the extents that the type promises are those that come, and the values are NumPy's.
-#include <pumice/tensor/axes.hpp>
-#include <pumice/tensor/creation.hpp>
-
-#include <tests/graph/support.hpp>
+#include "counting.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 namespace pm = pumice;
-using reals = std::vector<float>;
-
-namespace {
-
-const pm::context home(pumice_test::host());
-
-/// 0, 1, 2 ... under extents that the type knows.
-template <std::int64_t... Ns>
-auto counting() {
-    constexpr std::int64_t n = (Ns * ... * 1);
-    return pm::reshape<Ns...>(pm::arange<float>(0, double(n), 1, home));
-}
-/// The run-time shape is one that the type describes; gives the values.
-template <class X>
-reals values(const X& x) {
-    CHECK(X::extents_type::matches(x.shape()));
-    return pm::to_vector<float>(pm::astype(pm::any_tensor(x), pm::dtype::f32));
-}
-
-}  // namespace
+using pumice_test::counting, pumice_test::home, pumice_test::reals, pumice_test::values;
 
 TEST_CASE("axes: reductions over one axis, several, all, and with the axes kept") {
     const auto x = counting<2, 3>();

@@ -1,35 +1,21 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Norms, variances and standard deviations: the extents that the type promises, NumPy's values, faults named.
-#include <pumice/tensor/creation.hpp>
-#include <pumice/tensor/norms.hpp>
+#include "counting.hpp"
 
-#include <tests/graph/support.hpp>
+#include <pumice/tensor/norms.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 namespace pm = pumice;
-using reals = std::vector<float>;
 using pumice_test::code_of;
+using pumice_test::counting, pumice_test::home, pumice_test::reals, pumice_test::values;
 using pumice_test::text_of_error;
 
 namespace {
 
-const pm::context home(pumice_test::host());
-
-template <std::int64_t... Ns>
-auto counting() {
-    constexpr std::int64_t n = (Ns * ... * 1);
-    return pm::reshape<Ns...>(pm::arange<float>(0, double(n), 1, home));
-}
-/// The run-time shape is one that the type describes; gives the values.
-template <class X>
-reals values(const X& x) {
-    CHECK(X::extents_type::matches(x.shape()));
-    return pm::to_vector<float>(pm::any_tensor(x));
-}
 void check_near(const reals& got, const reals& want) {
     REQUIRE(got.size() == want.size());
     for (std::size_t i = 0; i < got.size(); ++i)
