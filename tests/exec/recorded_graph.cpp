@@ -290,15 +290,17 @@ TEST_CASE("compiled: the second run records, compiles and uploads nothing") {
     const pm::statistics before = home.stats();
     for (int i = 0; i < 100; ++i) once();
     const pm::statistics after = home.stats();
-    CHECK(after.recordings == before.recordings);
+    // Reading a result of this size across a bus is a copy, which is recorded.
+    const bool copied = !on_host && !home.device().unified_memory;
+    CHECK(after.recordings - before.recordings == (copied ? 100 : 0));
     CHECK(after.slang_compiles == before.slang_compiles);
     CHECK(after.pipelines == before.pipelines);
     CHECK(after.uploads == before.uploads);
     CHECK(after.allocations == before.allocations);
     CHECK(after.device_bytes == before.device_bytes);
     CHECK(after.evals - before.evals == 100);
-    if (on_host || !home.device().unified_memory) return;
-    CHECK(after.submits - before.submits == 100);
+    if (on_host) return;
+    CHECK(after.submits - before.submits == (copied ? 200 : 100));
     CHECK(after.host_waits - before.host_waits <= 100);
 }
 

@@ -30,27 +30,24 @@ public:
         evaluate(std::span(&n, 1));
         if (n->count() == 0) return;
         vulkan_storage& s = of(*n);
-        // Others use the engine while this thread waits for the values.
-        const std::uint64_t written = s.written;
-        wait(written, lock);
         const std::int64_t begin = byte_count(n->type, n->offset),
                            size = byte_count(n->type, n->count());
         if (!s.host && n->row_major() && (size < s.bytes / 2 || reads_in_place(s, size))) {
             // What lies at hand, or a small part of a large array: only that part.
-            fetch(s, begin, size, static_cast<std::byte*>(out));
+            fetch(s, begin, size, static_cast<std::byte*>(out), lock);
             return;
         }
         std::unique_ptr<host_memory> copy = std::move(s.host);
         if (!copy) {
             copy = std::make_unique<host_memory>(s.bytes);
-            fetch(s, 0, s.bytes, copy->data());
+            fetch(s, 0, s.bytes, copy->data(), lock);
         }
         gather(n->type, n->extent, copy->data(), n->offset, n->layout, out);
         if (!s.borrowed()) s.host = std::move(copy);  // the user may write his memory again
     }
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         vulkan_storage& s = of(*n);
         begin += byte_count(n->type, n->offset);
         const auto size = static_cast<std::int64_t>(bytes.size());
@@ -79,7 +76,7 @@ public:
         }
         if (!s.host) {
             auto copy = std::make_unique<host_memory>(s.bytes);
-            if (!whole) fetch(s, 0, s.bytes, copy->data());
+            if (!whole) fetch(s, 0, s.bytes, copy->data(), lock);
             s.host = std::move(copy);
         }
         std::memcpy(s.host->data() + begin, bytes.data(), bytes.size());
@@ -412,8 +409,10 @@ private:
                (device().unified_memory || (s.host_sees && bytes <= least_worth_copying));
     }
 
-    /// Copies bytes of a tensor's device memory to the host, once they are written.
-    void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out) {
+    /// Copies bytes of a tensor's device memory to the host, once they are written. Others use the
+    /// engine while this thread waits.
+    void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out,
+               std::unique_lock<std::mutex>& lock) {
         vulkan::memory& memory = runtime_->memory();
         if (!s.was_read) {
             ++stats_.downloads;
@@ -421,7 +420,7 @@ private:
         }
         if (reads_in_place(s, size)) {
             s.was_read = true;  // what is read again where it lies is no second download
-            wait(s.written);
+            wait(s.written, lock);
             memory.invalidate(s.piece, static_cast<std::uint64_t>(begin),
                               static_cast<std::uint64_t>(size));
             std::memcpy(out, static_cast<const std::byte*>(s.piece.mapped) + begin,
@@ -444,7 +443,7 @@ private:
         runtime_->commands().give(std::move(buffer), value);
         temp.value = s.last_use = value;
         open_.clear();
-        wait(value);
+        wait(value, lock);
         memory.invalidate(staging, 0, static_cast<std::uint64_t>(size));
         std::memcpy(out, staging.mapped, static_cast<std::size_t>(size));
     }
