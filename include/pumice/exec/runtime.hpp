@@ -5,6 +5,7 @@
 
 #include <pumice/exec/float_controls.hpp>
 #include <pumice/exec/kernel_requests.hpp>
+#include <pumice/tensor/engine.hpp>
 #include <pumice/vk/command_cache.hpp>
 #include <pumice/vk/instance.hpp>
 #include <pumice/vk/memory.hpp>

@@ -4,6 +4,7 @@
 // into its store.
 #pragma once
 
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
 namespace pumice::inline PUMICE_ABI {
