@@ -13,26 +13,16 @@ namespace pm = pumice;
 namespace {
 
 /// The functions of the user's program.
-#define TEST_FUNCTIONS(X)                                                                    \
-    X(vkDestroyInstance)                                                                     \
-    X(vkEnumeratePhysicalDevices)                                                            \
-    X(vkGetPhysicalDeviceMemoryProperties)                                                   \
-    X(vkGetPhysicalDeviceProperties)                                                         \
-    X(vkCreateDevice)                                                                        \
-    X(vkDestroyDevice)                                                                       \
-    X(vkGetDeviceQueue)                                                                      \
-    X(vkCreateBuffer)                                                                        \
-    X(vkDestroyBuffer)                                                                       \
-    X(vkGetBufferMemoryRequirements)                                                         \
-    X(vkAllocateMemory)                                                                      \
-    X(vkFreeMemory)                                                                          \
-    X(vkBindBufferMemory)                                                                    \
-    X(vkMapMemory)                                                                           \
-    X(vkCreateSemaphore)                                                                     \
-    X(vkDestroySemaphore) X(vkWaitSemaphores) X(vkCreateCommandPool) X(vkDestroyCommandPool) \
-        X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer)            \
-            X(vkCmdFillBuffer) X(vkCmdCopyBuffer) X(vkCmdPipelineBarrier2) X(vkQueueSubmit2) \
-                X(vkDeviceWaitIdle)
+// clang-format off
+#define TEST_FUNCTIONS(X) \
+    X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceMemoryProperties) \
+    X(vkCreateDevice) X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkCreateBuffer) X(vkDestroyBuffer) \
+    X(vkGetBufferMemoryRequirements) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
+    X(vkMapMemory) X(vkCreateSemaphore) X(vkDestroySemaphore) X(vkWaitSemaphores) \
+    X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkAllocateCommandBuffers) \
+    X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCmdFillBuffer) X(vkCmdCopyBuffer) \
+    X(vkCmdPipelineBarrier2) X(vkQueueSubmit2) X(vkDeviceWaitIdle)
+// clang-format on
 
 struct program {
 #define X(name) PFN_##name name = nullptr;
