@@ -10,19 +10,6 @@
 
 namespace test {
 
-std::uint64_t seed() {
-    static const std::uint64_t value = [] {
-        const char* text = std::getenv("PUMICE_TEST_SEED");
-        return text ? std::strtoull(text, nullptr, 10) : 20261121;
-    }();
-    return value;
-}
-
-int samples(int count) {
-    const char* text = std::getenv("PUMICE_TEST_SCALE");
-    return std::max(1, static_cast<int>(count * (text ? std::strtod(text, nullptr) : 1.0)));
-}
-
 // Values ------------------------------------------------------------------------------------------
 
 namespace {

@@ -4,6 +4,8 @@
 // random operands in any layout, hand-made programs, guards around every buffer.
 #pragma once
 
+#include <tests/support/samples.hpp>
+
 #include "machine.hpp"
 
 #include <pumice/expr/ops.hpp>
@@ -17,11 +19,6 @@
 #include <string>
 
 namespace test {
-
-/// PUMICE_TEST_SEED, or a fixed one.
-std::uint64_t seed();
-/// PUMICE_TEST_SCALE times `count`: how many samples a test takes.
-int samples(int count);
 
 /// Random numbers that do not depend on the standard library.
 class dice {

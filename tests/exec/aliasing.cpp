@@ -4,6 +4,7 @@
 // itself and let go, against a model in which every value has a vector of its own (row B8).
 #include <pumice/front.hpp>
 
+#include <tests/support/samples.hpp>
 #include <tests/support/skip.hpp>
 
 #include <doctest/doctest.h>
@@ -229,7 +230,7 @@ private:
 };
 
 void thousand_cases(const pm::context& home) {
-    for (unsigned seed = 0; seed < 1000; ++seed) {
+    for (unsigned seed = 0; seed < unsigned(test::samples(1000)); ++seed) {
         player p(home, seed);
         for (int steps = 3 + int(seed % 10); steps > 0; --steps) p.step();
         CHECK_MESSAGE(p.wrong() == 0, "seed " << seed);
@@ -250,8 +251,8 @@ TEST_CASE("1000 random cases of aliasing on the device keep the meaning of value
         PUMICE_SKIP("vulkan-device", "the case is of a device");
     thousand_cases(home);
     thousand_cases(apart);
-    std::printf("measured 1000 cases of aliasing on the device: %d kernels, %d of them compiled\n",
-                int(home.stats().pipelines + apart.stats().pipelines),
+    std::printf("measured %d cases of aliasing on the device: %d kernels, %d of them compiled\n",
+                test::samples(1000), int(home.stats().pipelines + apart.stats().pipelines),
                 int(home.stats().slang_compiles + apart.stats().slang_compiles));
 }
 

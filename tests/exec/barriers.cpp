@@ -8,6 +8,8 @@
 
 #include <pumice/front.hpp>
 
+#include <tests/support/samples.hpp>
+
 namespace pm = pumice;
 using test::adversary, test::values, test::same_bits, test::filled, test::twenty;
 using table = test::vulkan::dispatcher;
@@ -190,7 +192,7 @@ TEST_CASE("random programs give the same bits in every order that the barriers p
             w.policies.fusion = fusion;
             const std::optional<pm::context> home = test::open_context(w);
             if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
-            const trial t = try_orders(device, *home, 0, fusion ? 60 : 200, 3);
+            const trial t = try_orders(device, *home, 0, test::samples(fusion ? 60 : 200), 3);
             CHECK_MESSAGE(t.different == 0, "seeds" << t.seeds);
             // Or else nothing was tried.
             CHECK(device.moved > device.commands / 8);

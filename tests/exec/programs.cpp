@@ -3,6 +3,7 @@
 // Random programs give the same values fused, unfused and eager, whatever aliases what.
 #include "random_programs.hpp"
 
+#include <tests/support/samples.hpp>
 #include <tests/support/skip.hpp>
 
 #include <doctest/doctest.h>
@@ -15,7 +16,7 @@ using test::differences, test::run;
 TEST_CASE("1000 random programs on the host: fused, unfused and eager agree") {
     const pm::context fused(pm::host_only{}), apart(pm::host_only{}, pm::fusion::none{}),
         eager(pm::host_only{}, pm::eager{});
-    for (unsigned seed = 0; seed < 1000; ++seed) {
+    for (unsigned seed = 0; seed < unsigned(test::samples(1000)); ++seed) {
         const test::variables expected = run(eager, seed);
         CHECK_MESSAGE(differences(run(fused, seed), expected) == 0, "seed " << seed);
         CHECK_MESSAGE(differences(run(apart, seed), expected) == 0, "seed " << seed);
@@ -26,16 +27,17 @@ TEST_CASE("1000 random programs on the device, fused and unfused, agree with the
     const pm::context fused, apart(pm::fusion::none{}), host(pm::host_only{}, pm::eager{});
     if (fused.device().type == pm::device_type::host)
         PUMICE_SKIP("vulkan-device", "the case is of a device");
-    for (unsigned seed = 0; seed < 1000; ++seed) {
+    const unsigned programs = unsigned(test::samples(1000));
+    for (unsigned seed = 0; seed < programs; ++seed) {
         test::program_kind kind;
-        if (seed >= 250)
+        if (seed >= programs / 4)
             kind.most = 6;  // short ones share kernels, whose compilation is what takes time
         const test::variables expected = run(host, seed, kind);
         CHECK_MESSAGE(differences(run(fused, seed, kind), expected) == 0, "seed " << seed);
         CHECK_MESSAGE(differences(run(apart, seed, kind), expected) == 0, "seed " << seed);
     }
     const pm::statistics s = fused.stats(), t = apart.stats();
-    std::printf("measured 1000 programs on the device: %d kernels, %d of them compiled\n",
+    std::printf("measured %u programs on the device: %d kernels, %d of them compiled\n", programs,
                 int(s.pipelines + t.pipelines), int(s.slang_compiles + t.slang_compiles));
 }
 

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// How many samples a test takes, and by which seed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace test {
+
+/// PUMICE_TEST_SEED, or a fixed one.
+inline std::uint64_t seed() {
+    static const std::uint64_t value = [] {
+        const char* text = std::getenv("PUMICE_TEST_SEED");
+        return text ? std::strtoull(text, nullptr, 10) : 20261121;
+    }();
+    return value;
+}
+
+/// PUMICE_TEST_SCALE times `count`: how many samples a test takes.
+inline int samples(int count) {
+    const char* text = std::getenv("PUMICE_TEST_SCALE");
+    return std::max(1, static_cast<int>(count * (text ? std::strtod(text, nullptr) : 1.0)));
+}
+
+}  // namespace test
