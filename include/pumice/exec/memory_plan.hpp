@@ -183,8 +183,12 @@ inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
     plan.size = order.empty() ? 0 : std::numeric_limits<std::int64_t>::max();
     using chain = const detail::memory_chain&;
     const auto attempt = [&](bool (*before)(chain, chain)) {
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return before(chains[a], chains[b]);
+        // Equal chains stay in the order of the last attempt.
+        std::vector<std::size_t> place(chains.size());
+        for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return before(chains[a], chains[b]) ||
+                   (!before(chains[b], chains[a]) && place[a] < place[b]);
         });
         std::size_t comparisons = 0;
         for (int tries = 0; tries < 50 && comparisons < 3'000'000 && plan.size != plan.bound;

@@ -105,9 +105,10 @@ template <class T>
 void order_places(std::span<const T> values, bool descending, std::vector<std::int64_t>& places) {
     std::iota(places.begin(), places.end(), std::int64_t{0});
     const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
-    std::stable_sort(places.begin(), places.end(), [&](std::int64_t i, std::int64_t j) {
-        const T a = values[static_cast<std::size_t>(i)], b = values[static_cast<std::size_t>(j)];
-        return descending ? less(b, a) : less(a, b);
+    std::sort(places.begin(), places.end(), [&](std::int64_t i, std::int64_t j) {
+        const T a = values[static_cast<std::size_t>(descending ? j : i)],
+                b = values[static_cast<std::size_t>(descending ? i : j)];
+        return less(a, b) || (!less(b, a) && i < j);  // equal values stay in their order
     });
 }
 
