@@ -16,6 +16,7 @@ struct fixture {
     std::shared_ptr<fake_engine> engine = std::make_shared<fake_engine>();
     pm::context home{engine};
     pm::any_tensor x = pumice_test::data(engine, {2, 3});
+    ~fixture() { engine->traced.clear(); }  // its nodes hold the engine that keeps them
 };
 
 }  // namespace
@@ -58,6 +59,7 @@ TEST_CASE("trace: nothing is evaluated meanwhile, whatever the policies say") {
     CHECK(engine->evaluated == 0);
     const pm::any_tensor after = pm::tanh(data(engine, {4}));
     CHECK(engine->evaluated > 0);
+    engine->traced.clear();
 }
 
 TEST_CASE("compile: results keep their static types") {
