@@ -228,6 +228,7 @@ private:
             const place to = place_of(launch_number, out.buffer);
             if (to.what != place::arena) continue;
             for (const operand& leaf : p->body.leaves) {
+                if (leaf.buffer < 0) continue;  // an iota has no memory
                 const place from = place_of(launch_number, leaf.buffer);
                 if (from.what != place::arena || from.index == to.index) continue;
                 planned_buffer &giver = buffers_[from.index], &taker = buffers_[to.index];
