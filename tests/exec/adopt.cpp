@@ -6,6 +6,7 @@
 #include <pumice/exec/adopt.hpp>
 #include <pumice/front.hpp>
 
+#include <tests/graph/support.hpp>
 #include <tests/support/skip.hpp>
 
 namespace pm = pumice;
@@ -285,30 +286,22 @@ TEST_CASE("adopt: what is missing is named") {
     if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
     program mine;
     if (!mine.open()) PUMICE_SKIP("vulkan-device", "no Vulkan device");
-    const auto fault = [](auto&& f) -> std::pair<pm::errc, std::string> {
-        try {
-            f();
-        } catch (const pm::error& e) {
-            return {e.code(), e.what()};
-        }
-        return {};
-    };
     pm::vulkan_handles h = mine.handles();
     h.queue = VK_NULL_HANDLE;
-    CHECK(fault([&] { pm::context::adopt(h); }).first == pm::errc::invalid_argument);
+    CHECK(test::code_of([&] { pm::context::adopt(h); }) == pm::errc::invalid_argument);
     VkDeviceCreateInfo less = mine.device_info;
     less.pNext = &mine.semaphores;  // as if made without device addresses
     h = mine.handles();
     h.created_with = &less;
-    const auto [code, text] = fault([&] { pm::context::adopt(h); });
-    CHECK(code == pm::errc::no_device);
-    CHECK(text.find("bufferDeviceAddress") != std::string::npos);
+    const auto adopts = [&] { pm::context::adopt(h); };
+    CHECK(test::code_of(adopts) == pm::errc::no_device);
+    CHECK(pumice_test::text_of_error(adopts).find("bufferDeviceAddress") != std::string::npos);
     const pm::context home = pm::context::adopt(mine.handles());
     CHECK_FALSE(home.device().float16_arithmetic);  // the device may; this one did not switch it on
     CHECK(home.device().int64_arithmetic);
     const auto b = mine.make(256, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-    CHECK(fault([&] { pm::from_buffer(home, {b.handle, 4}, pm::dtype::f32, {4}); }).first ==
+    CHECK(test::code_of([&] { pm::from_buffer(home, {b.handle, 4}, pm::dtype::f32, {4}); }) ==
           pm::errc::invalid_argument);
     const pm::context host{pm::host_only{}};
-    CHECK(fault([&] { pm::finished(host); }).first == pm::errc::invalid_argument);
+    CHECK(test::code_of([&] { pm::finished(host); }) == pm::errc::invalid_argument);
 }

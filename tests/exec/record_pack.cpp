@@ -77,13 +77,10 @@ TEST_CASE(
     }
     CHECK_MESSAGE(what.find("record it anew") != std::string::npos, what);
     CHECK(!work(home).empty());
-    const auto code = [&](const std::string& bytes) {
-        try {
-            const pm::context wrong(pm::pack(std::as_bytes(std::span(bytes))), machine.cache);
-        } catch (const pm::error& e) {
-            return e.code();
-        }
-        return pm::errc{};
+    const auto code = [&](const std::string& wrong) {
+        return test::code_of([&] {
+            pm::context(pm::pack(std::as_bytes(std::span(wrong))), machine.cache);
+        });
     };
     std::string newer = pack;
     newer[24] = 9;

@@ -7,12 +7,14 @@
 
 #include <pumice/front.hpp>
 
+#include <tests/graph/support.hpp>
 #include <tests/support/skip.hpp>
 
 #include <functional>
 
 namespace pm = pumice;
-using test::adversary, test::same_bits, test::values, test::variables;
+using pumice_test::text_of_error;
+using test::adversary, test::code_of, test::same_bits, test::values, test::variables;
 
 namespace {
 
@@ -26,16 +28,6 @@ pm::any_tensor cut(const pm::any_tensor& x, std::initializer_list<pm::slice> sli
     return pm::slice_view(x, std::span(slices.begin(), slices.size()));
 }
 std::vector<float> floats(const pm::any_tensor& t) { return pm::to_vector<float>(t); }
-
-pm::errc code_of(auto&& f, std::string* what = nullptr) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        if (what) *what = e.what();
-        return e.code();
-    }
-    return {};
-}
 
 /// A random program as one function of its beginning.
 std::vector<pm::any_tensor> program(std::span<const pm::any_tensor> start, unsigned seed,
@@ -239,21 +231,21 @@ TEST_CASE("write: bytes of a tensor, seen by nobody who has it already") {
 TEST_CASE("compiled: faults name what is wrong and the way out, and lose nothing") {
     const pm::context home;
     const auto x = numbers(home, {4}, 1);
-    std::string what;
     const auto looks =
         pm::compile([](const pm::any_tensor& t) { return floats(t)[0] > 0 ? t : t * 2.0; });
-    CHECK(code_of([&] { looks(x); }, &what) == pm::errc::invalid_argument);
-    CHECK(what.find("must not depend on values") != std::string::npos);
+    CHECK(code_of([&] { looks(x); }) == pm::errc::invalid_argument);
+    CHECK(text_of_error([&] { looks(x); }).find("must not depend on values") != std::string::npos);
     const auto computes =
         pm::compile([](const pm::any_tensor& t) { return floats(t + 1.0)[0] > 0 ? t : t * 2.0; });
     CHECK(code_of([&] { computes(x); }) == pm::errc::invalid_argument);
     const auto g = pm::compile([](const pm::any_tensor& t) { return t + 1.0; });
     const auto records = pm::compile([&](const pm::any_tensor& t) { return g.get(t).run({t})[0]; });
-    CHECK(code_of([&] { records(x); }, &what) == pm::errc::invalid_argument);
-    CHECK(what.find("call it, so that it becomes part") != std::string::npos);
+    CHECK(code_of([&] { records(x); }) == pm::errc::invalid_argument);
+    CHECK(text_of_error([&] { records(x); }).find("call it, so that it becomes part") !=
+          std::string::npos);
     const auto e = g.get(x);
-    CHECK(code_of([&] { e.run({numbers(home, {5}, 1)}); }, &what) == pm::errc::shape_mismatch);
-    CHECK(what.find("(5,)") != std::string::npos);
+    CHECK(code_of([&] { e.run({numbers(home, {5}, 1)}); }) == pm::errc::shape_mismatch);
+    CHECK(text_of_error([&] { e.run({numbers(home, {5}, 1)}); }).find("(5,)") != std::string::npos);
     CHECK(code_of([&] { e.run({pm::zeros(pm::dtype::f16, {4}, home)}); }) ==
           pm::errc::dtype_mismatch);
     CHECK(code_of([&] { e.run({x, x}); }) == pm::errc::invalid_argument);

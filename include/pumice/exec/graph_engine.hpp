@@ -143,7 +143,7 @@ protected:
         }
 
     private:
-        /// Placeholders have memory only while a run lends it.
+        /// The traced inputs have memory only while a run lends them its own.
         struct borrowed {
             const traced_graph& graph;
             ~borrowed() {

@@ -18,8 +18,8 @@ public:
         std::uint64_t value = 0;  // of its last submit
     };
 
-    /// Chooses kernels and compiles them; uses no device memory. Pre: the steps of `e` are not empty
-    /// of meaning: every output of `g` is stored by one, or has no elements.
+    /// Chooses kernels, compiles them and plans; uses no device memory. Pre: `e` is the plan of the
+    /// outputs of `g`.
     recorded_graph(std::shared_ptr<vulkan_runtime> runtime, const policy_set& policies,
                    evaluation&& e, const traced_graph& g)
         : runtime_(std::move(runtime)), graph_(g), evaluation_(std::move(e)) {
@@ -47,8 +47,8 @@ public:
         for (const node_ptr& n : g.outputs)
             host_sees_ |= byte_count(n->type, n->count()) <= least_worth_copying &&
                           !runtime_->device().info().unified_memory;
-        changed_.resize(g.outputs.size());
-        held_.reserve(g.inputs.size());
+        changed.resize(g.outputs.size());
+        held.reserve(g.inputs.size());
     }
     recorded_graph(const recorded_graph&) = delete;
     recorded_graph& operator=(const recorded_graph&) = delete;
@@ -69,7 +69,7 @@ public:
     std::vector<node*> constants() const {
         std::vector<node*> list;
         for (const auto& [n, p] : places_)
-            if (p.what == place::constant) list.push_back(const_cast<node*>(n));
+            if (p.what == place::constant) list.push_back(n);
         return list;
     }
 
@@ -125,16 +125,16 @@ public:
     }
 
     // What a run works with, so that it needs no memory of its own. Guarded by the engine's lock.
-    std::vector<any_tensor> changed_;  // outputs that are new tensors
-    std::vector<node_ptr> held_;       // inputs as the kernels read them
-    std::vector<byte_range> touched_;
+    std::vector<any_tensor> changed;  // outputs that are new tensors
+    std::vector<node_ptr> held;       // inputs as the kernels read them
+    std::vector<byte_range> touched;
 
     /// What a run holds, whether it succeeds or not.
     struct borrowed {
         recorded_graph& graph;
         ~borrowed() {
-            graph.held_.clear();
-            for (any_tensor& t : graph.changed_) t = {};
+            graph.held.clear();
+            for (any_tensor& t : graph.changed) t = {};
         }
     };
 
@@ -159,11 +159,11 @@ private:
             places_.emplace(graph_.keys[i].get(), place{place::key, i});
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
             places_.emplace(graph_.outputs[i].get(), place{place::output, i});
-        for (const node* n : evaluation_.stored)
+        for (node* n : evaluation_.stored)
             if (places_.emplace(n, place{place::arena, buffers_.size()}).second)
                 buffers_.push_back({byte_count(n->type, n->count()), -1, -1, -1, {}});
         for (const step& s : evaluation_.steps)
-            for (const node* n : s.buffers) places_.emplace(n, place{place::constant, 0});
+            for (node* n : s.buffers) places_.emplace(n, place{place::constant, 0});
         for (const choice& c : choices_) {
             scratch_.push_back(buffers_.size());
             if (c.scratch > 0)
@@ -300,7 +300,7 @@ private:
     std::vector<const launch*> launches_;
     std::vector<std::size_t> owner_;  // the step of each launch
     std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines_;
-    std::unordered_map<const node*, place> places_;
+    std::unordered_map<node*, place> places_;
     std::vector<planned_buffer> buffers_;  // in the arena
     std::vector<std::size_t> scratch_;     // of each step, its number in buffers_
     std::vector<placed_item> order_;

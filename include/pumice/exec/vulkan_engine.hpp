@@ -157,33 +157,33 @@ private:
             slot = g.take(until);
         }
         const recorded_graph::borrowed lent{g};
-        g.touched_.clear();
+        g.touched.clear();
         for (const any_tensor& t : inputs) {
             node_ptr n = dense(t, 16);
             if (n->count() > 0) {
                 vulkan_storage& s = of(*n);
                 if (!s.on_device) bring({&s});
                 const std::int64_t begin = byte_count(n->type, n->offset);
-                g.touched_.push_back(range_in(s.piece, begin,
-                                              begin + byte_count(n->type, n->count()), false));
+                g.touched.push_back(range_in(s.piece, begin,
+                                             begin + byte_count(n->type, n->count()), false));
             }
-            g.held_.push_back(std::move(n));
+            g.held.push_back(std::move(n));
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const node& like = *g.graph().outputs[i];
             if (!may_overwrite(outputs[i], like))
-                g.changed_[i] =
+                g.changed[i] =
                     made_like(like,
                               std::make_shared<vulkan_storage>(runtime_, byte_count(like.type,
                                                                                     like.count())));
             vulkan_storage& s = of(*output(g, outputs, i).get());
             s.allocate();
-            g.touched_.push_back(range_in(s.piece, 0, s.bytes, true));
+            g.touched.push_back(range_in(s.piece, 0, s.bytes, true));
         }
         g.write(
             *slot,
             [&](std::size_t i) {
-                const node& n = *g.held_[i];
+                const node& n = *g.held[i];
                 return of(n).piece.device_address +
                        static_cast<std::uint64_t>(byte_count(n.type, n.offset));
             },
@@ -191,7 +191,7 @@ private:
             keys);
         const std::uint64_t value = timing_ ? submit_timed(g, *slot) : submit(slot->commands);
         slot->value = value;
-        for (const node_ptr& n : g.held_)
+        for (const node_ptr& n : g.held)
             if (n->count() > 0) of(*n).last_use = value;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             vulkan_storage& s = of(*output(g, outputs, i).get());
@@ -200,10 +200,10 @@ private:
             s.host_sees = g.host_sees();
             s.was_read = false;
             s.written = s.last_use = value;
-            if (g.changed_[i].has_value()) outputs[i] = std::move(g.changed_[i]);
+            if (g.changed[i].has_value()) outputs[i] = std::move(g.changed[i]);
         }
         open_.clear();
-        open_.add(g.touched_);
+        open_.add(g.touched);
         ++stats_.evals;
     }
     /// A recording for this run alone, with times.
@@ -222,7 +222,7 @@ private:
     }
     static const any_tensor& output(const recorded_graph& g, std::span<any_tensor> outputs,
                                     std::size_t i) {
-        return g.changed_[i].has_value() ? g.changed_[i] : outputs[i];
+        return g.changed[i].has_value() ? g.changed[i] : outputs[i];
     }
     /// True where nobody but this handle can see what is in the tensor's memory.
     bool may_overwrite(const any_tensor& t, const node& like) const {

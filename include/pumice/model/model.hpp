@@ -86,7 +86,7 @@ public:
 
     /// The model recorded for these input shapes (those of the file where left out, an open axis as
     /// 1): planned once, then run without building anything. To record more than the model, compile a
-    /// function that calls it. Throws errc::unsupported where a shape depends on values.
+    /// function that calls it. Throws errc::invalid_argument where a shape depends on inputs' values.
     executable compile(std::span<const shape> shapes = {}) const {
         const std::vector<shape> chosen =
             shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end());

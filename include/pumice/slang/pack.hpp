@@ -7,7 +7,6 @@
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/request.hpp>
 
-#include <cstring>
 #include <map>
 #include <optional>
 #include <span>

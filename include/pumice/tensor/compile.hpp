@@ -163,7 +163,7 @@ public:
         const any_tensor list[] = {any_tensor(arguments.get())...};
         return find<A...>(list);
     }
-    /// How many types and shapes it is recorded for now.
+    /// The number of recordings that it keeps.
     std::size_t recorded() const { return known_.size(); }
 
 private:
