@@ -116,3 +116,32 @@ TEST_CASE("eight threads call one compiled function for shapes that it does not 
     for (int n : wrong) CHECK(n == 0);
     CHECK(twice.recorded() <= 3);
 }
+
+TEST_CASE("eight threads run one executable in pieces, and stop some of the runs") {
+    const pm::context home{pm::submit_budget{1e-6}};
+    const pm::matrix<float> w = pm::from_span<float>({24, 24}, numbers(576, 0.125f), home);
+    const auto net = pm::compile([w](pm::matrix<float> x) {
+        for (int i = 0; i < 4; ++i) x = pm::softmax(pm::matmul(x, w) - 1.0f, pm::axis<1>) + x;
+        return x;
+    });
+    const pm::matrix<float> x = pm::from_span<float>({24, 24}, numbers(576, 0.25f), home);
+    const auto expected = net(x).to_vector();
+    const pm::executable e = net.get(x);
+    std::vector<int> wrong(8), stopped(8);
+    on_threads(8, [&](int t) {
+        for (int i = 0; i < 40; ++i) {
+            std::stop_source stop;
+            std::jthread stopper;
+            if (i % 4 == 1) stopper = std::jthread([&] { stop.request_stop(); });
+            try {
+                const auto y = e.run({pm::any_tensor(x)}, stop.get_token());
+                wrong[std::size_t(t)] += pm::to_vector<float>(y[0]) != expected;
+            } catch (const pm::error& fault) {
+                ++stopped[std::size_t(t)];
+                wrong[std::size_t(t)] += fault.code() != pm::errc::cancelled;
+            }
+        }
+    });
+    for (int n : wrong) CHECK(n == 0);
+    for (int n : stopped) CHECK(n <= 10);
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/exec/profiler.hpp>
+#include <pumice/exec/scheduler.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
@@ -65,8 +66,10 @@ protected:
     virtual void begin_profile(profile_recorder&) {}
     virtual void end_profile(profile_recorder&) {}
 
-    /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node.
-    virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) = 0;
+    /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node;
+    /// errc::cancelled once `stop` is asked for.
+    virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+                         const std::stop_token& stop = {}) = 0;
 
     /// The tensor with its values at hand, dense from an offset that is a multiple of `alignment`
     /// bytes (0: from the start), as a prepared graph takes it. A copy where it lies otherwise.
@@ -121,7 +124,7 @@ protected:
               evaluation_(home.plan(g.outputs)) {}
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                 std::span<any_tensor> outputs) override {
+                 std::span<any_tensor> outputs, const std::stop_token& stop) override {
             const std::lock_guard lock(home_.mutex_);
             const borrowed lent{graph_};
             for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -129,7 +132,7 @@ protected:
             for (std::size_t i = 0; i < keys.size(); ++i)
                 graph_.keys[i]->data = home_.create(dtype::u32, {}, &keys[i])->data;
             std::vector<std::shared_ptr<storage>> made(evaluation_.stored.size());
-            home_.execute(evaluation_, made);
+            home_.execute(evaluation_, made, stop);
             for (const step& s : evaluation_.steps)
                 for (node* n : s.outputs) n->record = s.record;
             for (std::size_t i = 0; i < made.size(); ++i)

@@ -111,7 +111,8 @@ private:
         return record;
     }
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+                 const std::stop_token& stop) override {
         std::unordered_map<const node*, std::byte*> fresh;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
             auto s =
@@ -130,6 +131,7 @@ private:
             s.record = record_of(s);
             const std::string name = profiling_ ? profile_name(*s.record) : "";
             const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
+            if (stop.stop_requested()) throw_cancelled();
             solve_on_host(s.what, buffers);
             ++stats_.dispatches;
         }

@@ -5,7 +5,7 @@
 
 #include <pumice/exec/null_engine.hpp>
 #include <pumice/exec/record_pack.hpp>
-#include <pumice/exec/vulkan_engine.hpp>
+#include <pumice/exec/vulkan_executable.hpp>
 
 #include <cstdlib>
 

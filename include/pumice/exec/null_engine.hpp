@@ -48,7 +48,8 @@ public:
 private:
     struct nothing final : storage {};
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+                 const std::stop_token&) override {
         for (step& s : e.steps) {
             choice c = choose(s.what, info_, policies());
             s.record = c.record;

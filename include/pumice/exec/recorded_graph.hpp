@@ -4,18 +4,30 @@
 // writes the addresses of its inputs and outputs into a parameter block and submits.
 #pragma once
 
+#include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/memory_plan.hpp>
 #include <pumice/exec/recorder.hpp>
+#include <pumice/exec/scheduler.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
 class recorded_graph {
 public:
-    /// What one run in flight owns: memory between the kernels, their parameters, the recording.
+    using chunks = std::shared_ptr<const std::vector<chunk>>;
+
+    /// What one run in flight owns: memory between the kernels, their parameters, a recording a chunk.
     struct slot {
         vulkan::allocation arena, block;
-        vulkan::commands commands;
+        chunks pieces;
+        std::vector<vulkan::commands> recordings;  // of the pieces
+        std::unique_ptr<scheduler> order;
         std::uint64_t value = 0;  // of its last submit
+        bool busy = false;        // a run is not through with its submits
+
+        // What a run works with, so that it needs no memory of its own.
+        std::vector<any_tensor> changed;  // outputs that are new tensors
+        std::vector<node_ptr> held;       // inputs as the kernels read them
+        std::vector<byte_range> touched;
     };
 
     /// Chooses kernels, compiles them and plans; uses no device memory. Pre: `e` is the plan of the
@@ -47,8 +59,7 @@ public:
         for (const node_ptr& n : g.outputs)
             host_sees_ |= byte_count(n->type, n->count()) <= least_worth_copying &&
                           !runtime_->device().info().unified_memory;
-        changed.resize(g.outputs.size());
-        held.reserve(g.inputs.size());
+        chunks_ = std::make_shared<const std::vector<chunk>>(one_chunk(order_.size()));
     }
     recorded_graph(const recorded_graph&) = delete;
     recorded_graph& operator=(const recorded_graph&) = delete;
@@ -56,7 +67,7 @@ public:
         for (const auto& s : slots_) {
             if (s->arena) runtime_->memory().free(s->arena, s->value);
             runtime_->memory().free(s->block, s->value);
-            runtime_->commands().give(std::move(s->commands), s->value);
+            give_back(*s);
         }
     }
 
@@ -76,15 +87,34 @@ public:
     /// Whether a run makes its outputs visible to the host.
     bool host_sees() const noexcept { return host_sees_; }
 
-    /// A slot that the device does not use, or null where the most that may be are in flight: the
-    /// one that is free first is reached at `until`. Pre: constants are on the device.
+    /// How the graph is handed to the device. Slots that are taken from now on are recorded so.
+    const std::vector<chunk>& pieces() const noexcept { return *chunks_; }
+    void set_pieces(std::vector<chunk> list) {
+        chunks_ = std::make_shared<const std::vector<chunk>>(std::move(list));
+    }
+
+    /// A slot that nobody uses, or null where the most that may be are in flight: the one that the
+    /// device gives back first is reached at `until`, 0 where runs have still to submit. Pre: constants
+    /// are on the device.
     slot* take(std::uint64_t& until) {
-        until = ~std::uint64_t{0};
+        until = 0;
         for (const auto& s : slots_) {
-            if (runtime_->queue().reached(s->value)) return s.get();
-            until = std::min(until, s->value);
+            if (s->busy) continue;
+            if (runtime_->queue().reached(s->value)) {
+                if (s->pieces != chunks_) record_all(*s);
+                return s.get();
+            }
+            until = until == 0 ? s->value : std::min(until, s->value);
         }
         return slots_.size() < most_in_flight ? add_slot() : nullptr;
+    }
+
+    /// Whether some run may take a slot, now or when the device is through.
+    bool has_idle() const noexcept {
+        if (slots_.size() < most_in_flight) return true;
+        for (const auto& s : slots_)
+            if (!s->busy) return true;
+        return false;
     }
 
     /// Writes a run's addresses and random keys.
@@ -102,7 +132,7 @@ public:
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
 
-    /// What a run in that slot asks the device for; recorded in `order()`.
+    /// What a run in that slot asks the device for, recorded in `order()`.
     std::vector<command> commands_of(const slot& s) const {
         std::vector<command> list;
         for (std::size_t i = 0; i < launches_.size(); ++i)
@@ -115,28 +145,17 @@ public:
         return list;
     }
     const std::vector<placed_item>& order() const noexcept { return order_; }
-    void record(vulkan::commands& to, const std::vector<command>& list, bool reusable,
-                const timestamps& times = {}) const {
+    void record(vulkan::commands& to, const std::vector<command>& list, const chunk& piece,
+                bool reusable, const timestamps& times = {}) const {
         to.begin(reusable);
         to.barrier(any_access, any_access);  // whatever was submitted before
-        record_commands(to, list, order_, times);
-        if (host_sees_) to.barrier(any_access, vulkan::scope::host);
+        std::vector<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
+                                      order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
+        if (!part.empty()) part[0].barrier = false;
+        record_commands(to, list, part, times);
+        if (host_sees_ && piece.is_output) to.barrier(any_access, vulkan::scope::host);
         to.end();
     }
-
-    // What a run works with, so that it needs no memory of its own. Guarded by the engine's lock.
-    std::vector<any_tensor> changed;  // outputs that are new tensors
-    std::vector<node_ptr> held;       // inputs as the kernels read them
-    std::vector<byte_range> touched;
-
-    /// What a run holds, whether it succeeds or not.
-    struct borrowed {
-        recorded_graph& graph;
-        ~borrowed() {
-            graph.held.clear();
-            for (any_tensor& t : graph.changed) t = {};
-        }
-    };
 
 private:
     static constexpr std::size_t most_in_flight = 4;
@@ -251,7 +270,7 @@ private:
 
     slot* add_slot() {
         vulkan::memory& memory = runtime_->memory();
-        auto made = std::unique_ptr<slot>(new slot{{}, {}, runtime_->commands().take(), 0});
+        auto made = std::make_unique<slot>();
         struct guard {  // gives back what was taken if a later call throws
             vulkan_runtime& runtime;
             std::unique_ptr<slot>& made;
@@ -259,7 +278,6 @@ private:
                 if (!made) return;
                 if (made->arena) runtime.memory().free(made->arena);
                 if (made->block) runtime.memory().free(made->block);
-                runtime.commands().give(std::move(made->commands), 0);
             }
         } const undo{*runtime_, made};
         slots_.reserve(slots_.size() + 1);
@@ -272,9 +290,29 @@ private:
             write_block(
                 *launches_[i], [&](int buffer) { return address_of(*made, i, buffer); },
                 static_cast<std::byte*>(made->block.mapped) + blocks_->at[i]);
-        record(made->commands, commands_of(*made), true);
+        made->changed.resize(graph_.outputs.size());
+        made->held.reserve(graph_.inputs.size());
+        record_all(*made);
         slots_.push_back(std::move(made));
         return slots_.back().get();
+    }
+
+    /// Pre: the device does not use the slot.
+    void record_all(slot& s) const {
+        give_back(s);
+        const std::vector<command> list = commands_of(s);
+        s.recordings.reserve(chunks_->size());
+        for (const chunk& piece : *chunks_) {
+            s.recordings.push_back(runtime_->commands().take());
+            record(s.recordings.back(), list, piece, true);
+        }
+        s.order = std::make_unique<scheduler>(*chunks_);
+        s.pieces = chunks_;
+    }
+    void give_back(slot& s) const noexcept {
+        for (vulkan::commands& c : s.recordings) runtime_->commands().give(std::move(c), s.value);
+        s.recordings.clear();
+        s.pieces.reset();
     }
 
     /// Zero for what each run brings.
@@ -304,6 +342,7 @@ private:
     std::vector<planned_buffer> buffers_;  // in the arena
     std::vector<std::size_t> scratch_;     // of each step, its number in buffers_
     std::vector<placed_item> order_;
+    chunks chunks_;
     memory_plan plan_;
     std::unique_ptr<block_offsets> blocks_;
     std::vector<patch> patches_;

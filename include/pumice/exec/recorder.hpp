@@ -62,7 +62,7 @@ void write_block(const launch& l, AddressOf&& address_of, std::byte* to) {
 
 /// Records commands in the order that `arrange` gave them, and the times before and after each.
 inline void record_commands(vulkan::commands& buffer, const std::vector<command>& list,
-                            const std::vector<placed_item>& order, const timestamps& times = {}) {
+                            std::span<const placed_item> order, const timestamps& times = {}) {
     if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
     std::uint32_t next = 0;  // timestamp
     const auto time = [&] {

@@ -3,7 +3,7 @@
 // The Vulkan engine: steps become dispatches in one command buffer and one submit.
 #pragma once
 
-#include <pumice/exec/recorded_graph.hpp>
+#include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/vulkan_profiler.hpp>
 
 #include <mutex>
@@ -83,7 +83,8 @@ public:
         s.on_device = false;
     }
 
-    std::shared_ptr<prepared_graph> prepare(const traced_graph& g) override;
+    std::shared_ptr<prepared_graph> prepare(const traced_graph& g)
+        override;  // vulkan_executable.hpp
 
     /// The next submit, and so all later ones, runs after this point.
     void wait_before(const vulkan::semaphore_point& point) {
@@ -146,99 +147,13 @@ private:
         }
     }
 
-    /// Runs a recorded graph: needs no memory where slots, inputs and outputs are at hand.
-    void run(recorded_graph& g, std::span<const any_tensor> inputs,
-             std::span<const std::uint32_t> keys, std::span<any_tensor> outputs) {
-        std::unique_lock lock(mutex_);
-        std::uint64_t until = 0;
-        recorded_graph::slot* slot = g.take(until);
-        while (!slot) {
-            wait(until, lock);
-            slot = g.take(until);
-        }
-        const recorded_graph::borrowed lent{g};
-        g.touched.clear();
-        for (const any_tensor& t : inputs) {
-            node_ptr n = dense(t, 16);
-            if (n->count() > 0) {
-                vulkan_storage& s = of(*n);
-                if (!s.on_device) bring({&s});
-                const std::int64_t begin = byte_count(n->type, n->offset);
-                g.touched.push_back(range_in(s.piece, begin,
-                                             begin + byte_count(n->type, n->count()), false));
-            }
-            g.held.push_back(std::move(n));
-        }
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-            const node& like = *g.graph().outputs[i];
-            if (!may_overwrite(outputs[i], like))
-                g.changed[i] =
-                    made_like(like,
-                              std::make_shared<vulkan_storage>(runtime_, byte_count(like.type,
-                                                                                    like.count())));
-            vulkan_storage& s = of(*output(g, outputs, i).get());
-            s.allocate();
-            g.touched.push_back(range_in(s.piece, 0, s.bytes, true));
-        }
-        g.write(
-            *slot,
-            [&](std::size_t i) {
-                const node& n = *g.held[i];
-                return of(n).piece.device_address +
-                       static_cast<std::uint64_t>(byte_count(n.type, n.offset));
-            },
-            [&](std::size_t i) { return of(*output(g, outputs, i).get()).piece.device_address; },
-            keys);
-        const std::uint64_t value = timing_ ? submit_timed(g, *slot) : submit(slot->commands);
-        slot->value = value;
-        for (const node_ptr& n : g.held)
-            if (n->count() > 0) of(*n).last_use = value;
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-            vulkan_storage& s = of(*output(g, outputs, i).get());
-            s.host.reset();
-            s.on_device = true;
-            s.host_sees = g.host_sees();
-            s.was_read = false;
-            s.written = s.last_use = value;
-            if (g.changed[i].has_value()) outputs[i] = std::move(g.changed[i]);
-        }
-        open_.clear();
-        open_.add(g.touched);
-        ++stats_.evals;
-    }
-    /// A recording for this run alone, with times.
-    std::uint64_t submit_timed(const recorded_graph& g, const recorded_graph::slot& slot) {
-        profile_scope recording(profiling_.get(), "recording");
-        vulkan::commands buffer = runtime_->commands().take();
-        const std::vector<command> list = g.commands_of(slot);
-        g.record(buffer, list, false, times(g.order().size(), [&](std::size_t i) {
-                     return vulkan_profiler::about(list[g.order()[i].index]);
-                 }));
-        recording.end();
-        const std::uint64_t value = submit(buffer);
-        timing_->submitted();
-        runtime_->commands().give(std::move(buffer), value);
-        return value;
-    }
-    static const any_tensor& output(const recorded_graph& g, std::span<any_tensor> outputs,
-                                    std::size_t i) {
-        return g.changed[i].has_value() ? g.changed[i] : outputs[i];
-    }
-    /// True where nobody but this handle can see what is in the tensor's memory.
-    bool may_overwrite(const any_tensor& t, const node& like) const {
-        if (!t.has_value() || t.get().use_count() != 1) return false;
-        const node& n = *t.get();
-        return n.realised() && n.data.use_count() == 1 && n.owner.get() == this &&
-               n.type == like.type && n.extent == like.extent && n.layout == like.layout &&
-               n.offset == 0;
-    }
-
     static vulkan_storage& of(const node& n) {
         must_hold_values(n);
         return *static_cast<vulkan_storage*>(n.data.get());
     }
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made) override {
+    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+                 const std::stop_token&) override {
         profile_scope choosing(profiling_.get(), "choosing");
         std::vector<choice> choices;
         std::vector<const launch*> launches;
@@ -340,22 +255,33 @@ private:
         stats_.uploaded_bytes += static_cast<std::uint64_t>(s.bytes);
     }
 
-    /// Records in bunched order with a barrier where a hazard asks for one, and submits.
+    /// Records in bunched order with a barrier where a hazard asks for one, and submits: all at once,
+    /// or each command alone where a submit is bounded.
     std::uint64_t record(const std::vector<command>& items,
                          const std::vector<ordered_item>& accesses) {
         profile_scope recording(profiling_.get(), "recording");
-        vulkan::commands buffer = runtime_->commands().take();
-        buffer.begin();
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
         const std::vector<placed_item> order = arrange(accesses, tracker);
-        record_commands(buffer, items, order, times(order.size(), [&](std::size_t i) {
-                            return vulkan_profiler::about(items[order[i].index]);
-                        }));
-        buffer.end();
-        recording.end();
-        const std::uint64_t value = submit(buffer);
-        if (timing_) timing_->submitted();
-        runtime_->commands().give(std::move(buffer), value);
+        const std::size_t most = policies().submit_budget > 0 ? 1 : order.size();
+        std::uint64_t value = 0;
+        try {
+            for (std::size_t at = 0; at < order.size(); at += most) {
+                const auto part = std::span(order).subspan(at, most);
+                vulkan::commands buffer = runtime_->commands().take();
+                buffer.begin();
+                record_commands(buffer, items, part, times(part.size(), [&](std::size_t i) {
+                                    return vulkan_profiler::about(items[part[i].index]);
+                                }));
+                buffer.end();
+                if (at + most >= order.size()) recording.end();
+                value = submit(buffer);
+                if (timing_) timing_->submitted();
+                runtime_->commands().give(std::move(buffer), value);
+            }
+        } catch (...) {
+            if (value != 0) runtime_->queue().wait_idle();  // nobody else knows what is in use
+            throw;
+        }
         for (const command& i : items)
             if (i.upload_to) i.upload_to->on_device = true;
         open_ = std::move(tracker);
@@ -380,13 +306,21 @@ private:
         runtime_->queue().wait(value);
     }
 
-    /// Others use the engine meanwhile.
-    void wait(std::uint64_t value, std::unique_lock<std::mutex>& lock) {
+    /// Others use the engine meanwhile. False if `stop` was asked for before.
+    bool wait(std::uint64_t value, std::unique_lock<std::mutex>& lock,
+              const std::stop_token& stop = {}) {
         const auto begin = profile_recorder::now_if(profiling_.get());
-        lock.unlock();
-        runtime_->queue().wait(value);
-        lock.lock();
+        bool reached = false;
+        {
+            struct opened {
+                std::unique_lock<std::mutex>& lock;
+                explicit opened(std::unique_lock<std::mutex>& l) : lock(l) { lock.unlock(); }
+                ~opened() { lock.lock(); }
+            } const meanwhile(lock);
+            reached = runtime_->queue().wait(value, stop);
+        }
         if (profiling_) profiling_->add_since(begin, profile_recorder::host, "waiting");
+        return reached;
     }
 
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
@@ -455,41 +389,5 @@ private:
     std::vector<vulkan::semaphore_point> waits_;  // of the next submit
     std::unique_ptr<vulkan_profiler> timing_;     // null but for while a profile is at work
 };
-
-/// A recorded graph and the engine that runs it.
-class vulkan_executable final : public prepared_graph {
-public:
-    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
-        : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
-        std::vector<vulkan_storage*> read;
-        for (node* n : recorded_.constants())
-            if (n->count() > 0) read.push_back(&vulkan_engine::of(*n));
-        home_->bring(read);
-    }
-    void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-             std::span<any_tensor> outputs) override {
-        home_->run(recorded_, inputs, keys, outputs);
-    }
-    std::string explain() const override {
-        return home_->text_of(recorded_.steps()) + to_string(recorded_.plan(), recorded_.planned());
-    }
-    memory_use memory() const override {
-        const memory_plan& p = recorded_.plan();
-        return {p.size, p.sum, p.bound};
-    }
-    std::string memory_svg() const override {
-        return to_svg(recorded_.plan(), recorded_.planned());
-    }
-
-private:
-    std::shared_ptr<vulkan_engine> home_;
-    recorded_graph recorded_;
-};
-
-inline std::shared_ptr<prepared_graph> vulkan_engine::prepare(const traced_graph& g) {
-    const std::lock_guard lock(mutex_);
-    return std::make_shared<vulkan_executable>(
-        std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);
-}
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -49,6 +49,8 @@ struct policy_set {
     int max_pending = 4096;
     /// Device memory that the context may hold, in bytes; 0: the device's.
     std::int64_t memory_limit = 0;
+    /// Seconds of work that one submit may hold; 0: no bound.
+    double submit_budget = 0;
     std::string cache_folder;  // empty: the default place
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
@@ -177,6 +179,15 @@ struct eager {
 struct memory_limit {
     std::int64_t bytes;
     void apply(policy_set& set) const { set.memory_limit = bytes; }
+};
+
+/// Long work is handed to the device in pieces of at most so many milliseconds, for drivers whose
+/// watchdog resets a device that is at one submit for too long. A kernel is never cut: one that takes
+/// longer is a piece of its own. An executable's first run is timed kernel by kernel; what runs once is
+/// submitted kernel by kernel.
+struct submit_budget {
+    double milliseconds;
+    void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
 };
 
 /// Where compiled kernels and pipelines are kept.

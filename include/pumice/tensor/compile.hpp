@@ -28,19 +28,25 @@ public:
     /// Submits the graph and returns; reading an output waits for it. Throws
     /// errc::invalid_argument, errc::dtype_mismatch, errc::shape_mismatch, errc::context_mismatch
     /// for other inputs than it was recorded for.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
+    ///
+    /// Where `stop` can be asked for, the work is handed to the device in pieces (see submit_budget;
+    /// some 20 ms each if the context names none), and the call returns when the last is submitted, or
+    /// with errc::cancelled, within the time of a piece, when `stop` was asked for before.
+    std::vector<any_tensor> run(std::span<const any_tensor> inputs,
+                                const std::stop_token& stop = {}) const {
         std::vector<any_tensor> results(outputs().size());
-        run_into(results, inputs);
+        run_into(results, inputs, stop);
         return results;
     }
-    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
-        return run(std::span(inputs.begin(), inputs.size()));
+    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
+                                const std::stop_token& stop = {}) const {
+        return run(std::span(inputs.begin(), inputs.size()), stop);
     }
     /// The same into tensors that are there: one that nobody else holds, of the output's type, shape
     /// and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a loop
-    /// over such outputs a run allocates nothing.
-    PUMICE_FUNCTION void run_into(std::span<any_tensor> results,
-                                  std::span<const any_tensor> inputs) const;
+    /// over such outputs a run allocates nothing. A run that is stopped leaves anything in them.
+    PUMICE_FUNCTION void run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
+                                  const std::stop_token& stop = {}) const;
 
     /// The kernels in order, why each was chosen, and how the memory between them is shared.
     std::string explain() const { return get().graph->explain(); }
@@ -251,7 +257,8 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
 }
 
 PUMICE_BODY void executable::run_into(std::span<any_tensor> results,
-                                      std::span<const any_tensor> inputs) const {
+                                      std::span<const any_tensor> inputs,
+                                      const std::stop_token& stop) const {
     const state& s = get();
     if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
         fail(errc::invalid_argument, "executable",
@@ -276,7 +283,7 @@ PUMICE_BODY void executable::run_into(std::span<any_tensor> results,
     std::vector<std::uint32_t> many(s.keys > few ? s.keys : 0);
     std::uint32_t* keys = s.keys > few ? many.data() : here;
     for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
-    s.graph->run(inputs, std::span(keys, s.keys), results);
+    s.graph->run(inputs, std::span(keys, s.keys), results, stop);
 }
 
 namespace detail {

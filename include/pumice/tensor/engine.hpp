@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
@@ -54,9 +55,10 @@ public:
 
     /// Computes the outputs from inputs of the traced types and shapes. An output that nobody else
     /// holds keeps its memory, which is overwritten; the others become new tensors. Returns when the
-    /// work is submitted. On failure every tensor is as it was.
+    /// work is submitted. Throws errc::cancelled once `stop` is asked for. On failure every handle is
+    /// as it was; what an overwritten output holds is not said where a run was stopped halfway.
     virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                     std::span<any_tensor> outputs) = 0;
+                     std::span<any_tensor> outputs, const std::stop_token& stop) = 0;
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
     virtual std::string explain() const = 0;
     virtual memory_use memory() const { return {}; }

@@ -71,12 +71,12 @@ public:
     bool reached(std::uint64_t value) const { return timeline_.reached(value); }
 
     /// Waits for a value that `submit` returned; one that was never submitted is refused, since
-    /// nobody would ever signal it.
-    void wait(std::uint64_t value) const {
+    /// nobody would ever signal it. False if `stop` was asked for before.
+    bool wait(std::uint64_t value, const std::stop_token& stop = {}) const {
         if (value > submitted())
             fail(errc::invalid_argument, "vulkan",
                  {"wait for value ", value, ", but the last submit has ", submitted()});
-        timeline_.wait(value);
+        return timeline_.wait(value, stop);
     }
 
     /// Waits until the device has finished with everything that was submitted, so that its objects

@@ -6,6 +6,7 @@
 #include <pumice/vk/device.hpp>
 
 #include <chrono>
+#include <stop_token>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
@@ -47,19 +48,22 @@ public:
 
     /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers
     /// after 12 us where a blocking wait takes 31), then blocks. Throws errc::device_lost, also
-    /// when another thread meets the loss and nothing will ever signal.
-    void wait(std::uint64_t value) const {
-        if (reached(value)) return;
+    /// when another thread meets the loss and nothing will ever signal. False if `stop` was asked
+    /// for before.
+    bool wait(std::uint64_t value, const std::stop_token& stop = {}) const {
+        if (reached(value)) return true;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();
         while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(80))
-            if (reached(value)) return;
+            if (reached(value)) return true;
         vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;
         info.pSemaphores = &semaphore_;
         info.pValues = &value;
-        constexpr std::uint64_t slice = 100'000'000;  // ns, after which the loss is looked at
+        // ns, after which the loss and the stop are looked at
+        const std::uint64_t slice = stop.stop_possible() ? 1'000'000 : 100'000'000;
         for (;;) {
+            if (stop.stop_requested()) return false;
             device_->check_alive("vkWaitSemaphores");
             const vk::Result result =
                 device_->handle().waitSemaphores(&info, slice, device_->table());
@@ -67,7 +71,7 @@ public:
             device_->check(result, "vkWaitSemaphores");
             device_->check_alive("vkWaitSemaphores");
             remember(value);
-            return;
+            return true;
         }
     }
 

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A recorded graph and the engine that runs it: one submit a chunk, in a slot that is the run's own.
+#pragma once
+
+#include <pumice/exec/recorded_graph.hpp>
+#include <pumice/exec/vulkan_engine.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+class vulkan_executable final : public prepared_graph {
+public:
+    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
+        : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
+        std::vector<vulkan_storage*> read;
+        for (node* n : recorded_.constants())
+            if (n->count() > 0) read.push_back(&vulkan_engine::of(*n));
+        home_->bring(read);
+    }
+
+    void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+             std::span<any_tensor> outputs, const std::stop_token& stop) override {
+        if (stop.stop_requested()) throw_cancelled();
+        std::unique_lock lock(home_->mutex_);
+        const double budget = budget_for(stop);
+        const bool timed = budget > 0 && !measured_ && !recorded_.order().empty();
+        if (timed) recorded_.set_pieces(cut(std::vector<double>(recorded_.order().size(), 0), -1));
+        slot& s = take(lock, stop);
+        const borrowed lent{*this, s};
+        bind(s, inputs, outputs);
+        recorded_.write(
+            s,
+            [&](std::size_t i) {
+                const node& n = *s.held[i];
+                return of(n).piece.device_address +
+                       static_cast<std::uint64_t>(byte_count(n.type, n.offset));
+            },
+            [&](std::size_t i) { return of(output(s, outputs, i)).piece.device_address; }, keys);
+        std::vector<double> seconds(timed ? s.recordings.size() : 0);
+        std::uint64_t last[2] = {0, 0};  // of the chunk before, and the one before that
+        s.order->run(
+            stop,
+            [&](std::size_t i) {
+                // One is at work and one is queued behind it: the device has no gap, and a stop waits
+                // for no more.
+                if (stop.stop_possible()) wait(last[1], lock, stop);
+                const auto begin = std::chrono::steady_clock::now();
+                submit(s, i, outputs);
+                last[1] = std::exchange(last[0], s.value);
+                if (!timed) return;
+                wait(s.value, lock, stop);
+                seconds[i] =
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            },
+            [](auto&& next) { next(); });
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (s.changed[i].has_value()) outputs[i] = std::move(s.changed[i]);
+        ++home_->stats_.evals;
+        if (!timed || measured_) return;
+        recorded_.set_pieces(cut(seconds, budget));
+        measured_ = true;
+    }
+
+    std::string explain() const override {
+        const std::lock_guard lock(home_->mutex_);
+        return home_->text_of(recorded_.steps()) + to_string(recorded_.pieces()) +
+               to_string(recorded_.plan(), recorded_.planned());
+    }
+    memory_use memory() const override {
+        const memory_plan& p = recorded_.plan();
+        return {p.size, p.sum, p.bound};
+    }
+    std::string memory_svg() const override {
+        return to_svg(recorded_.plan(), recorded_.planned());
+    }
+
+private:
+    using slot = recorded_graph::slot;
+
+    /// What a run holds, whether it succeeds or not.
+    struct borrowed {
+        vulkan_executable& from;
+        slot& s;
+        borrowed(vulkan_executable& e, slot& taken) : from(e), s(taken) { s.busy = true; }
+        borrowed(const borrowed&) = delete;
+        ~borrowed() {
+            s.held.clear();
+            for (any_tensor& t : s.changed) t = {};
+            s.busy = false;
+            from.slot_free_.notify_one();
+        }
+    };
+
+    static vulkan_storage& of(const node& n) { return vulkan_engine::of(n); }
+
+    /// A run that can be stopped is cut even where no policy asks for it.
+    double budget_for(const std::stop_token& stop) const noexcept {
+        constexpr double worth_a_stop = 0.02;
+        const double named = home_->policies().submit_budget;
+        return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
+    }
+
+    slot& take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+        std::uint64_t until = 0;
+        for (;;) {
+            if (slot* s = recorded_.take(until)) return *s;
+            if (until != 0) wait(until, lock, stop);
+            else if (!slot_free_.wait(lock, stop, [this] { return recorded_.has_idle(); }))
+                throw_cancelled();
+        }
+    }
+    void wait(std::uint64_t value, std::unique_lock<std::mutex>& lock,
+              const std::stop_token& stop) {
+        if (!home_->wait(value, lock, stop)) throw_cancelled();
+    }
+
+    /// Brings inputs to where kernels read them, and finds memory for the outputs.
+    void bind(slot& s, std::span<const any_tensor> inputs, std::span<any_tensor> outputs) {
+        s.touched.clear();
+        for (const any_tensor& t : inputs) {
+            node_ptr n = home_->dense(t, 16);
+            if (n->count() > 0) {
+                vulkan_storage& held = of(*n);
+                if (!held.on_device) home_->bring({&held});
+                const std::int64_t begin = byte_count(n->type, n->offset);
+                s.touched.push_back(range_in(held.piece, begin,
+                                             begin + byte_count(n->type, n->count()), false));
+            }
+            s.held.push_back(std::move(n));
+        }
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            const node& like = *recorded_.graph().outputs[i];
+            if (!may_overwrite(outputs[i], like))
+                s.changed[i] =
+                    home_->made_like(like,
+                                     std::make_shared<vulkan_storage>(home_->runtime_,
+                                                                      byte_count(like.type,
+                                                                                 like.count())));
+            vulkan_storage& held = of(output(s, outputs, i));
+            held.allocate();
+            s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
+        }
+    }
+    static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
+        return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();
+    }
+    /// True where nobody but this handle can see what is in the tensor's memory.
+    bool may_overwrite(const any_tensor& t, const node& like) const {
+        if (!t.has_value() || t.get().use_count() != 1) return false;
+        const node& n = *t.get();
+        return n.realised() && n.data.use_count() == 1 && n.owner == home_ && n.type == like.type &&
+               n.extent == like.extent && n.layout == like.layout && n.offset == 0;
+    }
+
+    /// Hands a chunk to the device. Whatever happens to the run from here, everything that the chunk
+    /// uses knows that it is in use.
+    void submit(slot& s, std::size_t number, std::span<const any_tensor> outputs) {
+        s.value = home_->timing_ ? submit_timed(s, number) : home_->submit(s.recordings[number]);
+        for (const node_ptr& n : s.held)
+            if (n->count() > 0) of(*n).last_use = s.value;
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            vulkan_storage& held = of(output(s, outputs, i));
+            held.host.reset();
+            held.on_device = true;
+            held.host_sees = recorded_.host_sees();
+            held.was_read = false;
+            held.written = held.last_use = s.value;
+        }
+        home_->open_.clear();
+        home_->open_.add(s.touched);
+    }
+    /// A recording for this run alone, with times.
+    std::uint64_t submit_timed(const slot& s, std::size_t number) {
+        profile_scope recording(home_->profiling_.get(), "recording");
+        vulkan::commands buffer = home_->runtime_->commands().take();
+        const std::vector<command> list = recorded_.commands_of(s);
+        const chunk& piece = (*s.pieces)[number];
+        recorded_.record(
+            buffer, list, piece, false, home_->times(piece.end - piece.begin, [&](std::size_t i) {
+                return vulkan_profiler::about(list[recorded_.order()[piece.begin + i].index]);
+            }));
+        recording.end();
+        const std::uint64_t value = home_->submit(buffer);
+        home_->timing_->submitted();
+        home_->runtime_->commands().give(std::move(buffer), value);
+        return value;
+    }
+
+    std::shared_ptr<vulkan_engine> home_;
+    // Guarded by the engine's lock.
+    recorded_graph recorded_;
+    bool measured_ = false;  // the pieces are cut by measured times
+    std::condition_variable_any slot_free_;
+};
+
+inline std::shared_ptr<prepared_graph> vulkan_engine::prepare(const traced_graph& g) {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<vulkan_executable>(
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);
+}
+
+}  // namespace pumice::inline PUMICE_ABI
