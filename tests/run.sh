@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
-  front software canary plain host add_dtype consumers examples start compile_cost
+  front software canary plain host add_dtype consumers examples packs start compile_cost
   asan_build asan tsan)
 # Asked for by name only, until it is known to pass: the engine takes the compiler longer than it should.
 later=(compile_limits)
@@ -72,6 +72,8 @@ examples() {
   say_counts $passed $failed 0
 }
 example_programs() { for source in examples/[0-9]*.cpp; do basename "$source" .cpp; done | sed 's/^/example_/' | grep -v '\*'; }
+
+packs() { tests/pack/run build/gcc tools/on-software-driver; }
 
 start() { bench/start/run --limits tools/on-software-driver build/gcc/example_01_hello; }
 

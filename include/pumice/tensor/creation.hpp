@@ -52,16 +52,16 @@ private:
 };
 
 template <element T>
-any_tensor full(const std::type_identity_t<shape>& extent, T value,
+created<T> full(const std::type_identity_t<shape>& extent, T value,
                 const context& home = default_context()) {
-    return detail::filled(scalar(value), extent, home);
+    return created<T>(detail::filled(scalar(value), extent, home));
 }
 template <element T> created<T> zeros(const shape& extent,
                                       const context& home = default_context()) {
-    return created<T>(full<T>(extent, T(0), home));
+    return full<T>(extent, T(0), home);
 }
 template <element T> created<T> ones(const shape& extent, const context& home = default_context()) {
-    return created<T>(full<T>(extent, T(1), home));
+    return full<T>(extent, T(1), home);
 }
 
 template <element T>
