@@ -71,7 +71,10 @@ public:
 
     void step() {
         const std::size_t at = std::size_t(roll(std::int64_t(have_.size())));
-        switch (roll(8)) {
+        switch (roll(11)) {
+            case 8:
+            case 9: assign_part(have_[at]); return;
+            case 10: have_[at].t = have_[at].t + 0.0; return;  // its memory may go to itself
             case 0:
             case 1: return keep(view(view(have_[at])));
             case 2: return keep(combine(have_[at], same_shape(have_[at])));
@@ -209,6 +212,50 @@ private:
         for (std::int32_t& x : m.v) x = wrapped(x * by);
         return {pm::apply<pm::op::multiply>(p.t, double(by)), m};
     }
+    /// A slice of it becomes a slice of a value of its shape, itself among them, turned or not; or a number.
+    void assign_part(pair& p) {
+        const int rank = p.m.extent.rank();
+        std::vector<pm::slice> to, from;
+        pm::shape count;
+        std::vector<std::int64_t> begin, step, source, back;
+        for (int d = 0; d < rank; ++d) {
+            const std::int64_t n = p.m.extent[d], first = roll(n), s = 1 + roll(2),
+                               last = first + roll((n - 1 - first) / s + 1) * s;
+            begin.push_back(first);
+            step.push_back(s);
+            count.push_back((last - first) / s + 1);
+            to.push_back({first, last + 1, s});
+            back.push_back(roll(2) ? 1 : -1);
+            source.push_back(roll(n - count[d] + 1));
+            if (back[std::size_t(d)] > 0) {
+                from.push_back({source[std::size_t(d)], source[std::size_t(d)] + count[d], 1});
+            } else {
+                source[std::size_t(d)] += count[d] - 1;
+                const std::int64_t stop = source[std::size_t(d)] - count[d];
+                from.push_back({source[std::size_t(d)],
+                                stop < 0 ? std::nullopt : std::optional(stop), -1});
+            }
+        }
+        const pair q = same_shape(p);  // as it is now
+        const bool number = roll(4) == 0;
+        value m = p.m;
+        for (std::int64_t i = 0; i < pm::element_count(count); ++i) {
+            std::int64_t rest = i, at = 0, other = 0, scale = 1;
+            for (int d = rank - 1; d >= 0; --d) {
+                const std::int64_t k = rest % count[d];
+                rest /= count[d];
+                at += scale * (begin[std::size_t(d)] + k * step[std::size_t(d)]);
+                other += scale * (source[std::size_t(d)] + k * back[std::size_t(d)]);
+                scale *= p.m.extent[d];
+            }
+            m.v[std::size_t(at)] = number ? 7 : q.m.v[std::size_t(other)];
+        }
+        const pm::any_tensor values =
+            number ? pm::full(pm::dtype::i32, {}, 7, home_) : pm::slice_view(q.t, from);
+        p.t = pm::slice_update(p.t, values, to);
+        p.m = m;
+    }
+
     /// Its two parts along an axis, the other way round: what an assignment to a part comes to.
     pair rejoined(const pair& p) {
         if (p.m.extent.rank() == 0) return p;

@@ -4,6 +4,7 @@
 // and how steps run is the engine's own.
 #pragma once
 
+#include <pumice/exec/donation.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/scheduler.hpp>
 #include <pumice/exec/select.hpp>
@@ -20,6 +21,7 @@ struct evaluation {
     std::vector<step> steps;
     std::vector<node*> stored;  // outputs of the steps
     std::vector<node*> views;   // roots that only look at memory
+    std::unordered_set<const node*> dying;  // realised nodes that nobody refers to afterwards
 };
 
 class graph_engine : public engine {
@@ -178,6 +180,8 @@ protected:
         for (const node_ptr& r : roots)
             if (!r->realised() && is_view(*r) && views.insert(r.get()).second)
                 e.views.push_back(r.get());
+        // A view that is asked for goes on looking at the memory, so it does not let go.
+        e.dying = last_uses(f.order(), [&](const node* n) { return stored.contains(n); });
         return e;
     }
 

@@ -225,27 +225,37 @@ private:
     }
 
     bool lower(const copy_op&, std::vector<step>& out) const {
-        return copy_into(input(0), 0, 0, out);
+        return copy_whole(out);
+    }
+    bool lower(const assign_op& op, std::vector<step>& out) const {
+        const affine part = affine::identity(op.extent.rank());
+        return copy_whole(out) &&
+               write_into(input(1), op.extent, part.broadcast_to(op.extent, input(1)->extent),
+                          part.through(op.part), out);
     }
     bool lower(const concat_op& op, std::vector<step>& out) const {
-        std::int64_t at = 0;
+        affine to = affine::identity(extent().rank());
         for (const node_ptr& part : group_.anchor->inputs) {
-            if (!copy_into(part.get(), op.axis, at, out)) return false;
-            at += part->extent[op.axis];
+            if (!write_into(part.get(), part->extent, affine::identity(to.axes), to, out))
+                return false;
+            to.start[op.axis] += part->extent[op.axis];
         }
         return true;
     }
-    /// Writes `from` into the anchor's memory, `at` elements along `axis`.
-    bool copy_into(node* from, int axis, std::int64_t at, std::vector<step>& out) const {
+    bool copy_whole(std::vector<step>& out) const {
+        const affine same = affine::identity(extent().rank());
+        return write_into(input(0), extent(), same, same, out);
+    }
+    /// Writes `from`, at the indices `at`, to those of the anchor that `to` gives.
+    bool write_into(node* from, const shape& domain, const affine& at, const affine& to,
+                    std::vector<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<elementwise_problem>();
         elementwise_problem& p = *held;
-        p.domain = from->extent;
-        const affine identity = affine::identity(p.domain.rank());
-        if (!prologue(buffers, from, identity, p.body)) return false;
+        p.domain = domain;
+        if (!prologue(buffers, from, at, p.body)) return false;
         operand o{buffers.number_of(group_.anchor), from->type, 0, {}};
-        identity.locate(group_.anchor->layout, o);
-        if (p.domain.rank() > 0) o.offset += at * group_.anchor->layout[axis];
+        to.locate(group_.anchor->layout, o);
         p.body.outputs.push_back(o);
         return add(out, held, buffers);
     }
@@ -315,7 +325,7 @@ private:
     }
 
     bool lower(const scatter_op& op, std::vector<step>& out) const {
-        if (!copy_into(input(0), 0, 0, out)) return false;
+        if (!copy_whole(out)) return false;
         buffer_list buffers;
         const auto held = fresh<scatter_problem>();
         scatter_problem& p = *held;

@@ -247,20 +247,14 @@ private:
             const place to = place_of(launch_number, out.buffer);
             if (to.what != place::arena) continue;
             for (const operand& leaf : p->body.leaves) {
-                if (leaf.buffer < 0) continue;  // an iota has no memory
+                if (!may_write_over(*p, out, leaf)) continue;
                 const place from = place_of(launch_number, leaf.buffer);
                 if (from.what != place::arena || from.index == to.index) continue;
                 planned_buffer &giver = buffers_[from.index], &taker = buffers_[to.index];
                 if (giver.bytes != taker.bytes || giver.last != taker.first ||
                     readers[from.index] != 1 || last_reader[from.index] != launch_number ||
-                    info(leaf.type).bits != info(out.type).bits ||
                     std::find(taken.begin(), taken.end(), from.index) != taken.end())
                     continue;
-                bool same = true;
-                for (const operand& each : p->body.leaves)
-                    if (each.buffer == leaf.buffer)
-                        same = same && each.steps == out.steps && each.offset == out.offset;
-                if (!same) continue;
                 taker.in_place_of = static_cast<int>(from.index);
                 taken.push_back(from.index);
                 break;

@@ -155,6 +155,7 @@ private:
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                  const std::stop_token&) override {
         profile_scope choosing(profiling_.get(), "choosing");
+        const auto taken = take_over(e);
         std::vector<choice> choices;
         std::vector<const launch*> launches;
         for (step& s : e.steps) {
@@ -171,11 +172,15 @@ private:
 
         std::unordered_map<const node*, vulkan_storage*> places;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            auto s = std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
-                                                                           e.stored[i]->count()));
-            s->allocate();
-            places[e.stored[i]] = s.get();
-            made[i] = std::move(s);
+            if (const auto t = taken.find(e.stored[i]); t != taken.end()) {
+                made[i] = t->second->data;
+            } else {
+                const auto fresh = std::make_shared<vulkan_storage>(
+                    runtime_, byte_count(e.stored[i]->type, e.stored[i]->count()));
+                fresh->allocate();
+                made[i] = fresh;
+            }
+            places[e.stored[i]] = static_cast<vulkan_storage*>(made[i].get());
         }
         temporary_memory temp{runtime_->memory(), {}, 0};
         std::vector<command> items;
@@ -224,11 +229,35 @@ private:
         temp.value = value;
         for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
         for (auto& [n, s] : places) {
+            s->host.reset();
             s->on_device = true;
-            s->host_sees = false;
+            s->host_sees = s->was_read = false;
             s->written = s->last_use = value;
         }
         ++stats_.evals;
+    }
+
+    /// Which stored nodes take over whose memory. Where that is the whole work of a step which others
+    /// follow, the step goes. What is submitted in pieces could fail halfway, so there nothing is.
+    std::unordered_map<const node*, const node*> take_over(evaluation& e) const {
+        if (policies().submit_budget > 0) return {};
+        auto taken = donations(e.steps, e.dying);
+        std::erase_if(taken, [](const auto& pair) {
+            const auto& [to, from] = pair;
+            const vulkan_storage& s = of(*from);
+            return from->data.use_count() != 1 || s.borrowed() ||
+                   s.bytes != byte_count(to->type, to->count());
+        });
+        if (taken.empty()) return taken;
+        for (std::size_t i = 0; i + 1 < e.steps.size(); ++i) {
+            const step& s = e.steps[i];
+            const auto t = taken.find(s.outputs[0]);
+            if (t == taken.end() || e.steps[i + 1].outputs[0] != s.outputs[0] ||
+                !is_plain_copy(s) || s.buffers[0] != t->second)
+                continue;
+            e.steps.erase(e.steps.begin() + static_cast<std::ptrdiff_t>(i--));
+        }
+        return taken;
     }
 
     /// Brings a tensor to the device if it is only on the host: by a direct write where device memory

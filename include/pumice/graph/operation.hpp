@@ -129,6 +129,12 @@ struct concat_op {
     int axis = 0;
 };
 
+/// The first input with the second, broadcast, in place of the elements that the view shows.
+struct assign_op {
+    view_op part;
+    shape extent;  // of the view
+};
+
 /// How the indices of a take stand to its values.
 enum class taking : std::uint8_t {
     slices,  // along `axis`, any number of axes of indices in its place (take, ONNX Gather)
@@ -190,7 +196,7 @@ private:
 
 using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op,
                                    reduce_op, normalize_op, matmul_op, conv_op, pool_op, concat_op,
-                                   take_op, scan_op, sort_op, scatter_op>;
+                                   take_op, scan_op, sort_op, scatter_op, assign_op>;
 
 }  // namespace detail
 

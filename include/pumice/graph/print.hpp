@@ -37,6 +37,7 @@ inline std::string describe(const node& n) {
             return op.what == pooling::max ? "max_pool" : "average_pool";
         }
         std::string operator()(const concat_op&) const { return "concat"; }
+        std::string operator()(const assign_op&) const { return "assign"; }
         std::string operator()(const take_op& op) const {
             constexpr const char* kinds[] = {"take", "take_along_axis", "gather_nd"};
             return kinds[static_cast<int>(op.what)];

@@ -46,6 +46,11 @@ public:
     using layout_type = Layout;
 
     tensor() = default;
+    tensor(const tensor&) = default;
+    tensor(tensor&&) = default;
+    // Not to a temporary: `view(x, ...) = y` would be lost; `at(x, ...) = y` is what was meant.
+    tensor& operator=(const tensor&) & = default;
+    tensor& operator=(tensor&&) & = default;
 
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
     explicit tensor(const any_tensor& x) : any_tensor(settled(x)) {

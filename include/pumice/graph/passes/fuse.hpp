@@ -217,10 +217,11 @@ private:
     }
     static bool has_epilogue(const node& n) {
         return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
-               !n.op.is<sort_op>() && !n.op.is<scatter_op>();
+               !n.op.is<sort_op>() && !n.op.is<scatter_op>() && !n.op.is<assign_op>();
     }
     static bool has_prologue(const node& n) {
-        return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>();
+        return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>() ||
+               n.op.is<assign_op>();
     }
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.

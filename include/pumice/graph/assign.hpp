@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A tensor with some of its elements replaced.
+#pragma once
+
+#include <pumice/graph/view.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// x with `values`, broadcast to its shape, in place of x[start:stop:step, ...] (NumPy's x[...] = values).
+/// Throws errc::dtype_mismatch, errc::shape_mismatch, errc::rank_mismatch.
+PUMICE_FUNCTION any_tensor slice_update(const any_tensor& x, const any_tensor& values,
+                                        std::span<const slice> slices);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_tensor& values,
+                                    std::span<const slice> slices) {
+    if (x.dtype() != values.dtype())
+        fail(errc::dtype_mismatch, "slice_update",
+             {"the tensor is ", to_string(x.dtype()), ", the values are ",
+              to_string(values.dtype()), "; use astype"});
+    const any_tensor part = slice_view(x, slices);
+    if (values.rank() > part.rank() ||
+        broadcast(values.shape(), part.shape(), "slice_update") != part.shape())
+        fail(errc::shape_mismatch, "slice_update",
+             {"values of shape ", to_string(values.shape()), " do not broadcast to the slice's ",
+              to_string(part.shape())});
+    if (part.size() == 0) return x;
+    return any_tensor(make_node(x.dtype(), x.shape(), assign_op{*part.get()->op.get_if<view_op>(), part.shape()},
+                                {x.get(), values.get()}));
+}
+
+#endif
+
+}  // namespace pumice::inline PUMICE_ABI

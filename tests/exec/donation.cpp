@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Memory that changes hands: in place where nobody else can see it, and nowhere else. tests/exec/aliasing.cpp holds it to
+// values in a thousand random cases.
+#include <pumice/exec/adopt.hpp>
+
+#include "support.hpp"
+
+#include <pumice/front.hpp>
+
+#include <tests/support/skip.hpp>
+
+namespace pm = pumice;
+
+namespace {
+
+std::uint64_t place(pm::any_tensor& t) {
+    const pm::vulkan_buffer b = pm::buffer_of(t);
+    return reinterpret_cast<std::uint64_t>(b.buffer) + b.offset;
+}
+pm::any_tensor ramp(const pm::context& home) {
+    const pm::any_tensor x = pm::arange(pm::dtype::f32, 0, 4096, 1, home);
+    pm::eval(std::span(&x, 1));
+    return x;
+}
+void run(const pm::any_tensor& t) { pm::eval(std::span(&t, 1)); }
+
+}  // namespace
+
+TEST_CASE("in place: an op on a tensor that nobody else holds takes its memory: row R7") {
+    const std::optional<pm::context> home = test::open_context();
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    pm::any_tensor x = ramp(*home);
+    const std::uint64_t there = place(x);
+    const std::uint64_t bytes = home->stats().device_bytes;
+    for (int i = 0; i < 5; ++i) {
+        x = x * 2.0 - 1.0;
+        run(x);
+        CHECK(place(x) == there);
+    }
+    CHECK(home->stats().device_bytes == bytes);
+    pm::at(x, pm::slice{10, 20}) = 3;
+    const auto before = home->stats().dispatches;
+    run(x);
+    CHECK(place(x) == there);
+    CHECK(home->stats().dispatches - before == 1);  // the ten elements alone
+    const auto v = pm::to_vector<float>(x);
+    CHECK(v[9] == 9 * 32 - 31);
+    CHECK(v[10] == 3);
+    CHECK(v[20] == 20 * 32 - 31);
+}
+
+TEST_CASE("not in place: another handle, a view, a lazy reader, another use in the same evaluation") {
+    const std::optional<pm::context> home = test::open_context();
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const auto expect = [&](auto&& hold, bool moves) {
+        pm::any_tensor x = ramp(*home);
+        const std::uint64_t there = place(x);
+        const auto other = hold(x);
+        x = x + 1.0;
+        run(x);
+        CHECK((place(x) != there) == moves);
+        const auto v = pm::to_vector<float>(x);
+        CHECK(v[0] == 1);
+        CHECK(v[4095] == 4096);
+        return other;
+    };
+    const auto held = expect([](const pm::any_tensor& x) { return x; }, true);
+    CHECK(pm::to_vector<float>(held)[4095] == 4095);
+    const auto seen = expect(
+        [](const pm::any_tensor& x) {
+            pm::any_tensor v = pm::slice_view(x, std::vector<pm::slice>{{1, 3, 1}});
+            run(v);
+            return v;
+        },
+        true);
+    CHECK(pm::to_vector<float>(seen) == std::vector<float>{1, 2});
+    const auto lazy = expect([](const pm::any_tensor& x) { return x * 2.0; }, true);
+    CHECK(pm::to_vector<float>(lazy)[2] == 4);
+    expect([](const pm::any_tensor&) { return 0; }, false);
+    // A lazy node that nobody can reach keeps nothing.
+    expect([](const pm::any_tensor& x) { return (x * 2.0).shape(); }, false);
+
+    pm::any_tensor x = ramp(*home);
+    const std::int64_t axes[] = {0};
+    pm::any_tensor y = pm::flip(x) + x, z = pm::reduce(pm::reduction::sum, x, axes);
+    x = x + 1.0;
+    const pm::any_tensor roots[] = {x, y, z};
+    pm::eval(roots);
+    CHECK(pm::to_vector<float>(y)[7] == 4095);
+    CHECK(pm::to_vector<float>(z)[0] == 4095.0f * 2048);
+    CHECK(pm::to_vector<float>(x)[7] == 8);
+    // It reads elsewhere than it writes.
+    pm::any_tensor turned = ramp(*home);
+    turned = pm::flip(turned) - turned;
+    CHECK(pm::to_vector<float>(turned)[1] == 4093);
+    // Rows of a part: the memory is larger than the result.
+    pm::any_tensor part = pm::slice_view(ramp(*home), std::vector<pm::slice>{{0, 100, 1}});
+    run(part);
+    part = part + 1.0;
+    CHECK(pm::to_vector<float>(part)[99] == 100);
+    CHECK(part.size() == 100);
+}
+
+TEST_CASE("in place: a failed evaluation loses nothing, and what is submitted in pieces takes nothing") {
+    test::wishes w;
+    w.policies.submit_budget = 1e-9;
+    const std::optional<pm::context> home = test::open_context(w);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    pm::any_tensor x = ramp(*home);
+    const std::uint64_t there = place(x);
+    x = x + 1.0;
+    run(x);
+    CHECK(place(x) != there);
+
+    test::wishes small;
+    small.policies.memory_limit = 192 << 20;
+    const std::optional<pm::context> tight = test::open_context(small);
+    pm::any_tensor y = ramp(*tight);
+    y = y + 1.0;
+    const pm::any_tensor large = pm::full(pm::dtype::f32, {1 << 26}, 1, *tight);
+    const pm::any_tensor both[] = {y, large};
+    CHECK_THROWS_AS(pm::eval(both), pm::error);
+    CHECK(pm::to_vector<float>(y)[5] == 6);
+}
