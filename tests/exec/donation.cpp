@@ -50,7 +50,8 @@ TEST_CASE("in place: an op on a tensor that nobody else holds takes its memory: 
     CHECK(v[20] == 20 * 32 - 31);
 }
 
-TEST_CASE("not in place: another handle, a view, a lazy reader, another use in the same evaluation") {
+TEST_CASE(
+    "not in place: another handle, a view, a lazy reader, another use in the same evaluation") {
     const std::optional<pm::context> home = test::open_context();
     if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
     const auto expect = [&](auto&& hold, bool moves) {
@@ -102,7 +103,8 @@ TEST_CASE("not in place: another handle, a view, a lazy reader, another use in t
     CHECK(part.size() == 100);
 }
 
-TEST_CASE("in place: a failed evaluation loses nothing, and what is submitted in pieces takes nothing") {
+TEST_CASE(
+    "in place: a failed evaluation loses nothing, and what is submitted in pieces takes nothing") {
     test::wishes w;
     w.policies.submit_budget = 1e-9;
     const std::optional<pm::context> home = test::open_context(w);

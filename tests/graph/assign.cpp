@@ -36,7 +36,6 @@ TEST_CASE("slice_update: steps of either sign, broadcast values, whole, none") {
     CHECK(values(x) == list{0, 1, 2, 3, 4, 5});
     const any_tensor nothing = counting(home, {0, 3});
     CHECK(updated(nothing, row, {}).empty());
-
 }
 
 TEST_CASE("slice_update: what does not fit is named") {
@@ -48,6 +47,5 @@ TEST_CASE("slice_update: what does not fit is named") {
     CHECK(text_of_error([&] {
               updated(x, any_tensor(home->create(dtype::i32, {}, nullptr)), {});
           }).find("astype") != std::string::npos);
-    CHECK(text_of_error([&] { updated(x, x, {{}, {}, {}}); }).find("rank 2") !=
-          std::string::npos);
+    CHECK(text_of_error([&] { updated(x, x, {{}, {}, {}}); }).find("rank 2") != std::string::npos);
 }

@@ -47,6 +47,9 @@ public:
         auto& bytes = static_cast<bytes_held*>(n->data.get())->bytes;
         std::memcpy(bytes.data() + begin, from.data(), from.size());
     }
+    std::byte* host(const pumice::node_ptr& n, bool) override {
+        return static_cast<bytes_held*>(n->data.get())->bytes.data();
+    }
     std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph& g) override {
         traced.push_back(g);
         return nullptr;

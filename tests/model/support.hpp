@@ -193,6 +193,7 @@ public:
         throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing");
     }
     void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    std::byte* host(const pumice::node_ptr&, bool) override { return nullptr; }
     std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&) override {
         return nullptr;
     }

@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 namespace pm = pumice;
-using pumice_test::counting, pumice_test::home, pumice_test::reals, pumice_test::values;
 using pm::slice;
+using pumice_test::counting, pumice_test::home, pumice_test::reals, pumice_test::values;
 
 TEST_CASE("at: a part is assigned to, and added to, in the type of the tensor") {
     pm::matrix<float> x = counting<2, 3>();

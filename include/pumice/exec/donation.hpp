@@ -56,8 +56,9 @@ std::unordered_set<const node*> last_uses(const std::vector<node*>& order, Done&
 
 /// For each node that takes over the memory of an input, that input, out of `dying`: the step that
 /// first writes the node writes all of it, and no later step reads the input.
-inline std::unordered_map<const node*, const node*> donations(
-    const std::vector<step>& steps, const std::unordered_set<const node*>& dying) {
+inline std::unordered_map<const node*, const node*> donations(const std::vector<step>& steps,
+                                                              const std::unordered_set<const node*>&
+                                                                  dying) {
     std::unordered_map<const node*, const node*> giver;
     if (dying.empty()) return giver;
     std::unordered_map<const node*, std::size_t> last_read;

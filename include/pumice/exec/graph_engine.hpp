@@ -19,8 +19,8 @@ namespace pumice::inline PUMICE_ABI {
 struct evaluation {
     std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
     std::vector<step> steps;
-    std::vector<node*> stored;  // outputs of the steps
-    std::vector<node*> views;   // roots that only look at memory
+    std::vector<node*> stored;              // outputs of the steps
+    std::vector<node*> views;               // roots that only look at memory
     std::unordered_set<const node*> dying;  // realised nodes that nobody refers to afterwards
 };
 

@@ -91,6 +91,10 @@ public:
                     bytes.size());
     }
 
+    std::byte* host(const node_ptr& n, bool) override {
+        return bytes_of(*n) + byte_count(n->type, n->offset);
+    }
+
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         return stats_;

@@ -224,9 +224,7 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const copy_op&, std::vector<step>& out) const {
-        return copy_whole(out);
-    }
+    bool lower(const copy_op&, std::vector<step>& out) const { return copy_whole(out); }
     bool lower(const assign_op& op, std::vector<step>& out) const {
         const affine part = affine::identity(op.extent.rank());
         return copy_whole(out) &&

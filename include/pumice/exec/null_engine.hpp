@@ -26,10 +26,10 @@ public:
             std::memset(out, 0, static_cast<std::size_t>(byte_count(n->type, n->count())));
             return;
         }
-        fail(errc::unsupported, "null device",
-             {"the null device computes nothing, so there is nothing to read"});
+        throw_no_values();
     }
     void write(const node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    std::byte* host(const node_ptr&, bool) override { throw_no_values(); }
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         return stats_;
@@ -46,6 +46,10 @@ public:
     }
 
 private:
+    [[noreturn]] static void throw_no_values() {
+        fail(errc::unsupported, "null device",
+             {"the null device computes nothing, so there is nothing to read"});
+    }
     struct nothing final : storage {};
 
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,

@@ -83,6 +83,26 @@ public:
         s.on_device = false;
     }
 
+    std::byte* host(const node_ptr& n, bool writable) override {
+        std::unique_lock lock(mutex_);
+        vulkan_storage& s = of(*n);
+        if (s.borrowed()) return nullptr;  // the user may write it at any time
+        if (!s.host) {
+            auto copy = std::make_unique<host_memory>(s.bytes);
+            fetch(s, 0, s.bytes, copy->data(), lock);
+            s.host = std::move(copy);
+        }
+        if (writable && s.on_device) {
+            // The next use uploads, into memory that nothing in flight reads.
+            if (!runtime_->queue().reached(s.last_use)) {
+                runtime_->memory().free(s.piece, s.last_use);
+                s.piece = {};
+            }
+            s.on_device = false;
+        }
+        return s.host->data() + byte_count(n->type, n->offset);
+    }
+
     std::shared_ptr<prepared_graph> prepare(const traced_graph& g)
         override;  // vulkan_executable.hpp
 
@@ -175,8 +195,9 @@ private:
             if (const auto t = taken.find(e.stored[i]); t != taken.end()) {
                 made[i] = t->second->data;
             } else {
-                const auto fresh = std::make_shared<vulkan_storage>(
-                    runtime_, byte_count(e.stored[i]->type, e.stored[i]->count()));
+                const auto fresh =
+                    std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
+                                                                          e.stored[i]->count()));
                 fresh->allocate();
                 made[i] = fresh;
             }

@@ -27,7 +27,8 @@ PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_tensor& value
              {"values of shape ", to_string(values.shape()), " do not broadcast to the slice's ",
               to_string(part.shape())});
     if (part.size() == 0) return x;
-    return any_tensor(make_node(x.dtype(), x.shape(), assign_op{*part.get()->op.get_if<view_op>(), part.shape()},
+    return any_tensor(make_node(x.dtype(), x.shape(),
+                                assign_op{*part.get()->op.get_if<view_op>(), part.shape()},
                                 {x.get(), values.get()}));
 }
 

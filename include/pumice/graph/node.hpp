@@ -114,7 +114,7 @@ PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
     for (const node_ptr& input : inputs) {
         if (n->owner && input->owner != n->owner)
             fail(errc::context_mismatch, "graph",
-                 {"the operands belong to two contexts; copy one with `to(context)`"});
+                 {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
         n->owner = input->owner;
         input->pending_uses.fetch_add(1, std::memory_order_relaxed);
     }

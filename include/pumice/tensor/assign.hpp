@@ -29,8 +29,7 @@ public:
     auto read() const {
         const any_tensor v = slice_view(whole_, part_);
         if constexpr (any_array<Tensor>) return v;
-        else
-            return tensor<typename Tensor::element_type, dims<Tensor::rank()>, strided>(v);
+        else return tensor<typename Tensor::element_type, dims<Tensor::rank()>, strided>(v);
     }
 
 private:

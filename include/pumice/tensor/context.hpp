@@ -85,6 +85,18 @@ PUMICE_FUNCTION void read(const any_tensor& t, std::span<std::byte> out);
 /// that was computed, or is yet to be, from the old values changes. Throws errc::invalid_argument.
 PUMICE_FUNCTION void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin = 0);
 
+/// The elements where they lie on the host, in row-major order; fetched where they are not there yet.
+/// Valid until the tensor is assigned to or goes; a tensor that lies otherwise becomes a copy that does not.
+PUMICE_FUNCTION std::span<const std::byte> host(any_tensor& t);
+
+/// The same to be written. Where another handle or pending work refers to the memory, `t` becomes a copy
+/// first, so that nothing that was computed, or is yet to be, from the old values changes. The device's
+/// copy is stale then, and the next use uploads: what is written after that use is not seen.
+PUMICE_FUNCTION std::span<std::byte> host_mut(any_tensor& t);
+
+/// The tensor in another context, through the host; the tensor itself where it is there already.
+PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
+
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
 template <element T>
 std::vector<T> to_vector(const any_tensor& t) {
@@ -177,6 +189,13 @@ PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
     if (!nodes.empty()) nodes.front()->owner->upload(nodes);
 }
 
+namespace detail {
+/// Whether the handle is the only way to what the tensor's memory holds.
+inline bool is_alone(const any_tensor& t) {
+    return t.get().use_count() == 1 && t.get()->realised() && t.get()->data.use_count() == 1;
+}
+}  // namespace detail
+
 PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin) {
     const auto size = static_cast<std::int64_t>(bytes.size());
     if (begin < 0 || size > t.size_bytes() || begin > t.size_bytes() - size)
@@ -184,8 +203,7 @@ PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int
              {size, " bytes from ", begin, " on in a tensor of ", t.size_bytes()});
     if (size == 0) return;
     const node& n = *t.get();
-    const bool alone = t.get().use_count() == 1 && n.realised() && n.data.use_count() == 1;
-    if (alone && n.row_major()) return n.owner->write(t.get(), begin, bytes);
+    if (detail::is_alone(t) && n.row_major()) return n.owner->write(t.get(), begin, bytes);
     const context home(n.owner);
     if (size == t.size_bytes()) {
         t = from_bytes(n.type, n.extent, bytes, home);
@@ -195,6 +213,30 @@ PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int
     read(t, whole);
     std::memcpy(whole.data() + begin, bytes.data(), bytes.size());
     t = from_bytes(t.dtype(), t.shape(), whole, home);
+}
+
+namespace detail {
+inline std::span<std::byte> host_bytes(any_tensor& t, bool writable) {
+    if (t.size() == 0) return {};
+    const std::shared_ptr<engine> home = t.get()->owner;
+    home->eval(std::span(&t.get(), 1));
+    const auto size = static_cast<std::size_t>(t.size_bytes());
+    if (t.get()->row_major() && (!writable || is_alone(t)))
+        if (std::byte* bytes = home->host(t.get(), writable)) return {bytes, size};
+    std::vector<std::byte> values(size);
+    home->read(t.get(), values.data());
+    t = any_tensor(home->create(t.dtype(), t.shape(), values.data()));
+    return {home->host(t.get(), writable), size};
+}
+}  // namespace detail
+
+PUMICE_BODY std::span<const std::byte> host(any_tensor& t) { return detail::host_bytes(t, false); }
+PUMICE_BODY std::span<std::byte> host_mut(any_tensor& t) { return detail::host_bytes(t, true); }
+
+PUMICE_BODY any_tensor to(const any_tensor& t, const context& place) {
+    if (t.get()->owner == place.get()) return t;
+    any_tensor from = t;
+    return from_bytes(t.dtype(), t.shape(), host(from), place);
 }
 
 PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {

@@ -85,6 +85,11 @@ public:
     /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one.
     virtual void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) = 0;
 
+    /// A realised, row-major tensor's memory on the host, filled with its values; null where that memory
+    /// may not be shown. With `writable` a copy elsewhere is stale from now on, and the handle is the only
+    /// one.
+    virtual std::byte* host(const node_ptr& n, bool writable) = 0;
+
     /// Plans and records a graph. Throws what an evaluation throws.
     virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g) = 0;
 

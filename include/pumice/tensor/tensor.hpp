@@ -95,6 +95,21 @@ public:
     /// The elements in row-major order; evaluates.
     std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
 
+    /// The elements where they lie on the host, to be read or written (see host and host_mut for
+    /// any_tensor).
+    std::span<const Element> host()
+        requires std::same_as<Layout, row_major>
+    {
+        const std::span<const std::byte> bytes = pumice::host(*this);
+        return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+    }
+    std::span<Element> host_mut()
+        requires std::same_as<Layout, row_major>
+    {
+        const std::span<std::byte> bytes = pumice::host_mut(*this);
+        return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+    }
+
     template <class X> tensor& operator+=(X&& x) { return *this = *this + std::forward<X>(x); }
     template <class X> tensor& operator-=(X&& x) { return *this = *this - std::forward<X>(x); }
     template <class X> tensor& operator*=(X&& x) { return *this = *this * std::forward<X>(x); }
@@ -201,6 +216,13 @@ template <class... X>
 void eval(const X&... roots) {
     const any_tensor list[] = {any_tensor(roots.get())...};
     eval(std::span<const any_tensor>(list));
+}
+
+/// The tensor in another context (see to for any_tensor).
+template <array_argument X>
+auto to(const X& x, const context& place) {
+    return tensor<typename detail::element_for<detail::argument_of<X>::tree::type>::type,
+                  typename detail::argument_of<X>::extents>(to(any_tensor(x.get()), place));
 }
 
 /// A copy in another element type; conversions as core/scalar.hpp states.
