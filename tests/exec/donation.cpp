@@ -125,3 +125,55 @@ TEST_CASE(
     CHECK_THROWS_AS(pm::eval(both), pm::error);
     CHECK(pm::to_vector<float>(y)[5] == 6);
 }
+
+TEST_CASE(
+    "donated: an executable's state stays in one memory; what somebody else holds is not touched") {
+    const std::optional<pm::context> home = test::open_context();
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const auto step = pm::compile([](const pm::any_tensor& state, const pm::any_tensor& x) {
+        const pm::any_tensor next = state * 0.5 + x;
+        return std::vector<pm::any_tensor>{next, pm::reduce(pm::reduction::max, state)};
+    });
+    pm::any_tensor state = ramp(*home);
+    const pm::any_tensor x = ramp(*home);
+    const pm::executable e = step.get(state, x);
+    // The maximum reads the state beside the step: no barrier orders them, so it keeps its memory.
+    CHECK(pm::to_vector<float>(e.run_donating(std::move(state), x)[1])[0] == 4095);
+
+    // The product reads rows and columns of what the other kernel might write over.
+    const auto simple = pm::compile([](const pm::any_tensor& s, const pm::any_tensor& a) {
+        return pm::tanh(s) + pm::matmul(a, s);
+    });
+    std::vector<float> plain(64 * 64);
+    for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = float(i % 13) / 16;
+    const auto matrix = [&] {
+        const auto bytes = std::as_bytes(std::span(plain));
+        pm::any_tensor m = pm::from_bytes(pm::dtype::f32, {64, 64}, bytes, *home) + 0.0;
+        run(m);
+        return m;
+    };
+    const pm::any_tensor a = matrix();
+    pm::any_tensor s = matrix();
+    const pm::executable recorded = simple.get(s, a);
+    pm::any_tensor expected = s;
+    for (int i = 0; i < 3; ++i) {
+        expected = recorded.run({expected, a})[0];
+        s = recorded.run_donating(std::move(s), a)[0];
+        CHECK(pm::to_vector<float>(s) == pm::to_vector<float>(expected));
+    }
+
+    const auto halves = pm::compile([](const pm::any_tensor& u) { return u * 0.5; });
+    pm::any_tensor u = ramp(*home);
+    const pm::executable half = halves.get(u);
+    const std::uint64_t where = place(u);
+    for (int i = 0; i < 4; ++i) {
+        u = half.run_donating(std::move(u))[0];
+        CHECK(place(u) == where);
+    }
+    CHECK(pm::to_vector<float>(u)[16] == 1);
+    pm::any_tensor held = u, result = half.run_donating(std::move(u))[0];
+    CHECK(place(result) != where);
+    CHECK(pm::to_vector<float>(held)[16] == 1);
+    CHECK(pm::to_vector<float>(result)[16] == 0.5);
+    CHECK(place(held) == where);
+}

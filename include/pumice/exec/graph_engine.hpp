@@ -126,7 +126,7 @@ protected:
               evaluation_(home.plan(g.outputs)) {}
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                 std::span<any_tensor> outputs, const std::stop_token& stop) override {
+                 std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
             const std::lock_guard lock(home_.mutex_);
             const borrowed lent{graph_};
             for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -84,6 +84,9 @@ public:
         return list;
     }
 
+    /// The input whose memory an output may be written over, element by element; -1: none.
+    int giver_of(std::size_t output) const noexcept { return givers_[output]; }
+
     /// Whether a run makes its outputs visible to the host.
     bool host_sees() const noexcept { return host_sees_; }
 
@@ -231,6 +234,7 @@ private:
             }
         }
         for (std::size_t i = 0; i < launches_.size(); ++i) take_over(i, readers, last_reader);
+        find_givers();
         for (planned_buffer& b : buffers_)
             if (b.first < 0) b.first = b.last = 0, b.bytes = 0;
         plan_ = plan_memory(buffers_);
@@ -259,6 +263,43 @@ private:
                 taken.push_back(from.index);
                 break;
             }
+        }
+    }
+
+    /// The same for an output and an input, in case a run is given the input's memory.
+    void find_givers() {
+        givers_.assign(graph_.outputs.size(), -1);
+        std::vector<int> moment_of(launches_.size());
+        int moment = 0;
+        for (const placed_item& placed : order_) moment_of[placed.index] = moment += placed.barrier;
+        const auto touches = [&](std::size_t launch_number, place wanted) {
+            for (const access& a : launches_[launch_number]->accesses) {
+                const place p = place_of(launch_number, a.buffer);
+                if (p.what == wanted.what && p.index == wanted.index) return true;
+            }
+            return false;
+        };
+        std::vector<bool> given(graph_.inputs.size(), false);
+        for (std::size_t i = 0; i < launches_.size(); ++i) {
+            const auto* p = evaluation_.steps[owner_[i]].what.get_if<elementwise_problem>();
+            if (!p) continue;
+            for (const operand& out : p->body.outputs)
+                for (const operand& leaf : p->body.leaves) {
+                    if (!may_write_over(*p, out, leaf)) continue;
+                    const place to = place_of(i, out.buffer), from = place_of(i, leaf.buffer);
+                    if (to.what != place::output || from.what != place::input) continue;
+                    const node &result = *graph_.outputs[to.index],
+                               &input = *graph_.inputs[from.index];
+                    bool fits = givers_[to.index] < 0 && !given[from.index] &&
+                                result.count() == input.count() &&
+                                element_count(p->domain) == result.count();
+                    for (std::size_t k = 0; k < launches_.size() && fits; ++k)
+                        fits = k == i || ((!touches(k, from) || moment_of[k] < moment_of[i]) &&
+                                          (!touches(k, to) || moment_of[k] > moment_of[i]));
+                    if (!fits) continue;
+                    givers_[to.index] = static_cast<int>(from.index);
+                    given[from.index] = true;
+                }
         }
     }
 
@@ -338,6 +379,7 @@ private:
     std::vector<placed_item> order_;
     chunks chunks_;
     memory_plan plan_;
+    std::vector<int> givers_;  // of each output, see giver_of
     std::unique_ptr<block_offsets> blocks_;
     std::vector<patch> patches_;
     bool host_sees_ = false;

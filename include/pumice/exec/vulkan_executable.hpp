@@ -19,7 +19,7 @@ public:
     }
 
     void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-             std::span<any_tensor> outputs, const std::stop_token& stop) override {
+             std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) override {
         if (stop.stop_requested()) throw_cancelled();
         std::unique_lock lock(home_->mutex_);
         const double budget = budget_for(stop);
@@ -27,7 +27,7 @@ public:
         if (timed) recorded_.set_pieces(cut(std::vector<double>(recorded_.order().size(), 0), -1));
         slot& s = take(lock, stop);
         const borrowed lent{*this, s};
-        bind(s, inputs, outputs);
+        bind(s, inputs, outputs, donated);
         recorded_.write(
             s,
             [&](std::size_t i) {
@@ -115,7 +115,8 @@ private:
     }
 
     /// Brings inputs to where kernels read them, and finds memory for the outputs.
-    void bind(slot& s, std::span<const any_tensor> inputs, std::span<any_tensor> outputs) {
+    void bind(slot& s, std::span<const any_tensor> inputs, std::span<any_tensor> outputs,
+              bool donated) {
         s.touched.clear();
         for (const any_tensor& t : inputs) {
             node_ptr n = home_->dense(t, 16);
@@ -131,15 +132,25 @@ private:
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const node& like = *recorded_.graph().outputs[i];
             if (!may_overwrite(outputs[i], like))
-                s.changed[i] =
-                    home_->made_like(like,
-                                     std::make_shared<vulkan_storage>(home_->runtime_,
-                                                                      byte_count(like.type,
-                                                                                 like.count())));
+                s.changed[i] = home_->made_like(like, memory_for(i, like, inputs, donated));
             vulkan_storage& held = of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
+    }
+    /// That of an input which is donated and may be written over, or new memory.
+    std::shared_ptr<storage> memory_for(std::size_t i, const node& like,
+                                        std::span<const any_tensor> inputs, bool donated) const {
+        const std::int64_t bytes = byte_count(like.type, like.count());
+        if (const int giver = recorded_.giver_of(i); donated && giver >= 0) {
+            const node_ptr& n = inputs[static_cast<std::size_t>(giver)].get();
+            // Its handles: the caller's, and that which the run holds. A copy that was made for the run
+            // is not what the caller gave.
+            if (n.use_count() == 2 && n->data.use_count() == 1 && n->offset == 0 &&
+                !of(*n).borrowed() && of(*n).bytes == bytes)
+                return n->data;
+        }
+        return std::make_shared<vulkan_storage>(home_->runtime_, bytes);
     }
     static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
         return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();

@@ -38,6 +38,16 @@ public:
         run_into(results, inputs, stop);
         return results;
     }
+    /// The same, with inputs that the caller has no more use for: a result may lie in the memory of one
+    /// that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
+    template <std::derived_from<any_tensor>... Inputs>
+    std::vector<any_tensor> run_donating(Inputs... inputs) const {
+        std::vector<any_tensor> given, results(outputs().size());
+        given.reserve(sizeof...(inputs));
+        (given.push_back(any_tensor(std::move(inputs))), ...);
+        start(results, given, {}, true);
+        return results;
+    }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
                                 const std::stop_token& stop = {}) const {
         return run(std::span(inputs.begin(), inputs.size()), stop);
@@ -45,8 +55,10 @@ public:
     /// The same into tensors that are there: one that nobody else holds, of the output's type, shape
     /// and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a loop
     /// over such outputs a run allocates nothing. A run that is stopped leaves anything in them.
-    PUMICE_FUNCTION void run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
-                                  const std::stop_token& stop = {}) const;
+    void run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
+                  const std::stop_token& stop = {}) const {
+        start(results, inputs, stop, false);
+    }
 
     /// The kernels in order, why each was chosen, and how the memory between them is shared.
     std::string explain() const { return get().graph->explain(); }
@@ -61,6 +73,8 @@ private:
         std::size_t keys;
         std::shared_ptr<prepared_graph> graph;
     };
+    PUMICE_FUNCTION void start(std::span<any_tensor> results, std::span<const any_tensor> inputs,
+                               const std::stop_token& stop, bool donated) const;
     const state& get() const {
         if (!state_)
             fail(errc::invalid_argument, "executable", {"it is empty (default constructed)"});
@@ -256,9 +270,9 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
     return executable(home, std::move(g));
 }
 
-PUMICE_BODY void executable::run_into(std::span<any_tensor> results,
-                                      std::span<const any_tensor> inputs,
-                                      const std::stop_token& stop) const {
+PUMICE_BODY void executable::start(std::span<any_tensor> results,
+                                   std::span<const any_tensor> inputs, const std::stop_token& stop,
+                                   bool donated) const {
     const state& s = get();
     if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
         fail(errc::invalid_argument, "executable",
@@ -283,7 +297,7 @@ PUMICE_BODY void executable::run_into(std::span<any_tensor> results,
     std::vector<std::uint32_t> many(s.keys > few ? s.keys : 0);
     std::uint32_t* keys = s.keys > few ? many.data() : here;
     for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
-    s.graph->run(inputs, std::span(keys, s.keys), results, stop);
+    s.graph->run(inputs, std::span(keys, s.keys), results, stop, donated);
 }
 
 namespace detail {

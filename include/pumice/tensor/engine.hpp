@@ -54,11 +54,12 @@ public:
     virtual ~prepared_graph() = default;
 
     /// Computes the outputs from inputs of the traced types and shapes. An output that nobody else
-    /// holds keeps its memory, which is overwritten; the others become new tensors. Returns when the
-    /// work is submitted. Throws errc::cancelled once `stop` is asked for. On failure every handle is
-    /// as it was; what an overwritten output holds is not said where a run was stopped halfway.
+    /// holds keeps its memory, which is overwritten; the others become new tensors, in the memory of an
+    /// input where `donated` says that the caller has no more use for those that nobody else holds.
+    /// Returns when the work is submitted. Throws errc::cancelled once `stop` is asked for. On failure every handle is
+    /// as it was; what overwritten memory holds is not said where a run was stopped halfway.
     virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                     std::span<any_tensor> outputs, const std::stop_token& stop) = 0;
+                     std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) = 0;
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
     virtual std::string explain() const = 0;
     virtual memory_use memory() const { return {}; }
