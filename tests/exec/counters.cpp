@@ -272,3 +272,44 @@ TEST_CASE("a long loop runs flat: bounded pending nodes, bounded memory") {
     for (std::size_t i = 0; i < v.size(); ++i) CHECK(v[i] == doctest::Approx(w[i] * 10));
     if (on_vulkan(home)) CHECK(home.stats().device_bytes_peak < (16u << 20));
 }
+
+TEST_CASE("the parts of a concatenation are computed where they belong, and stay tensors") {
+    for (const bool traced : {false, true}) {
+        const pm::context home;
+        const auto x = pm::arange(pm::dtype::f32, 0, 48, 1, home);
+        const pm::any_tensor a = pm::reshape(x, {6, 8}) * 0.125, b = pm::reshape(x, {8, 6}) * 1.0;
+        const pm::any_tensor small[] = {a, b};
+        pm::eval(small);
+        const auto product = [&](double by) { return pm::relu(pm::matmul(a, b) - by); };
+        pm::any_tensor held;
+        const auto joined = [&](const pm::any_tensor& y) {
+            held = pm::softmax(pm::matmul(y, b), 1);
+            const pm::any_tensor parts[] = {product(10), held, pm::matmul(a, b)};
+            return pm::concat(parts, 0);
+        };
+        std::vector<float> expected;
+        for (const pm::any_tensor& part :
+             {product(10), pm::softmax(pm::matmul(a, b), 1), pm::matmul(a, b)})
+            for (const float v : pm::to_vector<float>(part)) expected.push_back(v);
+        const auto before = home.stats().dispatches;
+        if (traced) {
+            const auto g = pm::compile(joined);
+            CHECK(pm::to_vector<float>(g(a)) == expected);
+            CHECK(pm::to_vector<float>(g(a)) == expected);
+            continue;
+        }
+        const pm::any_tensor whole = joined(a);
+        CHECK(pm::to_vector<float>(whole) == expected);
+        // Two products with what follows, a product and its softmax: nothing is copied.
+        CHECK(home.stats().dispatches - before == 4);
+        const auto after = home.stats().dispatches;
+        CHECK(pm::to_vector<float>(held) ==
+              std::vector<float>(expected.begin() + 36, expected.begin() + 72));
+        CHECK(pm::to_vector<float>(held * 2.0)[3] == 2 * expected[39]);
+        CHECK(home.stats().dispatches - after == 1);  // it was computed with the whole
+        // Columns do not lie in one piece: they are copied.
+        const pm::any_tensor sides[] = {product(10), product(20)};
+        const pm::any_tensor wide = pm::concat(sides, 1);
+        CHECK(pm::to_vector<float>(wide)[6 * 2 + 6] == pm::to_vector<float>(product(20))[6]);
+    }
+}

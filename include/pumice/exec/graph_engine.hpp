@@ -19,8 +19,9 @@ namespace pumice::inline PUMICE_ABI {
 struct evaluation {
     std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
     std::vector<step> steps;
-    std::vector<node*> stored;              // outputs of the steps
-    std::vector<node*> views;               // roots that only look at memory
+    std::vector<node*> stored;  // outputs of the steps
+    std::vector<node*> views;   // roots that only look at memory
+    part_map parts;             // nodes that are computed within the memory of stored ones
     std::unordered_set<const node*> dying;  // realised nodes that nobody refers to afterwards
 };
 
@@ -106,6 +107,7 @@ protected:
         for (const step& s : e.steps)
             for (node* n : s.outputs) n->record = s.record;
         for (std::size_t i = 0; i < e.stored.size(); ++i) e.stored[i]->realise(std::move(made[i]));
+        for (const auto& [n, part] : e.parts) realise_part(n, part);
         for (node* v : e.views) realise_view(v);
         for (node* n : e.stored) n->release_inputs();
         for (node* n : e.views) n->release_inputs();
@@ -170,7 +172,9 @@ protected:
             for (const node_ptr& input : n->inputs) e.keep.push_back(input);
         for (const kernel_group& g : groups)
             for (node* n : g.outputs) e.stored.push_back(n);
-        e.steps = lower(groups, f.order());
+        e.parts = find_parts(groups, roots, f.order());
+        e.steps = lower(groups, f.order(), e.parts);
+        std::erase_if(e.stored, [&](node* n) { return e.parts.contains(n); });
         // A group that was cut stores its inner nodes too.
         std::unordered_set<const node*> stored(e.stored.begin(), e.stored.end()), views;
         for (const step& s : e.steps)
@@ -206,6 +210,12 @@ protected:
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
 
 private:
+    static void realise_part(node* n, const placed_part& part) {
+        n->offset = part.offset;
+        n->record = part.whole->record;
+        n->realise(part.whole->data);
+        n->release_inputs();
+    }
     /// A view shares the memory of what it looks at, which is realised by now.
     static void realise_view(node* v) {
         buffer_list buffers;

@@ -20,10 +20,42 @@ struct step {
     std::shared_ptr<const kernel_record> record = {};  // of the chosen kernel
 };
 
+/// A node that is computed where it is wanted: in the memory of a concatenation.
+struct placed_part {
+    node* whole;
+    std::int64_t offset;  // in elements
+};
+using part_map = std::unordered_map<node*, placed_part>;
+
+/// The parts of concatenations that kernels can write where they belong: those that one kernel
+/// computes for nobody else, and that lie in one piece there.
+inline part_map find_parts(const std::vector<kernel_group>& groups, std::span<const node_ptr> roots,
+                           const std::vector<node*>& order) {
+    std::unordered_set<node*> computed;  // by a kernel that stores through its epilogue
+    for (const kernel_group& g : groups)
+        if (g.anchor && fuser::has_epilogue(*g.anchor))
+            computed.insert(g.outputs.begin(), g.outputs.end());
+    for (const node_ptr& r : roots) computed.erase(r.get());
+    part_map parts;
+    for (node* whole : order) {
+        const auto* concat = whole->op.get_if<concat_op>();
+        if (!concat) continue;
+        std::int64_t rows = 1, offset = 0;
+        for (int d = 0; d < concat->axis; ++d) rows *= whole->extent[d];
+        for (const node_ptr& n : whole->inputs) {
+            if (rows == 1 && computed.contains(n.get()) && n->count() > 0 && n->row_major() &&
+                whole->row_major() && n->pending_uses.load(std::memory_order_relaxed) == 1)
+                parts[n.get()] = {whole, offset};
+            offset += n->count();
+        }
+    }
+    return parts;
+}
+
 class lowering {
 public:
-    explicit lowering(const kernel_group& g)
-        : group_(g), members_(g.inlined.begin(), g.inlined.end()) {
+    lowering(const kernel_group& g, const part_map& parts)
+        : group_(g), parts_(parts), members_(g.inlined.begin(), g.inlined.end()) {
         for (node* n : g.outputs) members_.insert(n);
     }
 
@@ -56,7 +88,9 @@ private:
         if (!flat.fits()) return false;
         f = flat.finish();
         for (node* n : group_.outputs) {
-            operand o{buffers.number_of(n), n->type, 0, {}};
+            const auto part = parts_.find(n);
+            const placed_part to = part == parts_.end() ? placed_part{n, 0} : part->second;
+            operand o{buffers.number_of(to.whole), n->type, to.offset, {}};
             at.locate(n->layout, o);
             f.outputs.push_back(o);
         }
@@ -80,7 +114,10 @@ private:
     }
 
     bool add(std::vector<step>& out, problem p, buffer_list& buffers) const {
-        out.push_back({std::move(p), std::move(buffers.nodes), group_.outputs, {}});
+        std::vector<node*> outputs = group_.outputs;
+        for (node*& n : outputs)
+            if (const auto part = parts_.find(n); part != parts_.end()) n = part->second.whole;
+        out.push_back({std::move(p), std::move(buffers.nodes), std::move(outputs), {}});
         return true;
     }
     /// make_shared would compile a control block of its own for every kind of problem.
@@ -234,7 +271,8 @@ private:
     bool lower(const concat_op& op, std::vector<step>& out) const {
         affine to = affine::identity(extent().rank());
         for (const node_ptr& part : group_.anchor->inputs) {
-            if (!write_into(part.get(), part->extent, affine::identity(to.axes), to, out))
+            if (!parts_.contains(part.get()) &&
+                !write_into(part.get(), part->extent, affine::identity(to.axes), to, out))
                 return false;
             to.start[op.axis] += part->extent[op.axis];
         }
@@ -347,17 +385,18 @@ private:
     }
 
     const kernel_group& group_;
+    const part_map& parts_;
     std::unordered_set<const node*> members_;
 };
 
 /// All groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.
 inline std::vector<step> lower(const std::vector<kernel_group>& groups,
-                               const std::vector<node*>& order) {
+                               const std::vector<node*>& order, const part_map& parts = {}) {
     std::vector<step> steps;
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
-        if (lowering(g).run(steps)) continue;
+        if (lowering(g, parts).run(steps)) continue;
         while (steps.size() > before) steps.pop_back();
         const std::vector<node*> members = g.members();
         for (node* n : order) {
@@ -365,7 +404,7 @@ inline std::vector<step> lower(const std::vector<kernel_group>& groups,
             kernel_group alone;
             if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
-            if (!lowering(alone).run(steps))
+            if (!lowering(alone, parts).run(steps))
                 fail(errc::unsupported, "fuse",
                      {"one op has more operands than a kernel takes (16)"});
         }

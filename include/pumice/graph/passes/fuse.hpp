@@ -70,6 +70,12 @@ public:
     }
     const std::vector<node*>& order() const noexcept { return order_; }
 
+    /// Whether a kernel goes on from what `n` computes before it stores.
+    static bool has_epilogue(const node& n) {
+        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
+               !n.op.is<sort_op>() && !n.op.is<scatter_op>() && !n.op.is<assign_op>();
+    }
+
 private:
     /// Room left for instructions, counted before common subexpressions are merged.
     static constexpr int instruction_budget = 192;
@@ -172,8 +178,10 @@ private:
         const building& g = at(groups[0]);
         if ((anchor || store) && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
         if (anchor && (store || !has_epilogue(*n))) return -1;
-        // A product computes its prologue again for each tile, another kernel its epilogue once.
-        if (!anchor && g.group.anchor && repeats_prologue(*g.group.anchor) && finishes_anchor(n))
+        // A product computes its prologue again for each tile, another kernel its epilogue once; and
+        // that kernel writes where a concatenation wants it.
+        if (!anchor && g.group.anchor && finishes_anchor(n) &&
+            (repeats_prologue(*g.group.anchor) || g.group.anchor->op.is<concat_op>()))
             return -1;
 
         int instructions = weight(*n);
@@ -214,10 +222,6 @@ private:
                 return true;
         }
         return false;
-    }
-    static bool has_epilogue(const node& n) {
-        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
-               !n.op.is<sort_op>() && !n.op.is<scatter_op>() && !n.op.is<assign_op>();
     }
     static bool has_prologue(const node& n) {
         return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>() ||
