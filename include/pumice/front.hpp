@@ -6,6 +6,7 @@
 #include <pumice/tensor/assign.hpp>
 #include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/gather.hpp>
+#include <pumice/tensor/kernel.hpp>
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>
 #include <pumice/tensor/profile.hpp>

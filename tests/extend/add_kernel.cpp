@@ -40,7 +40,7 @@ struct elementwise_grid_stride {
         pumice::elementwise_strided::reference(p, b);
     }
 };
-static_assert(pumice::kernel<elementwise_grid_stride>);
+static_assert(pumice::kernel_type<elementwise_grid_stride>);
 
 }  // namespace
 

@@ -21,8 +21,8 @@ struct no_kernel {
     static launch make(const elementwise_problem&, const device_info&) { return {}; }
     static void reference(const elementwise_problem&, const host_buffers&) {}
 };
-static_assert(!kernel<no_kernel>, "a kernel that refuses says why");
-static_assert(!kernel<int>);
+static_assert(!kernel_type<no_kernel>, "a kernel that refuses says why");
+static_assert(!kernel_type<int>);
 
 }  // namespace
 

@@ -170,6 +170,7 @@ protected:
         std::vector<kernel_group> groups = f.run();
         for (node* n : f.order())
             for (const node_ptr& input : n->inputs) e.keep.push_back(input);
+        for (const node_ptr& n : f.siblings()) e.keep.push_back(n);
         for (const kernel_group& g : groups)
             for (node* n : g.outputs) e.stored.push_back(n);
         e.parts = find_parts(groups, roots, f.order());
@@ -180,7 +181,10 @@ protected:
         for (const step& s : e.steps)
             for (node* n : s.outputs)
                 if (stored.insert(n).second) e.stored.push_back(n);
-        std::erase_if(e.steps, [](const step& s) { return s.outputs[0]->count() == 0; });
+        std::erase_if(e.steps, [](const step& s) {
+            return std::all_of(s.outputs.begin(), s.outputs.end(),
+                               [](const node* n) { return n->count() == 0; });
+        });
         for (const node_ptr& r : roots)
             if (!r->realised() && is_view(*r) && views.insert(r.get()).second)
                 e.views.push_back(r.get());

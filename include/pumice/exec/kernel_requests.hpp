@@ -66,6 +66,7 @@ inline kernel_request request_for(const launch& l) {
         for (const generated_module& g : r.generated) known |= g.name == name;
         if (!known) r.generated.push_back({name, emit(p->view())});
     }
+    if (l.text) r.generated.push_back({l.module, *l.text});
     return r;
 }
 

@@ -103,14 +103,14 @@ private:
         f = flat.finish();
         return true;
     }
-    /// A single memory operand: a node that is stored, or a view of one.
-    bool memory(buffer_list& buffers, node* n, operand& o) const {
-        fused f;
+    /// A node that is stored, or a view of one: its program reads a single operand.
+    fused stored(buffer_list& buffers, node* n) const {
         flattener flat(buffers);
         flat.output(n, affine::identity(n->extent.rank()));
-        f = flat.finish();
-        o = f.leaves.at(0);
-        return true;
+        return flat.finish();
+    }
+    void memory(buffer_list& buffers, node* n, operand& o) const {
+        o = stored(buffers, n).leaves.at(0);
     }
 
     bool add(std::vector<step>& out, problem p, buffer_list& buffers) const {
@@ -375,6 +375,31 @@ private:
         memory(buffers, input(3), p.updates);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
                     group_.anchor->layout};
+        return add(out, held, buffers);
+    }
+
+    bool lower(const kernel_op& op, std::vector<step>& out) const {
+        buffer_list buffers;
+        const auto held = fresh<own_kernel_problem>();
+        own_kernel_problem& p = *held;
+        p.call = op.call;
+        const kernel_options& how = op.call->what->how;
+        p.inputs.resize(how.inputs.size());
+        for (std::size_t i = 0; i < how.inputs.size(); ++i) {
+            if (!how.inputs[i].fused) p.inputs[i] = stored(buffers, input(i));
+            else if (!prologue(buffers, input(i), affine::identity(input(i)->extent.rank()),
+                               p.inputs[i]))
+                return false;
+        }
+        if (how.outputs[0].fused)
+            return body(buffers, affine::identity(extent().rank()), p.epilogue) &&
+                   add(out, held, buffers);
+        for (const kernel_value& v : op.call->outputs) p.outputs.push_back({-1, v.dtype, 0, {}});
+        for (node* n : group_.outputs) {
+            operand& o = p.outputs[static_cast<std::size_t>(n->op.get_if<kernel_op>()->output)];
+            o.buffer = buffers.number_of(n);
+            o.steps = n->layout;
+        }
         return add(out, held, buffers);
     }
 

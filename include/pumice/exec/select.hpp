@@ -8,6 +8,7 @@
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
 #include <pumice/kernels/normalize.hpp>
+#include <pumice/kernels/own_kernel.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
@@ -38,7 +39,7 @@ struct kernel_entry {
     void (*reference)(const void* p, const host_buffers&);
 };
 
-template <kernel K>
+template <kernel_type K>
 struct kernel_entry_of {
     using P = typename K::problem_type;
     static const P& typed(const void* p) { return *static_cast<const P*>(p); }
@@ -59,7 +60,7 @@ struct kernel_entry_of {
     static constexpr kernel_entry value{K::name, K::portable, supports, make, reference};
 };
 
-template <kernel... K>
+template <kernel_type... K>
 inline constexpr kernel_entry kernel_list[] = {kernel_entry_of<K>::value...};
 
 using kernel_entries = std::span<const kernel_entry>;
@@ -90,6 +91,9 @@ inline kernel_entries kernels_for(const take_problem&) {
 inline kernel_entries kernels_for(const sort_problem&) { return kernel_list<sort_rows>; }
 inline kernel_entries kernels_for(const scatter_problem&) { return kernel_list<scatter_rows>; }
 
+inline kernel_entries kernels_for(const own_kernel_problem&) {
+    return kernel_list<own_kernel_slang>;
+}
 inline kernel_entries kernels_for(const scan_problem&) {
     return kernel_list<scan_rows4, scan_rows, scan_columns>;
 }
@@ -145,12 +149,15 @@ inline std::string fused_name(const problem& p) {
         if constexpr (requires { q.body; }) list(before, q.body);
         if constexpr (requires { q.prologue; }) list(before, q.prologue);
         if constexpr (requires { q.input; }) list(before, q.input);
+        if constexpr (requires { q.inputs; })
+            for (const fused& f : q.inputs) list(before, f);
         if constexpr (requires {
                           q.a;
                           q.b;
                       })
             list(before, q.a), list(before, q.b);
-        if constexpr (requires { q.epilogue; }) list(after, q.epilogue);
+        if constexpr (requires { q.epilogue; })
+            if (q.epilogue.body) list(after, q.epilogue);
     });
     return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
 }
@@ -159,12 +166,16 @@ inline std::string fused_name(const problem& p) {
 inline choice choose(const problem& p, const device_info& device, const policy_set& policies) {
     const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
     choice c = detail::choose(kernels, p.get(), device, policies);
+    if (const auto* own = p.get_if<own_kernel_problem>())
+        c.record->kernel = cat({"kernel/", own->call->what->name});
     c.record->fused = fused_name(p);
     return c;
 }
 
-/// What kernels of a problem's kind do, as their names begin: "matmul", "reduce".
+/// What kernels of a problem's kind do, as their names begin: "matmul", "reduce". A kernel of the
+/// user's own by its name.
 inline std::string_view family_of(const problem& p) {
+    if (const auto* own = p.get_if<own_kernel_problem>()) return own->call->what->name;
     const auto kernels = p.visit([](const auto& q) { return detail::kernels_for(q); });
     return kernels[0].name.substr(0, kernels[0].name.find('/'));
 }

@@ -168,6 +168,14 @@ struct scatter_op {
     scattering what = scattering::replace;
 };
 
+struct kernel_call;
+
+/// One of the results of a kernel of the user's own (graph/own_kernel.hpp).
+struct kernel_op {
+    std::shared_ptr<const kernel_call> call;
+    int output = 0;
+};
+
 namespace detail {
 
 template <class... Ops>
@@ -196,7 +204,7 @@ private:
 
 using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op,
                                    reduce_op, normalize_op, matmul_op, conv_op, pool_op, concat_op,
-                                   take_op, scan_op, sort_op, scatter_op, assign_op>;
+                                   take_op, scan_op, sort_op, scatter_op, assign_op, kernel_op>;
 
 }  // namespace detail
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/graph/any_tensor.hpp>
+#include <pumice/graph/own_kernel.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -46,6 +47,7 @@ inline std::string describe(const node& n) {
         std::string operator()(const scatter_op& op) const {
             return cat({"scatter ", to_string(op.what)});
         }
+        std::string operator()(const kernel_op& op) const { return op.call->what->name; }
     };
     return n.realised() ? "data" : n.op.visit(names{});
 }

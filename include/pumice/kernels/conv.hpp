@@ -218,6 +218,6 @@ struct conv_cooperative {
     }
 };
 
-static_assert(kernel<conv_tiled> && kernel<conv_cooperative>);
+static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative>);
 
 }  // namespace pumice::inline PUMICE_ABI

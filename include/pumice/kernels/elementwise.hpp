@@ -95,6 +95,6 @@ struct elementwise_vector4 {
     }
 };
 
-static_assert(kernel<elementwise_strided> && kernel<elementwise_vector4>);
+static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vector4>);
 
 }  // namespace pumice::inline PUMICE_ABI

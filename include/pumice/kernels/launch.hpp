@@ -25,7 +25,8 @@ struct access {
 };
 
 struct launch {
-    std::string module, entry;           // in shaders/
+    std::string module, entry;  // in shaders/, or with `text` the module that is made of it
+    std::shared_ptr<const std::string> text;
     std::vector<std::string> arguments;  // specialisation, as Slang text
     std::vector<std::shared_ptr<const program>>
         programs;  // generated modules that the arguments name

@@ -211,6 +211,7 @@ struct matmul_small {
     }
 };
 
-static_assert(kernel<matmul_tiled> && kernel<matmul_small> && kernel<matmul_cooperative>);
+static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_small> &&
+              kernel_type<matmul_cooperative>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -171,8 +171,8 @@ struct normalize_streamed_columns : detail::normalize_kernel<false, true, false>
     static constexpr bool portable = true;
 };
 
-static_assert(kernel<normalize_rows> && kernel<normalize_rows4> && kernel<normalize_columns> &&
-              kernel<normalize_streamed> && kernel<normalize_streamed4> &&
-              kernel<normalize_streamed_columns>);
+static_assert(kernel_type<normalize_rows> && kernel_type<normalize_rows4> &&
+              kernel_type<normalize_columns> && kernel_type<normalize_streamed> &&
+              kernel_type<normalize_streamed4> && kernel_type<normalize_streamed_columns>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -175,6 +175,6 @@ private:
     }
 };
 
-static_assert(kernel<pool_windows> && kernel<pool_global>);
+static_assert(kernel_type<pool_windows> && kernel_type<pool_global>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -96,12 +96,21 @@ struct scatter_problem {
     operand data, output;  // over {rows, width}; output holds data where no update goes
 };
 
+/// A call of a kernel of the user's own.
+struct own_kernel_problem {
+    std::shared_ptr<const kernel_call> call;
+    std::vector<fused> inputs;  // over their extents; of one that is not fused, its leaf as it lies
+    fused epilogue;             // over the output's extent, where the output is fused
+    std::vector<operand> outputs;  // where it is not; without a buffer where nobody wants it
+};
+
 /// One of the structs above, shared and fixed when made.
 class problem {
 public:
-    using kinds = detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
-                                          matmul_problem, conv_problem, pool_problem, take_problem,
-                                          scan_problem, sort_problem, scatter_problem>;
+    using kinds =
+        detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
+                                matmul_problem, conv_problem, pool_problem, take_problem,
+                                scan_problem, sort_problem, scatter_problem, own_kernel_problem>;
 
     template <class P>
         requires(kinds::number<P> >= 0)

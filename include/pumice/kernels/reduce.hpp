@@ -222,7 +222,7 @@ private:
     }
 };
 
-static_assert(kernel<reduce_rows> && kernel<reduce_rows4> && kernel<reduce_columns> &&
-              kernel<reduce_slices>);
+static_assert(kernel_type<reduce_rows> && kernel_type<reduce_rows4> &&
+              kernel_type<reduce_columns> && kernel_type<reduce_slices>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -34,7 +34,7 @@ struct host_buffers {
 /// the ones before it wrote, and `scratch(p, d)` the bytes of a buffer that they share; relocations
 /// and accesses call it number -2, its contents are arbitrary at first and nobody's afterwards.
 template <class K>
-concept kernel =
+concept kernel_type =
     requires(const typename K::problem_type& p, const device_info& d, const host_buffers& b) {
         { K::name } -> std::convertible_to<std::string_view>;
         { K::portable } -> std::convertible_to<bool>;

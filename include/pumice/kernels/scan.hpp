@@ -153,6 +153,6 @@ struct scan_columns : detail::scan_kernel<true, false> {
     static constexpr bool portable = true;
 };
 
-static_assert(kernel<scan_rows> && kernel<scan_rows4> && kernel<scan_columns>);
+static_assert(kernel_type<scan_rows> && kernel_type<scan_rows4> && kernel_type<scan_columns>);
 
 }  // namespace pumice::inline PUMICE_ABI

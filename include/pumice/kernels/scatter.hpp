@@ -111,6 +111,6 @@ private:
     }
 };
 
-static_assert(kernel<scatter_rows>);
+static_assert(kernel_type<scatter_rows>);
 
 }  // namespace pumice::inline PUMICE_ABI

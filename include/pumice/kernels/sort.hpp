@@ -165,6 +165,6 @@ struct sort_rows {
     }
 };
 
-static_assert(kernel<sort_rows>);
+static_assert(kernel_type<sort_rows>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -169,6 +169,6 @@ struct take_chunks : detail::take_kernel<true> {
     static constexpr bool portable = false;
 };
 
-static_assert(kernel<take_elements> && kernel<take_chunks>);
+static_assert(kernel_type<take_elements> && kernel_type<take_chunks>);
 
 }  // namespace pumice::inline PUMICE_ABI

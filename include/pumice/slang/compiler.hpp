@@ -27,11 +27,28 @@ inline std::string compile_options(bool debug) {
     return std::string("spirv_1_6 O0 minimum scalar clayout") + (debug ? " debug" : "");
 }
 
+/// Diagnostics without the warnings before: mostly a library module's, which was read on the way.
+inline std::string from_first_error(const std::string& text) {
+    const std::size_t first = text.find("error"), line = text.rfind('\n', first);
+    return first == text.npos || line == text.npos ? text : text.substr(line + 1);
+}
+
+/// The lines with their numbers, as diagnostics give them: `#line` sets the next one's.
 inline std::string numbered(std::string_view text) {
+    constexpr std::string_view sets = "#line ";
     std::string out;
     std::size_t line = 1;
     for (std::size_t at = 0; at < text.size(); ++line) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
+        if (text.substr(at).starts_with(sets)) {
+            line = 0;
+            for (std::size_t k = at + sets.size(); text[k] >= '0' && text[k] <= '9'; ++k)
+                line = 10 * line + static_cast<std::size_t>(text[k] - '0');
+            append_text(out, {"\n", text.substr(at, end - at)});
+            --line;
+            at = end + 1;
+            continue;
+        }
         std::string number = std::to_string(line);
         number.insert(0, number.size() < 4 ? 4 - number.size() : 0, ' ');
         append_text(out, {"\n", number, " | "});
@@ -206,9 +223,9 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
         return;
     }
     std::vector<std::string> reasons{cat({step, " failed in Slang ", tag_})};
-    if (!text.empty()) reasons.push_back(text);
-    for (const generated_module& g : request.generated)
-        reasons.push_back(cat({g.name, ".slang:", detail::numbered(g.text)}));
+    if (!text.empty()) reasons.push_back(detail::from_first_error(text));
+    for (auto g = request.generated.rbegin(); g != request.generated.rend(); ++g)
+        reasons.push_back(cat({g->name, ".slang:", detail::numbered(g->text)}));
     throw error(errc::compile_failed, "slang",
                 cat({"Slang refused the kernel ", to_string(request)}), std::move(reasons));
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/base/hash.hpp>
-#include <pumice/graph/node.hpp>
+#include <pumice/graph/own_kernel.hpp>
 
 #include <algorithm>
 #include <span>
@@ -16,7 +16,7 @@ namespace pumice::inline PUMICE_ABI {
 /// Nodes that one kernel computes.
 struct kernel_group {
     node* anchor = nullptr;      // the reduction, product ... inside; null: purely elementwise
-    std::vector<node*> outputs;  // stored; all of one extent
+    std::vector<node*> outputs;  // stored; all of one extent, or the results of one kernel_call
     std::vector<node*> inlined;  // elementwise nodes that the kernel recomputes in registers
     std::vector<node*> members() const {
         std::vector<node*> list = inlined;
@@ -26,8 +26,10 @@ struct kernel_group {
     }
 };
 
-/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep.
-inline std::vector<node*> lazy_order(std::span<const node_ptr> roots) {
+/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep. What one
+/// kernel_call gives stands together; `siblings` keeps results that come along unasked.
+inline std::vector<node*> lazy_order(std::span<const node_ptr> roots,
+                                     std::vector<node_ptr>* siblings = nullptr) {
     std::vector<node*> order;
     std::unordered_set<const node*> seen;
     struct frame {
@@ -35,13 +37,23 @@ inline std::vector<node*> lazy_order(std::span<const node_ptr> roots) {
         std::size_t next;
     };
     std::vector<frame> stack;
+    const auto finish = [&](node* n) {
+        order.push_back(n);
+        const auto* k = n->op.get_if<kernel_op>();
+        if (!k || !siblings) return;
+        for (const std::weak_ptr<node>& result : k->call->results)
+            if (node_ptr s = result.lock(); s && !s->realised() && seen.insert(s.get()).second) {
+                order.push_back(s.get());
+                siblings->push_back(std::move(s));
+            }
+    };
     for (const node_ptr& root : roots) {
         if (root->realised() || !seen.insert(root.get()).second) continue;
         stack.push_back({root.get(), 0});
         while (!stack.empty()) {
             frame& top = stack.back();
             if (top.next == top.n->inputs.size()) {
-                order.push_back(top.n);
+                finish(top.n);
                 stack.pop_back();
                 continue;
             }
@@ -56,7 +68,7 @@ class fuser {
 public:
     /// With `enabled` false each node that computes is a kernel of its own.
     fuser(std::span<const node_ptr> roots, bool enabled)
-        : order_(lazy_order(roots)), enabled_(enabled) {
+        : order_(lazy_order(roots, &siblings_)), enabled_(enabled) {
         for (const node_ptr& r : roots) roots_.insert(r.get());
         for (node* n : order_)
             for (const node_ptr& input : n->inputs)
@@ -69,9 +81,12 @@ public:
         return collect();
     }
     const std::vector<node*>& order() const noexcept { return order_; }
+    /// Nodes of the order that nobody asked for and nothing reads.
+    const std::vector<node_ptr>& siblings() const noexcept { return siblings_; }
 
     /// Whether a kernel goes on from what `n` computes before it stores.
     static bool has_epilogue(const node& n) {
+        if (const auto* k = n.op.get_if<kernel_op>()) return k->call->what->how.outputs[0].fused;
         return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
                !n.op.is<sort_op>() && !n.op.is<scatter_op>() && !n.op.is<assign_op>();
     }
@@ -116,6 +131,15 @@ private:
 
     void place(node* n) {
         if (is_view(*n)) return place_view(n);
+        if (const auto* k = n->op.get_if<kernel_op>()) {
+            const auto [call, first] =
+                calls_.try_emplace(k->call.get(), static_cast<int>(groups_.size()));
+            if (!first) {
+                at(call->second).group.outputs.push_back(n);
+                member_[n] = {call->second, true};
+                return;
+            }
+        }
         const bool store = must_store(n);
         const int joined = enabled_ ? join(n, store) : -1;
         if (joined < 0) open(n);
@@ -207,7 +231,7 @@ private:
     }
 
     static bool repeats_prologue(const node& n) {
-        return n.op.is<matmul_op>() || n.op.is<conv_op>();
+        return n.op.is<matmul_op>() || n.op.is<conv_op>() || n.op.is<kernel_op>();
     }
     /// Whether a kernel with an anchor can compute `n` as it stores, and nobody else wants what lies
     /// between.
@@ -223,7 +247,13 @@ private:
         }
         return false;
     }
-    static bool has_prologue(const node& n) {
+    /// Whether the kernel of `n` can compute its input `from` as it reads it.
+    static bool has_prologue(const node& n, const node* from) {
+        if (const auto* k = n.op.get_if<kernel_op>()) {
+            for (std::size_t i = 0; i < n.inputs.size(); ++i)
+                if (n.inputs[i].get() == from && !k->call->what->how.inputs[i].fused) return false;
+            return true;
+        }
         return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>() ||
                n.op.is<assign_op>();
     }
@@ -246,7 +276,7 @@ private:
                 direct = direct && m->second.direct && u->extent == n->extent &&
                          u->extent == at(group).domain;
             } else {
-                if (!has_prologue(*u)) return false;
+                if (!has_prologue(*u, via ? via : n)) return false;
                 direct = false;
             }
             if (std::find(groups.begin(), groups.end(), group) == groups.end())
@@ -348,12 +378,14 @@ private:
         return result;
     }
 
+    std::vector<node_ptr> siblings_;
     std::vector<node*> order_;
     bool enabled_;
     std::unordered_set<const node*> roots_;
     std::unordered_map<const node*, std::vector<node*>> users_;
     std::unordered_map<const node*, membership> member_;
     std::unordered_set<const node*> stored_base_;
+    std::unordered_map<const kernel_call*, int> calls_;  // the group of each
     std::vector<building> groups_;
 };
 

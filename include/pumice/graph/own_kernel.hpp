@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A kernel of the user's own in the graph: what it takes and gives, and the nodes of a call to it.
+#pragma once
+
+#include <pumice/base/callback.hpp>
+#include <pumice/expr/emit.hpp>
+#include <pumice/graph/build.hpp>
+
+#include <array>
+#include <optional>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// What a tensor is, but for its values.
+struct kernel_value {
+    pumice::dtype dtype;
+    pumice::shape shape;
+};
+
+/// An element type as a description says it: one, or a name that stands for one in the Slang text.
+struct kernel_element {
+    kernel_element() = default;  // any
+    kernel_element(dtype t) : type(t) {}
+    kernel_element(const char* n) : name(n) {}
+    std::optional<dtype> type;
+    std::string name;
+};
+
+struct kernel_input {
+    kernel_element type = {};
+    int rank = -1;       // -1: any
+    bool fused = false;  // elementwise work before it is done as the kernel reads (IInput)
+    bool strided =
+        false;  // a view is read where it lies; otherwise inputs are dense, in row-major order
+};
+
+struct kernel_output {
+    kernel_element type = {};  // none: that of the input `like`
+    int like = 0;              // the input whose shape it has, where there is none here:
+    std::optional<pumice::shape> shape = {};
+    bool fused = false;  // elementwise work behind it is done as the kernel writes (IOutput)
+};
+
+/// Threads in all, along up to three axes: fixed, or by what the kernel takes and gives. Where nothing
+/// is said, one for each element of the first output.
+struct kernel_grid {
+    using function = callback<shape(std::span<const kernel_value> inputs,
+                                    std::span<const kernel_value> outputs)>;
+
+    kernel_grid() = default;
+    kernel_grid(std::initializer_list<std::int64_t> fixed)
+        : threads([list = shape(fixed)](auto, auto) { return list; }) {}
+    template <class F>
+        requires std::is_constructible_v<function, F>
+    kernel_grid(F f) : threads(std::move(f)) {}
+    function threads;
+};
+
+/// A dense array in host memory.
+struct kernel_memory {
+    kernel_value what;
+    std::byte* data;
+
+    std::int64_t size() const { return element_count(what.shape); }
+    /// Throws errc::dtype_mismatch unless T is its type.
+    template <element T>
+    std::span<T> as() const {
+        if (what.dtype != dtype_of<T>)
+            fail(errc::dtype_mismatch, "kernel",
+                 {"the operand is ", to_string(what.dtype), ", asked for ",
+                  to_string(dtype_of<T>)});
+        return {reinterpret_cast<T*>(data), static_cast<std::size_t>(size())};
+    }
+};
+/// What a kernel's host function works on.
+struct kernel_arguments {
+    std::span<const kernel_memory> inputs, outputs;
+    std::span<const scalar> scalars;
+    std::array<std::int64_t, 3> threads;
+};
+
+struct kernel_options {
+    std::vector<kernel_input> inputs = {};
+    std::vector<kernel_output> outputs = {{}};
+    std::vector<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
+    /// Types and shapes of all outputs by those of the inputs, in place of what `outputs` says.
+    callback<std::vector<kernel_value>(std::span<const kernel_value>)> results = {};
+    kernel_grid grid = {};
+    pumice::shape group = {256};  // threads of a workgroup, along up to three axes
+    bool whole_groups = false;    // threads beyond the grid run too: for barriers within a group
+    bool checked = false;         // reads outside are clamped, writes outside dropped
+    callback<void(const kernel_arguments&)> host = {};  // the same on the host device
+};
+
+/// Made once by make_own_kernel, and the same for all its calls.
+struct own_kernel {
+    std::string name, text;
+    kernel_options how;
+};
+
+/// One call: what all of its results share.
+struct kernel_call {
+    std::shared_ptr<const own_kernel> what;
+    std::vector<std::pair<std::string, dtype>> names;  // of element types
+    std::vector<kernel_value> inputs, outputs;
+    std::vector<scalar> scalars;
+    std::array<std::int64_t, 3> threads{1, 1, 1};
+    std::vector<std::weak_ptr<node>> results;  // of each output; gone where nobody wants it
+};
+
+/// Throws errc::invalid_argument for a description that contradicts itself.
+PUMICE_FUNCTION std::shared_ptr<const own_kernel> make_own_kernel(std::string_view name,
+                                                                  std::string_view text,
+                                                                  kernel_options how);
+
+/// The lazy results, which one dispatch computes together. Throws errc::invalid_argument,
+/// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch. `home`
+/// is asked for where there are no inputs.
+PUMICE_FUNCTION std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_kernel>& what,
+                                                    std::span<const any_tensor> inputs,
+                                                    std::span<const scalar> scalars,
+                                                    const callback<std::shared_ptr<engine>()>&
+                                                        home);
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+inline bool is_name(std::string_view text) {
+    for (const char c : text)
+        if (!is_identifier(c)) return false;
+    return !text.empty() && !(text[0] >= '0' && text[0] <= '9');
+}
+/// Whether the text has `name(` or `name<`.
+inline bool has_function(std::string_view text, std::string_view name) {
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+        if (at > 0 && is_identifier(text[at - 1])) continue;
+        const std::size_t next = text.find_first_not_of(" \t\r\n", at + name.size());
+        if (next != text.npos && (text[next] == '(' || text[next] == '<')) return true;
+    }
+    return false;
+}
+
+/// A call being made: every fault names the kernel.
+class kernel_caller {
+public:
+    kernel_caller(const std::shared_ptr<const own_kernel>& what, std::span<const any_tensor> inputs)
+        : how_(what->how), place_(cat({"kernel ", what->name})), call_(new kernel_call) {
+        call_->what = what;
+        for (const any_tensor& t : inputs) call_->inputs.push_back({t.dtype(), t.shape()});
+    }
+
+    void check_inputs() {
+        count("inputs", how_.inputs.size(), call_->inputs.size());
+        for (std::size_t i = 0; i < how_.inputs.size(); ++i) {
+            const kernel_input& wanted = how_.inputs[i];
+            const kernel_value& v = call_->inputs[i];
+            if (const dtype type = named(wanted.type, v.dtype); type != v.dtype)
+                fail(errc::dtype_mismatch, place_,
+                     {"input ", i, " is ", to_string(v.dtype), ", not ", to_string(type)});
+            if (wanted.rank >= 0 && v.shape.rank() != wanted.rank)
+                fail(errc::rank_mismatch, place_,
+                     {"input ", i, " has shape ", to_string(v.shape), ", not rank ", wanted.rank});
+            bound("input", i, v);
+        }
+    }
+    void take_scalars(std::span<const scalar> scalars) {
+        count("scalars", how_.scalars.size(), scalars.size());
+        for (std::size_t i = 0; i < scalars.size(); ++i) {
+            call_->scalars.emplace_back();
+            if (!bring_to(how_.scalars[i], scalars[i], call_->scalars.back()))
+                fail(errc::dtype_mismatch, place_,
+                     {"scalar ", i, " is ", to_string(how_.scalars[i]),
+                      ", and the number that was given is not whole"});
+        }
+    }
+    void find_outputs() {
+        std::vector<kernel_value>& all = call_->outputs;
+        if (how_.results) all = how_.results(call_->inputs);
+        for (std::size_t i = 0; !how_.results && i < how_.outputs.size(); ++i) {
+            const kernel_output& o = how_.outputs[i];
+            kernel_value v{};
+            if (!how_.inputs.empty()) v = call_->inputs[static_cast<std::size_t>(o.like)];
+            if (o.shape) v.shape = *o.shape;
+            v.dtype = named(o.type, v.dtype);
+            all.push_back(std::move(v));
+        }
+        if (all.size() != how_.outputs.size())
+            fail(errc::invalid_argument, place_,
+                 {"`results` gives ", all.size(), " outputs, the description has ",
+                  how_.outputs.size()});
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (const dtype type = named(how_.outputs[i].type, all[i].dtype); type != all[i].dtype)
+                fail(errc::dtype_mismatch, place_,
+                     {"`results` makes output ", i, " ", to_string(all[i].dtype), ", not ",
+                      to_string(type)});
+            bound("output", i, all[i]);
+        }
+    }
+    void find_grid() {
+        const shape threads = how_.grid.threads ? how_.grid.threads(call_->inputs, call_->outputs)
+                                                : shape{element_count(call_->outputs[0].shape)};
+        bool writes = false, none = false;
+        for (const kernel_value& v : call_->outputs) writes |= element_count(v.shape) > 0;
+        if (threads.empty() || threads.rank() > 3)
+            fail(errc::invalid_argument, place_,
+                 {"the grid ", to_string(threads), " has not one to three axes"});
+        for (int i = 0; i < threads.rank(); ++i) {
+            if (threads[i] < 0 || threads[i] > most)
+                fail(threads[i] < 0 ? errc::invalid_argument : errc::size_overflow, place_,
+                     {"the grid ", to_string(threads), " is outside [0, 2^31) along axis ", i});
+            none |= threads[i] == 0;
+            call_->threads[static_cast<std::size_t>(i)] = threads[i];
+        }
+        if (writes && none)
+            fail(errc::invalid_argument, place_,
+                 {"the grid ", to_string(threads), " has no thread to write the outputs"});
+    }
+    std::vector<any_tensor> results(std::span<const any_tensor> inputs,
+                                    const callback<std::shared_ptr<engine>()>& home) {
+        std::vector<node_ptr> read;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            read.push_back(how_.inputs[i].fused || how_.inputs[i].strided ? inputs[i].get()
+                                                                          : copy(inputs[i]).get());
+        std::vector<any_tensor> list;
+        for (std::size_t i = 0; i < call_->outputs.size(); ++i) {
+            const kernel_value& v = call_->outputs[i];
+            node_ptr n = make_node(v.dtype, v.shape, kernel_op{call_, static_cast<int>(i)}, read);
+            if (!n->owner) n->owner = home();
+            call_->results.push_back(n);
+            list.emplace_back(std::move(n));
+        }
+        return list;
+    }
+
+private:
+    /// What kernels count elements and threads up to.
+    static constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+    void count(const char* what, std::size_t wanted, std::size_t given) const {
+        if (wanted != given)
+            fail(errc::invalid_argument, place_, {"takes ", wanted, " ", what, ", got ", given});
+    }
+    /// The type that is asked for; `found` is what a name that is new stands for from now on.
+    dtype named(const kernel_element& asked, dtype found) {
+        if (asked.type) return *asked.type;
+        if (asked.name.empty()) return found;
+        for (const auto& [name, type] : call_->names)
+            if (name == asked.name) return type;
+        call_->names.emplace_back(asked.name, found);
+        return found;
+    }
+    void bound(const char* what, std::size_t i, const kernel_value& v) const {
+        for (const std::int64_t d : v.shape)
+            if (d < 0)
+                fail(errc::invalid_argument, place_,
+                     {what, " ", i, ": the shape ", to_string(v.shape), " has a negative extent"});
+        if (element_count(v.shape) > most)
+            fail(errc::size_overflow, place_,
+                 {what, " ", i, " of shape ", to_string(v.shape),
+                  " passes the 2^31 elements that a kernel of one's own counts; take it in parts"});
+    }
+
+    const kernel_options& how_;
+    std::string place_;
+    std::shared_ptr<kernel_call> call_;
+};
+
+}  // namespace detail
+
+PUMICE_BODY std::shared_ptr<const own_kernel> make_own_kernel(std::string_view name,
+                                                              std::string_view text,
+                                                              kernel_options how) {
+    const std::string place = cat({"kernel ", name});
+    const auto require = [&](bool good, std::initializer_list<piece> message) {
+        if (!good) fail(errc::invalid_argument, place, message);
+    };
+    require(detail::is_name(name), {"the name is no identifier"});
+    require(detail::has_function(text, name),
+            {"the Slang text has no function `", name, "(uint3 thread, ..)`"});
+    require(!how.outputs.empty(), {"it gives nothing"});
+    const auto check_name = [&](const kernel_element& e) {
+        require(e.name.empty() || detail::is_name(e.name),
+                {"the element type's name `", e.name, "` is no identifier"});
+    };
+    for (std::size_t i = 0; i < how.inputs.size(); ++i) {
+        const kernel_input& in = how.inputs[i];
+        check_name(in.type);
+        require(!in.fused || !in.strided,
+                {"input ", i, " is fused, so it has no strides; say one of the two"});
+    }
+    for (std::size_t i = 0; i < how.outputs.size(); ++i) {
+        const kernel_output& o = how.outputs[i];
+        check_name(o.type);
+        require(!o.fused || how.outputs.size() == 1,
+                {"output ", i, " is fused, which a kernel of one output can be"});
+        const bool exists = o.like >= 0 && static_cast<std::size_t>(o.like) < how.inputs.size();
+        require(how.results || exists || (o.shape && o.type.type),
+                {"output ", i, " is like input ", o.like,
+                 ", which there is not; give type and shape"});
+        bool known = o.type.name.empty() || how.results;
+        for (const kernel_input& in : how.inputs) known |= in.type.name == o.type.name;
+        require(known, {"output ", i, ": no input says what `", o.type.name, "` is"});
+    }
+    require(!how.group.empty() && how.group.rank() <= 3,
+            {"the workgroup ", to_string(how.group), " has not one to three axes"});
+    for (const std::int64_t n : how.group)
+        require(n > 0, {"the workgroup ", to_string(how.group), " has no threads"});
+    return std::make_shared<const own_kernel>(own_kernel{std::string(name), std::string(text),
+                                                         std::move(how)});
+}
+
+PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_kernel>& what,
+                                                std::span<const any_tensor> inputs,
+                                                std::span<const scalar> scalars,
+                                                const callback<std::shared_ptr<engine>()>& home) {
+    detail::kernel_caller caller(what, inputs);
+    caller.check_inputs();
+    caller.take_scalars(scalars);
+    caller.find_outputs();
+    caller.find_grid();
+    return caller.results(inputs, home);
+}
+
+#endif
+
+}  // namespace pumice::inline PUMICE_ABI

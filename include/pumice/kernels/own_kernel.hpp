@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the user's own: the entry point around their text (shaders/kernel.slang), how they are
+// launched, and their host function.
+#pragma once
+
+#include <pumice/graph/own_kernel.hpp>
+#include <pumice/kernels/detail/rows.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+/// A call on its way to a launch: text and parameter block are written side by side.
+class own_kernel_launch {
+public:
+    explicit own_kernel_launch(const own_kernel_problem& p)
+        : p_(p), call_(*p.call), how_(call_.what->how) {}
+
+    /// Workgroups along each axis.
+    std::array<std::int64_t, 3> groups() const {
+        std::array<std::int64_t, 3> n{};
+        for (std::size_t i = 0; i < 3; ++i) n[i] = (call_.threads[i] + group(i) - 1) / group(i);
+        return n;
+    }
+    std::int64_t group(std::size_t axis) const {
+        const auto i = static_cast<int>(axis);
+        return i < how_.group.rank() ? how_.group[i] : 1;
+    }
+    /// A line of workgroups may be spread over two axes of the device's.
+    bool is_line() const {
+        return call_.threads[1] == 1 && call_.threads[2] == 1 && group(1) == 1 && group(2) == 1;
+    }
+    bool is_wide(const fused& f, const shape& domain) const {
+        return needs_wide_index(f.leaves, domain) || needs_wide_index(f.outputs, domain);
+    }
+    /// Bytes of the outputs that nobody wants.
+    std::int64_t scratch() const {
+        std::int64_t bytes = 0;
+        for (std::size_t i = 0; i < p_.outputs.size(); ++i)
+            if (p_.outputs[i].buffer < 0) bytes += unwanted(i);
+        return bytes;
+    }
+
+    launch make(const device_info& device) {
+        launch l;
+        write_grid(l, device);
+        for (std::size_t i = 0; i < p_.inputs.size(); ++i) {
+            const kernel_value& v = call_.inputs[i];
+            if (how_.inputs[i].fused) program(l, "x", i, p_.inputs[i], v, "FusedInput");
+            else memory(l, "x", i, p_.inputs[i].leaves[0], v, false);
+        }
+        std::int64_t behind = 0;
+        for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
+            const kernel_value& v = call_.outputs[i];
+            if (how_.outputs[i].fused) {
+                program(l, "y", i, p_.epilogue, v, "FusedOutput");
+                continue;
+            }
+            operand o = p_.outputs[i];
+            if (o.buffer < 0) {
+                o = {-2, v.dtype, behind / (info(v.dtype).bits / 8), row_major_strides(v.shape)};
+                behind += unwanted(i);
+            }
+            memory(l, "y", i, o, v, true);
+        }
+        for (std::size_t i = 0; i < call_.scalars.size(); ++i) number(l, i);
+        finish(l);
+        return l;
+    }
+
+private:
+    std::int64_t unwanted(std::size_t output) const {
+        const kernel_value& v = call_.outputs[output];
+        return (byte_count(v.dtype, element_count(v.shape)) + 15) / 16 * 16;
+    }
+
+    void write_grid(launch& l, const device_info& device) {
+        const std::array<std::int64_t, 3> n = groups();
+        block_writer w(l, false);
+        for (const std::int64_t t : call_.threads) w.integer(static_cast<std::int32_t>(t));
+        w.integer(is_line() ? static_cast<std::int32_t>(spread(l, n[0], device)) : 0);
+        if (!is_line())
+            for (std::size_t i = 0; i < 3; ++i) l.grid[i] = static_cast<std::uint32_t>(n[i]);
+    }
+
+    /// A field of the block, and what the user's function is given for it.
+    void field(std::string_view type, std::string_view name, std::size_t number,
+               std::string_view as) {
+        append_text(fields_, {"    public ", type, " ", name, number, ";\n"});
+        append_text(arguments_, {",\n        ", as, "(&p.", name, number, ")"});
+    }
+
+    void memory(launch& l, std::string_view name, std::size_t i, const operand& o,
+                const kernel_value& v, bool writes) {
+        const std::string_view type = info(v.dtype).slang;
+        field(cat({"Place<", type, ">"}), name, i, cat({writes ? "Output<" : "Input<", type, ">"}));
+        block_writer w(l, false);
+        w.address(o.buffer, o.offset * (info(v.dtype).bits / 8));
+        shape_of(w, v);
+        w.row(o.steps, max_rank);
+        l.accesses.push_back(range_of(o, v.shape, writes));
+    }
+
+    void program(launch& l, std::string_view name, std::size_t i, const fused& f,
+                 const kernel_value& v, std::string_view as) {
+        const bool wide = is_wide(f, v.shape);
+        const int rank = std::max(v.shape.rank(), 1);
+        const std::string code = emitted_name(f.body->view()),
+                          with = cat({code, ", ", index_type(wide), ", ", rank, ">"});
+        field(cat({"ProgramPlace<", with}), name, i,
+              cat({as, "<", info(v.dtype).slang, ", ", with}));
+        append_text(imports_, {"import ", code, ";\n"});
+        l.programs.push_back(f.body);
+        block_writer w(l, wide);
+        w.args(f, v.shape);
+        w.offsets(f);
+        w.strides_of(f, rank);
+        shape_of(w, v);
+        w.align(8);
+    }
+
+    static void shape_of(block_writer& w, const kernel_value& v) {
+        w.integer(static_cast<std::int32_t>(element_count(v.shape)));
+        w.integer(v.shape.rank());
+        for (int i = 0; i < max_rank; ++i)
+            w.integer(i < v.shape.rank() ? static_cast<std::int32_t>(v.shape[i]) : 1);
+    }
+
+    void number(launch& l, std::size_t i) {
+        const scalar& s = call_.scalars[i];
+        const arithmetic a = info(s.type).arithmetic;
+        append_text(fields_, {"    public ", slang_name(a), " s", i, ";\n"});
+        append_text(arguments_, {",\n        p.s", i});
+        block_writer w(l, true);
+        if (a == arithmetic::f64 || a == arithmetic::i64 || a == arithmetic::u64) {
+            w.index(static_cast<std::int64_t>(s.bits));
+        } else {
+            append_text(fields_, {"    public uint s", i, "_;\n"});
+            w.index(static_cast<std::int64_t>(s.bits));
+        }
+    }
+
+    void finish(launch& l) {
+        std::string text = cat({"import element;\nimport kernel;\nimport program;\n", imports_});
+        if (how_.checked) text += "public export static const bool checkedAccess = true;\n";
+        for (const auto& [name, type] : call_.names)
+            append_text(text, {"typealias ", name, " = ", info(type).slang, ";\n"});
+        append_text(text, {"static const int groupX = ", group(0), ", groupY = ", group(1),
+                           ", groupZ = ", group(2), ";\n"});
+        append_text(text, {"#line 1 \"", call_.what->name, ".slang\"\n", call_.what->text, "\n"});
+        append_text(text, {"#line 1 \"call of ", call_.what->name, "\"\n"});
+        append_text(text,
+                    {"public struct pumice_block\n{\n    public Grid grid;\n", fields_, "}\n"});
+        text +=
+            "[shader(\"compute\")] [numthreads(groupX, groupY, groupZ)]\npublic void "
+            "pumice_run(uint3 group : SV_GroupID, uint3 local : SV_GroupThreadID, "
+            "uniform pumice_block* p)\n{\n"
+            "    int3 thread = p.grid.thread(group, local, int3(groupX, groupY, groupZ));\n";
+        if (!how_.whole_groups) text += "    if (!p.grid.has(thread)) return;\n";
+        append_text(text, {"    ", call_.what->name, "(thread", arguments_, ");\n}\n"});
+        l.module = cat({call_.what->name, "_"});
+        append_hex(l.module, hash_of(text));
+        l.entry = "pumice_run";
+        l.text = std::make_shared<const std::string>(std::move(text));
+    }
+
+    const own_kernel_problem& p_;
+    const kernel_call& call_;
+    const kernel_options& how_;
+    std::string imports_, fields_, arguments_;
+};
+
+inline support supports_types(const kernel_call& call, const device_info& device) {
+    for (const auto* list : {&call.inputs, &call.outputs})
+        for (const kernel_value& v : *list)
+            if (!device.supports(v.dtype))
+                return support::no({"the device has no ", to_string(v.dtype)});
+    for (const scalar& s : call.scalars) {
+        const arithmetic a = info(s.type).arithmetic;
+        if ((a == arithmetic::f64 && !device.float64_arithmetic) ||
+            ((a == arithmetic::i64 || a == arithmetic::u64) && !device.int64_arithmetic))
+            return support::no({"the device has no ", to_string(s.type)});
+    }
+    return {};
+}
+
+/// The program with what it is given as one more operand, to run behind a host function.
+inline pumice::program given_as_leaf(const pumice::program& p, std::size_t leaf) {
+    pumice::program q = p;
+    for (instruction& i : q.code)
+        if (i.what == instruction::code::given) {
+            i.what = instruction::code::leaf;
+            i.index = static_cast<std::uint16_t>(leaf);
+        }
+    return q;
+}
+
+}  // namespace detail
+
+/// The user's Slang with an entry point made for the call.
+struct own_kernel_slang {
+    using problem_type = own_kernel_problem;
+    static constexpr std::string_view name = "kernel/own";
+    static constexpr bool portable = true;
+
+    static support supports(const own_kernel_problem& p, const device_info& device) {
+        const kernel_call& call = *p.call;
+        if (support s = detail::supports_types(call, device); !s.yes) return s;
+        const detail::own_kernel_launch l(p);
+        const auto check = [&](const fused& f, const shape& domain) {
+            support s = supports_types(f, device);
+            return s.yes ? supports_index(l.is_wide(f, domain), device) : s;
+        };
+        for (std::size_t i = 0; i < p.inputs.size(); ++i)
+            if (support s = check(p.inputs[i], call.inputs[i].shape); !s.yes) return s;
+        if (p.epilogue.body)
+            if (support s = check(p.epilogue, call.outputs[0].shape); !s.yes) return s;
+        const shape& group = call.what->how.group;
+        const std::string& who = call.what->name;
+        if (element_count(group) > device.max_workgroup_invocations)
+            return support::no({who, " has workgroups of ", element_count(group),
+                                " threads, the device takes ", device.max_workgroup_invocations});
+        for (std::size_t i = 0; i < 3; ++i) {
+            if (l.group(i) > device.max_workgroup_size[i])
+                return support::no({who, " has workgroups of ", l.group(i), " threads along axis ",
+                                    i, ", the device takes ", device.max_workgroup_size[i]});
+            if (!l.is_line() && l.groups()[i] > device.max_workgroup_count[i])
+                return support::no({who, " has a grid of ", l.groups()[i],
+                                    " workgroups along axis ", i, ", the device takes ",
+                                    device.max_workgroup_count[i]});
+        }
+        return {};
+    }
+    static launch make(const own_kernel_problem& p, const device_info& device) {
+        return detail::own_kernel_launch(p).make(device);
+    }
+    static std::vector<launch> make_all(const own_kernel_problem& p, const device_info& device) {
+        return {make(p, device)};
+    }
+    static std::int64_t scratch(const own_kernel_problem& p, const device_info&) {
+        return detail::own_kernel_launch(p).scratch();
+    }
+
+    /// The user's host function over dense arrays, with what is fused before and behind it.
+    static void reference(const own_kernel_problem& p, const host_buffers& buffers) {
+        const kernel_call& call = *p.call;
+        const kernel_options& how = call.what->how;
+        if (!how.host)
+            fail(errc::unsupported, cat({"kernel ", call.what->name}),
+                 {"it is written in Slang and needs a Vulkan device; give it a `host` function to "
+                  "run on the host device"});
+        std::vector<std::vector<std::byte>> held;
+        const auto fresh = [&](const kernel_value& v) {
+            held.emplace_back(static_cast<std::size_t>(byte_count(v.dtype,
+                                                                  element_count(v.shape))));
+            return host_array{held.back().data(), v.dtype, 0, row_major_strides(v.shape)};
+        };
+        std::vector<kernel_memory> inputs, outputs;
+        for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+            const fused& f = p.inputs[i];
+            const host_array dense[] = {fresh(call.inputs[i])};
+            run_on_host(f.body->view(), call.inputs[i].shape, buffers.arrays(f.leaves), f.scalars,
+                        dense);
+            inputs.push_back({call.inputs[i], dense[0].data});
+        }
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+            const bool stored = !how.outputs[i].fused && p.outputs[i].buffer >= 0;
+            const host_array to = stored ? buffers.array(p.outputs[i]) : fresh(call.outputs[i]);
+            outputs.push_back({call.outputs[i], to.data});
+        }
+        how.host({inputs, outputs, call.scalars, call.threads});
+        if (!p.epilogue.body) return;
+        std::vector<host_array> leaves = buffers.arrays(p.epilogue.leaves);
+        const program finish = detail::given_as_leaf(*p.epilogue.body, leaves.size());
+        leaves.push_back({outputs[0].data, call.outputs[0].dtype, 0,
+                          row_major_strides(call.outputs[0].shape)});
+        run_on_host(finish.view(), call.outputs[0].shape, leaves, p.epilogue.scalars,
+                    buffers.arrays(p.epilogue.outputs));
+    }
+};
+
+static_assert(kernel_type<own_kernel_slang>);
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the user's own: a Slang function as an op of the lazy graph.
+#pragma once
+
+#include <pumice/graph/own_kernel.hpp>
+#include <pumice/tensor/tensor.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+template <class A>
+concept kernel_argument = array_argument<A> || any_array<A> || number_argument<A>;
+}
+
+/// A Slang function `name(uint3 thread, inputs.., outputs.., scalars..)`, run once for each thread of
+/// a grid. Inputs are `Input<F32>`, outputs `Output<F32>`, and so on by element types; fused ones are
+/// generic: `X : IInput<F32>`, `Y : IOutput<F32>` (shaders/kernel.slang). Throws errc::invalid_argument.
+class kernel {
+public:
+    kernel(std::string_view name, std::string_view slang, kernel_options how)
+        : what_(make_own_kernel(name, slang, std::move(how))) {}
+
+    const std::string& name() const noexcept { return what_->name; }
+
+    /// The result of one call, lazy: tensors and expressions for the inputs, numbers for the scalars.
+    template <detail::kernel_argument... A>
+    any_tensor operator()(const A&... arguments) const {
+        return outputs<1>(arguments...)[0];
+    }
+    /// The results of a kernel of several outputs; one dispatch computes them all.
+    template <std::size_t N, detail::kernel_argument... A>
+    std::array<any_tensor, N> outputs(const A&... arguments) const {
+        std::vector<any_tensor> inputs;
+        std::vector<scalar> scalars;
+        (take(inputs, scalars, arguments), ...);
+        const std::vector<any_tensor> results = call(inputs, scalars);
+        if (results.size() != N)
+            fail(errc::invalid_argument, cat({"kernel ", name()}),
+                 {"gives ", results.size(), " outputs, not ", N});
+        std::array<any_tensor, N> list;
+        for (std::size_t i = 0; i < N; ++i) list[i] = results[i];
+        return list;
+    }
+    /// The same with lists, for numbers of operands that are known at run time only.
+    std::vector<any_tensor> call(std::span<const any_tensor> inputs,
+                                 std::span<const scalar> scalars = {}) const {
+        return call_kernel(what_, inputs, scalars, [] { return default_context().get(); });
+    }
+
+private:
+    template <class A>
+    static void take(std::vector<any_tensor>& inputs, std::vector<scalar>& scalars, const A& a) {
+        if constexpr (std::floating_point<A>) scalars.emplace_back(static_cast<double>(a));
+        else if constexpr (std::signed_integral<A>)
+            scalars.emplace_back(static_cast<std::int64_t>(a));
+        else if constexpr (number_argument<A>) scalars.emplace_back(static_cast<std::uint64_t>(a));
+        else inputs.emplace_back(a.get());
+    }
+
+    std::shared_ptr<const own_kernel> what_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI
