@@ -303,7 +303,8 @@ TEST_CASE("own kernel: in a recording, with results that nobody wants") {
     const auto f = pm::compile([](const any_tensor& x, const any_tensor& y) {
         const auto three = sum_and_difference().outputs<3>(x * 2.0, y);
         const any_tensor s = pm::reduce(pm::reduction::sum, twice()(three[1] + 1.0));
-        return std::vector<any_tensor>{saxpy()(three[1], y, 0.5), s};
+        const auto other = sum_and_difference().outputs<3>(x, x);
+        return std::vector<any_tensor>{saxpy()(three[1], y, 0.5), s, other[2], other[0]};
     });
     for (int run = 0; run < 3; ++run) {
         const reals x = numbers(700, float(run)), y = numbers(700, 7);
@@ -319,6 +320,8 @@ TEST_CASE("own kernel: in a recording, with results that nobody wants") {
         }
         CHECK(wrong == 0);
         CHECK(pm::to_vector<float>(r[1])[0] == doctest::Approx(sum));
+        CHECK(pm::to_vector<std::int32_t>(r[2])[1] == 701);
+        CHECK(pm::to_vector<float>(r[3])[699] == 2 * x[699]);
         if (run > 0) {
             CHECK(pm::stats().recordings == before.recordings);
             CHECK(pm::stats().slang_compiles == before.slang_compiles);
@@ -352,6 +355,8 @@ TEST_CASE("own kernel: disk, packs and texts") {
     CHECK(again.stats().cache_hits == 1);
 
     const std::string pack = pm::record_pack([&](const pm::context& c) { run(c); });
+    CHECK(pm::record_pack([&](const pm::context& c) { run(c); }, pm::null_device{again.device()}) ==
+          pack);
     const test::variable no_slang{"PUMICE_SLANG_LIBRARY", (folder.path / "gone").string()};
     const pm::context bare(pm::pack(std::as_bytes(std::span(pack))),
                            pm::cache_folder{(folder.path / "empty").string()});
@@ -408,6 +413,38 @@ TEST_CASE("own kernel: a profile names it") {
     pm::profiler watch;
     pm::eval(saxpy()(tensor(numbers(9)), tensor(numbers(9)), 1));
     has(watch.finish().table(), "kernel/saxpy");
+}
+
+TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indices") {
+    NEEDS_DEVICE();
+    const any_tensor x = tensor(numbers(6), {2, 3}), y = twice()(x + 1.0);
+    const std::vector<pm::node_ptr> roots{y.get()};
+    pm::fuser f(roots, true);
+    const std::vector<pm::step> steps = pm::lower(f.run(), f.order());
+    REQUIRE(steps.size() == 1);
+    pm::own_kernel_problem p = *steps[0].what.get_if<pm::own_kernel_problem>();
+    const pm::device_info& device = pm::default_context().device();
+    CHECK(pm::own_kernel_slang::make(p, device).text->find("int64_t, 2>") == std::string::npos);
+    p.inputs[0].leaves[0].steps[0] = std::int64_t{1} << 31;
+    const pm::launch wide = pm::own_kernel_slang::make(p, device);
+    CHECK(wide.text->find("FusedInput<F32, " + pm::emitted_name(p.inputs[0].body->view()) +
+                          ", int64_t, 2>") != std::string::npos);
+    pm::kernel_service kernels(pm::service_options_of({}));
+    CHECK(kernels.get(pm::request_for(wide))->words.size() > 100);
+}
+
+TEST_CASE("own kernel: eager runs it at its line, and a loop of calls does not pile up") {
+    const pm::kernel k("step",
+                       "void step(uint3 t, Input<F32> x, Output<F32> y) { y[t.x] = x[t.x] + 1; }",
+                       {.inputs = {{}}, .host = [](const pm::kernel_arguments& a) {
+                            a.outputs[0].as<float>()[0] = a.inputs[0].as<float>()[0] + 1;
+                        }});
+    CHECK(k(tensor({1}, pm::context(pm::host_only{}, pm::eager{}))).get()->realised());
+    const pm::context home(pm::host_only{});
+    any_tensor x = tensor({0}, home);
+    for (int i = 0; i < 5000; ++i) x = k(x);
+    CHECK(home.stats().evals > 0);
+    CHECK(pm::to_vector<float>(x)[0] == 5000);
 }
 
 TEST_CASE("own kernel: the launch of a line, of a plane and of an unwanted output") {

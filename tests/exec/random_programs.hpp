@@ -5,6 +5,7 @@
 
 #include <pumice/front.hpp>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -14,13 +15,54 @@ namespace pm = pumice;
 
 using variables = std::vector<pm::any_tensor>;
 
+/// a / 2 + b / 4 by a kernel of the user's own, with what is elementwise before and behind it.
+inline pm::any_tensor mixed(const pm::any_tensor& a, const pm::any_tensor& b) {
+    const pm::kernel
+        k("mixed",
+          R"(void mixed<X : IInput<F32>, Y : IOutput<F32>>(uint3 t, X x, Input<F32> y, Y z)
+{
+    z[t.x] = x[t.x] / 2 + y[t.x] / 4;
+})",
+          {.inputs = {{.fused = true}, {}},
+           .outputs = {{.fused = true}},
+           .host = [](const pm::kernel_arguments& given) {
+               for (std::size_t i = 0; i < given.outputs[0].as<float>().size(); ++i)
+                   given.outputs[0].as<float>()[i] =
+                       given.inputs[0].as<float>()[i] / 2 + given.inputs[1].as<float>()[i] / 4;
+           }});
+    return k(a, b);
+}
+
+/// a + b, and a - b transposed.
+inline std::array<pm::any_tensor, 2> crossed(const pm::any_tensor& a, const pm::any_tensor& b) {
+    const pm::kernel
+        k("crossed",
+          R"(void crossed<X : IInput<F32>>(uint3 t, Input<F32> x, X y, Output<F32> s, Output<F32> d)
+{
+    s[t.x] = x[t.x] + y[t.x];
+    d[t.x % d.shape(1), t.x / d.shape(1)] = x[t.x] - y[t.x];
+})",
+          {.inputs = {{}, {.fused = true}},
+           .outputs = {{}, {}},
+           .host = [](const pm::kernel_arguments& given) {
+               const auto x = given.inputs[0].as<float>(), y = given.inputs[1].as<float>(),
+                          s = given.outputs[0].as<float>(), d = given.outputs[1].as<float>();
+               const auto n = std::size_t(given.inputs[0].what.shape[1]);
+               for (std::size_t i = 0; i < x.size(); ++i) {
+                   s[i] = x[i] + y[i];
+                   d[i % n * n + i / n] = x[i] - y[i];
+               }
+           }});
+    return k.outputs<2>(a, b);
+}
+
 /// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products, joins.
 inline pm::any_tensor statement(std::mt19937& random, const variables& have, std::int64_t n,
                                 bool heavy) {
     const auto pick = [&] { return have[random() % have.size()]; };
     const std::int64_t both[] = {1, 0}, last[] = {1};
     const pm::any_tensor a = pick(), b = pick();
-    switch (random() % (heavy ? 20 : 12)) {
+    switch (random() % (heavy ? 23 : 12)) {
         case 0: return pm::apply<pm::op::add>(a, b);
         case 1: return pm::apply<pm::op::subtract>(a, b);
         case 2: return pm::apply<pm::op::multiply>(pm::apply<pm::op::tanh>(a), b);
@@ -53,6 +95,12 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
                 pm::arange(pm::dtype::i64, 0, double(n), 1, pm::context(a.get()->owner));
             const pm::any_tensor third = pm::apply<pm::op::floor_divide>(rows, 3);
             return pm::scatter_nd(a, pm::reshape(third, {n, 1}), b, pm::scattering::sum);
+        }
+        case 19: return mixed(a, b);
+        case 20: return crossed(a, b)[random() % 2];
+        case 21: {
+            const auto both_of = crossed(a, b);
+            return pm::apply<pm::op::maximum>(both_of[0], both_of[1]);
         }
         default: {
             const pm::slice low[] = {{0, n / 2, 1}, {}}, high[] = {{n / 2, n, 1}, {}};

@@ -181,7 +181,8 @@ public:
         for (std::size_t i = 0; !how_.results && i < how_.outputs.size(); ++i) {
             const kernel_output& o = how_.outputs[i];
             kernel_value v{};
-            if (!how_.inputs.empty()) v = call_->inputs[static_cast<std::size_t>(o.like)];
+            if (static_cast<std::size_t>(o.like) < call_->inputs.size())
+                v = call_->inputs[static_cast<std::size_t>(o.like)];
             if (o.shape) v.shape = *o.shape;
             v.dtype = named(o.type, v.dtype);
             all.push_back(std::move(v));

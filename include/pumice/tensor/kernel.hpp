@@ -45,7 +45,11 @@ public:
     /// The same with lists, for numbers of operands that are known at run time only.
     std::vector<any_tensor> call(std::span<const any_tensor> inputs,
                                  std::span<const scalar> scalars = {}) const {
-        return call_kernel(what_, inputs, scalars, [] { return default_context().get(); });
+        std::vector<any_tensor> results =
+            call_kernel(what_, inputs, scalars, [] { return default_context().get(); });
+        const node_ptr& first = results.front().get();
+        first->owner->note(first);
+        return results;
     }
 
 private:
