@@ -248,6 +248,11 @@ TEST_CASE("own kernel: views are copied, or read by their strides where the desc
             pm::permute_dims(tensor(x, {3, 5}), std::array<std::int64_t, 2>{1, 0});
         const reals y = pm::to_vector<float>(kernel(strided)(view));
         CHECK(pm::stats().dispatches == before + (strided ? 1 : 2));
+        const any_tensor lazy =
+            pm::permute_dims(tensor(x, {3, 5}) * 2.0, std::array<std::int64_t, 2>{1, 0});
+        const reals z = pm::to_vector<float>(kernel(strided)(lazy));
+        CHECK(pm::stats().dispatches == before + (strided ? 3 : 4));
+        for (std::size_t i = 0; i < z.size(); ++i) CHECK(z[i] == 2 * x[i % 3 * 5 + i / 3] + 532);
         for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i % 3 * 5 + i / 3] + 532);
     }
 }
@@ -424,13 +429,24 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
     REQUIRE(steps.size() == 1);
     pm::own_kernel_problem p = *steps[0].what.get_if<pm::own_kernel_problem>();
     const pm::device_info& device = pm::default_context().device();
-    CHECK(pm::own_kernel_slang::make(p, device).text->find("int64_t, 2>") == std::string::npos);
-    p.inputs[0].leaves[0].steps[0] = std::int64_t{1} << 31;
+    CHECK(pm::own_kernel_slang::make(p, device).text->find("int64_t") == std::string::npos);
+    p.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};
     const pm::launch wide = pm::own_kernel_slang::make(p, device);
     CHECK(wide.text->find("FusedInput<F32, " + pm::emitted_name(p.inputs[0].body->view()) +
                           ", int64_t, 2>") != std::string::npos);
     pm::kernel_service kernels(pm::service_options_of({}));
     CHECK(kernels.get(pm::request_for(wide))->words.size() > 100);
+
+    const pm::kernel strided("strided", "void strided(uint3 t, Input<F32> x, Output<F32> y) {}",
+                             {.inputs = {{.strided = true}}});
+    const std::vector<pm::node_ptr> plain{strided(x).get()};
+    pm::fuser g(plain, true);
+    pm::own_kernel_problem q =
+        *pm::lower(g.run(), g.order())[0].what.get_if<pm::own_kernel_problem>();
+    q.inputs[0].leaves[0].offset = std::int64_t{1} << 32;
+    CHECK(pm::own_kernel_slang::supports(q, device).yes);
+    q.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};
+    has(pm::own_kernel_slang::supports(q, device).reason, "spans more than 2^31 elements");
 }
 
 TEST_CASE("own kernel: eager runs it at its line, and a loop of calls does not pile up") {

@@ -102,10 +102,11 @@ private:
         l.accesses.push_back(range_of(o, v.shape, writes));
     }
 
-    void program(launch& l, std::string_view name, std::size_t i, const fused& f,
-                 const kernel_value& v, std::string_view as) {
+    void program(launch& l, std::string_view name, std::size_t i, fused f, const kernel_value& v,
+                 std::string_view as) {
         const bool wide = is_wide(f, v.shape);
-        const int rank = std::max(v.shape.rank(), 1);
+        shape domain = v.shape;
+        const int rank = collapse(domain, operands_of(f), 0, domain.rank());
         const std::string code = emitted_name(f.body->view()),
                           with = cat({code, ", ", index_type(wide), ", ", rank, ">"});
         field(cat({"ProgramPlace<", with}), name, i,
@@ -113,9 +114,10 @@ private:
         append_text(imports_, {"import ", code, ";\n"});
         l.programs.push_back(f.body);
         block_writer w(l, wide);
-        w.args(f, v.shape);
+        w.args(f, domain);
         w.offsets(f);
         w.strides_of(f, rank);
+        w.row(domain, rank);
         shape_of(w, v);
         w.align(8);
     }
@@ -131,14 +133,10 @@ private:
         const scalar& s = call_.scalars[i];
         const arithmetic a = info(s.type).arithmetic;
         append_text(fields_, {"    public ", slang_name(a), " s", i, ";\n"});
-        append_text(arguments_, {",\n        p.s", i});
-        block_writer w(l, true);
-        if (a == arithmetic::f64 || a == arithmetic::i64 || a == arithmetic::u64) {
-            w.index(static_cast<std::int64_t>(s.bits));
-        } else {
+        if (a != arithmetic::f64 && a != arithmetic::i64 && a != arithmetic::u64)
             append_text(fields_, {"    public uint s", i, "_;\n"});
-            w.index(static_cast<std::int64_t>(s.bits));
-        }
+        append_text(arguments_, {",\n        p.s", i});
+        block_writer(l, true).index(static_cast<std::int64_t>(s.bits));
     }
 
     void finish(launch& l) {
@@ -186,8 +184,8 @@ inline support supports_types(const kernel_call& call, const device_info& device
 }
 
 /// The program with what it is given as one more operand, to run behind a host function.
-inline pumice::program given_as_leaf(const pumice::program& p, std::size_t leaf) {
-    pumice::program q = p;
+inline program given_as_leaf(const program& p, std::size_t leaf) {
+    program q = p;
     for (instruction& i : q.code)
         if (i.what == instruction::code::given) {
             i.what = instruction::code::leaf;
@@ -212,8 +210,17 @@ struct own_kernel_slang {
             support s = supports_types(f, device);
             return s.yes ? supports_index(l.is_wide(f, domain), device) : s;
         };
-        for (std::size_t i = 0; i < p.inputs.size(); ++i)
-            if (support s = check(p.inputs[i], call.inputs[i].shape); !s.yes) return s;
+        for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+            if (call.what->how.inputs[i].fused) {
+                if (support s = check(p.inputs[i], call.inputs[i].shape); !s.yes) return s;
+                continue;
+            }
+            operand o = p.inputs[i].leaves[0];
+            o.offset = 0;  // part of the address
+            if (needs_wide_index({o}, call.inputs[i].shape))
+                return support::no({"the view that ", call.what->name, " reads as input ", i,
+                                    " spans more than 2^31 elements"});
+        }
         if (p.epilogue.body)
             if (support s = check(p.epilogue, call.outputs[0].shape); !s.yes) return s;
         const shape& group = call.what->how.group;

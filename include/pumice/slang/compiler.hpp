@@ -42,7 +42,7 @@ inline std::string numbered(std::string_view text) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         if (text.substr(at).starts_with(sets)) {
             line = 0;
-            for (std::size_t k = at + sets.size(); text[k] >= '0' && text[k] <= '9'; ++k)
+            for (std::size_t k = at + sets.size(); k < end && text[k] >= '0' && text[k] <= '9'; ++k)
                 line = 10 * line + static_cast<std::size_t>(text[k] - '0');
             append_text(out, {"\n", text.substr(at, end - at)});
             --line;

@@ -81,7 +81,7 @@ public:
         return collect();
     }
     const std::vector<node*>& order() const noexcept { return order_; }
-    /// Nodes of the order that nobody asked for and nothing reads.
+    /// Results that come along with another of their call: the plan keeps them alive.
     const std::vector<node_ptr>& siblings() const noexcept { return siblings_; }
 
     /// Whether a kernel goes on from what `n` computes before it stores.
@@ -131,7 +131,7 @@ private:
 
     void place(node* n) {
         if (is_view(*n)) return place_view(n);
-        if (const auto* k = n->op.get_if<kernel_op>()) {
+        if (const auto* k = n->op.get_if<kernel_op>()) {  // with the other results of its call
             const auto [call, first] =
                 calls_.try_emplace(k->call.get(), static_cast<int>(groups_.size()));
             if (!first) {
