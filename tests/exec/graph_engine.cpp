@@ -33,7 +33,9 @@ public:
 
 private:
     void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
-    void execute(pm::evaluation& e, std::vector<std::shared_ptr<pm::storage>>& made) override {
+    std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
+    void execute(pm::evaluation& e, std::vector<std::shared_ptr<pm::storage>>& made,
+                 const std::stop_token&) override {
         ++runs;
         if (failures > 0) {
             --failures;
