@@ -168,7 +168,7 @@ TEST_CASE("stopped: before its first submit, at any later one, and nothing is lo
         floats(x + 0.0);  // the device is through
         held = home->stats().device_bytes;
     }
-    CHECK(bytes[1] <= bytes[0]);
+    CHECK(bytes[1] <= bytes[0] + 65536);  // places for runs; fifty results would be 320000
 }
 
 TEST_CASE("stopped: while the device is at its first piece, and while it is queued for a place") {
