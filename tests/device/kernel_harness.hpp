@@ -8,6 +8,7 @@
 
 #include "machine.hpp"
 
+#include <pumice/exec/host_kernels.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/kernels/reference.hpp>
 
@@ -158,6 +159,11 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
     INFO(name);
     std::vector<bytes> got = w.buffers, want = w.buffers;
     Kernel::reference(p, w.host(want));
+    // The host device's own loops are held to the same bounds.
+    static host_threads threads(3);
+    std::vector<bytes> native = w.buffers;
+    run_on_host(p, w.host(native), threads);
+    if (!agree(native, want, w, outputs, allowed, "host for " + name)) return false;
     try {
         if constexpr (requires { Kernel::make_all(p, m.info()); }) {
             m.run(Kernel::make_all(p, m.info()), got, w.origins, Kernel::scratch(p, m.info()));

@@ -108,7 +108,8 @@ TEST_CASE("profiler: kernels by name with their bytes, and the host's work, on a
             CHECK(e.duration_us >= 0);
             CHECK(e.track < int(p.tracks.size()));
         }
-        CHECK(count_of(p, "planning") == 2);
+        // The host runs a small reduction without a plan.
+        CHECK(count_of(p, "planning") == (home.device().type == pm::device_type::host ? 1 : 2));
         CHECK(sum_of(p, "planning") > 0);
         CHECK(p.dropped == 0);
         CHECK(p.tracks[0] == "host");

@@ -9,9 +9,10 @@
 using namespace pumice;
 using namespace pumice_test;
 
-TEST_CASE("a node counts its pending users") {
+TEST_CASE("a lazy node counts its pending users, one that holds values does not") {
     const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
-    const any_tensor x = data(home, {2});
+    const any_tensor given = data(home, {2}), x = apply<op::negative>(given);
+    CHECK(given.get()->pending_uses == 0);
     CHECK(x.get()->pending_uses == 0);
     {
         const any_tensor y = apply<op::multiply>(x, x), z = apply<op::relu>(x);

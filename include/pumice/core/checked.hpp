@@ -10,9 +10,14 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+/// True where the product of two sizes (both >= 0) is below 2^63. Small ones are not divided.
+constexpr bool fits_product(std::int64_t a, std::int64_t b) noexcept {
+    return (a | b) >> 31 == 0 || a == 0 || b <= std::numeric_limits<std::int64_t>::max() / a;
+}
+
 /// a * b for sizes (both >= 0). Throws errc::size_overflow.
 constexpr std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const char* place) {
-    if (a != 0 && b > std::numeric_limits<std::int64_t>::max() / a)
+    if (!fits_product(a, b))
         fail(errc::size_overflow, place, {"the size ", a, " x ", b, " does not fit in 63 bits"});
     return a * b;
 }

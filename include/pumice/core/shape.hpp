@@ -35,7 +35,7 @@ public:
         return r;
     }
 
-    constexpr int rank() const noexcept { return rank_; }
+    constexpr int rank() const noexcept { return static_cast<int>(rank_); }
     constexpr std::size_t size() const noexcept { return static_cast<std::size_t>(rank_); }
     constexpr bool empty() const noexcept { return rank_ == 0; }
     constexpr std::int64_t& operator[](int i) noexcept { return items_[i]; }
@@ -48,10 +48,10 @@ public:
     }
     constexpr void insert(int at, std::int64_t v) {
         push_back(v);
-        for (int i = rank_ - 1; i > at; --i) std::swap(items_[i], items_[i - 1]);
+        for (int i = rank() - 1; i > at; --i) std::swap(items_[i], items_[i - 1]);
     }
     constexpr void erase(int at) noexcept {
-        for (int i = at + 1; i < rank_; ++i) items_[i - 1] = items_[i];
+        for (int i = at + 1; i < rank(); ++i) items_[i - 1] = items_[i];
         items_[--rank_] = 0;
     }
     constexpr const std::int64_t* begin() const noexcept { return items_; }
@@ -60,14 +60,14 @@ public:
     constexpr std::int64_t* end() noexcept { return items_ + rank_; }
     friend constexpr bool operator==(const index_list& a, const index_list& b) noexcept {
         if (a.rank_ != b.rank_) return false;
-        for (int i = 0; i < a.rank_; ++i)
+        for (int i = 0; i < a.rank(); ++i)
             if (a.items_[i] != b.items_[i]) return false;
         return true;
     }
 
 private:
     std::int64_t items_[max_rank] = {};
-    int rank_ = 0;
+    std::int64_t rank_ = 0;  // as wide as the items, so that copies do not wait for it
 };
 
 using shape = index_list;
@@ -93,7 +93,7 @@ constexpr std::int64_t element_count(const shape& s) {
             fail(errc::invalid_argument, "shape",
                  {"the shape ", to_string(s), " has a negative extent"});
         if (d == 0) zero = true;
-        else if (n > std::numeric_limits<std::int64_t>::max() / d)
+        else if (!fits_product(n, d))
             fail(errc::size_overflow, "shape",
                  {"the elements of shape ", to_string(s), " cannot be counted in 63 bits"});
         else n *= d;

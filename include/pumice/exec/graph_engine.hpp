@@ -39,8 +39,10 @@ public:
 
     std::string explain(const node_ptr& n) override {
         const std::lock_guard lock(mutex_);
-        if (n->realised())
-            return n->record ? text_of(*n->record, n->extent) : "data from the host\n";
+        if (n->realised()) {
+            const std::shared_ptr<const kernel_record> record = record_of(*n);
+            return record ? text_of(*record, n->extent) : "data from the host\n";
+        }
         return "not evaluated yet; the plan:\n" + text_of(plan(std::span(&n, 1)));
     }
 
@@ -74,6 +76,9 @@ protected:
     virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                          const std::stop_token& stop = {}) = 0;
 
+    /// Realises a lazy node without a plan, where the engine can; else false. Throws without having changed it.
+    virtual bool run_alone(node&) { return false; }
+
     /// The tensor with its values at hand, dense from an offset that is a multiple of `alignment`
     /// bytes (0: from the start), as a prepared graph takes it. A copy where it lies otherwise.
     node_ptr dense(const any_tensor& t, std::int64_t alignment) {
@@ -97,7 +102,7 @@ protected:
     void evaluate(std::span<const node_ptr> roots) {
         bool lazy = false;
         for (const node_ptr& r : roots) lazy |= !r->realised();
-        if (!lazy) return;
+        if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
         evaluation e = plan(roots);
         planning.end();
@@ -197,6 +202,8 @@ protected:
     virtual std::shared_ptr<kernel_record> record_of(const step& s) const {
         return choose(s.what, device(), policies()).record;
     }
+    /// The kernel that a realised node got; null where it was given its values.
+    virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
     /// The kernels of a plan in order.
     std::string text_of(const evaluation& e) const {
         std::string text;

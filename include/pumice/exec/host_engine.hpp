@@ -4,42 +4,13 @@
 #pragma once
 
 #include <pumice/exec/graph_engine.hpp>
+#include <pumice/exec/host_alone.hpp>
+#include <pumice/exec/host_kernels.hpp>
+#include <pumice/exec/host_memory.hpp>
 
 #include <mutex>
-#include <new>
 
 namespace pumice::inline PUMICE_ABI {
-
-/// Memory aligned to 64 bytes. Throws errc::out_of_memory.
-class host_memory {
-public:
-    explicit host_memory(std::int64_t bytes)
-        : size_(bytes), data_(static_cast<std::byte*>(::operator new(
-                            static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
-                            std::align_val_t(64), std::nothrow))) {
-        if (!data_) fail(errc::out_of_memory, "host", {"the host has no ", bytes, " bytes"});
-    }
-    host_memory(const host_memory&) = delete;
-    host_memory& operator=(const host_memory&) = delete;
-    ~host_memory() { ::operator delete(data_, std::align_val_t(64)); }
-    std::byte* data() const noexcept { return data_; }
-    /// Copies as many bytes from `from`, or takes zeros where it is null.
-    void fill(const void* from) noexcept {
-        const auto n = static_cast<std::size_t>(size_);
-        from ? std::memcpy(data_, from, n) : std::memset(data_, 0, n);
-    }
-    std::int64_t size() const noexcept { return size_; }
-
-private:
-    std::int64_t size_;
-    std::byte* data_;
-};
-
-class host_storage final : public storage {
-public:
-    explicit host_storage(std::int64_t bytes) : memory(bytes) {}
-    host_memory memory;
-};
 
 /// Copies strided elements to row-major order.
 inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
@@ -74,7 +45,8 @@ public:
     }
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
-        auto held = std::make_shared<host_storage>(byte_count(type, element_count(extent)));
+        const std::shared_ptr<host_storage> held =
+            allocate(byte_count(type, element_count(extent)));
         held->memory.fill(data);
         return make_data(type, extent, std::move(held), shared_from_this());
     }
@@ -108,19 +80,99 @@ private:
         return static_cast<host_storage*>(n.data.get())->memory.data();
     }
 
+    std::shared_ptr<host_storage> allocate(std::int64_t bytes) const {
+        return std::make_shared<host_storage>(bytes, pool_);
+    }
+
     std::shared_ptr<kernel_record> record_of(const step& s) const override {
+        return record_of(s.what);
+    }
+    static std::shared_ptr<kernel_record> record_of(const problem& p) {
         auto record = std::make_shared<kernel_record>();
-        record->kernel = cat({"host/", family_of(s.what)});
-        record->fused = fused_name(s.what);
+        record->kernel = cat({"host/", family_of(p)});
+        record->fused = fused_name(p);
         return record;
+    }
+    /// Of a node that ran alone, which was given no record.
+    std::shared_ptr<const kernel_record> record_of(const node& n) const override {
+        if (n.record) return n.record;
+        if (const auto* op = n.op.get_if<elementwise_op>()) {
+            elementwise_problem p;
+            p.body.body = op->body;
+            return record_of(p);
+        }
+        if (!n.op.is<reduce_op>() && !n.op.is<normalize_op>()) return nullptr;
+        auto record = std::make_shared<kernel_record>();
+        record->kernel = n.op.is<reduce_op>() ? "host/reduce" : "host/normalize";
+        return record;
+    }
+
+    /// An elementwise node, or a reduction or softmax of dense floats, over realised inputs needs no plan.
+    bool run_alone(node& n) override {
+        const auto* op = n.op.get_if<elementwise_op>();
+        const host_alone alone(n);
+        if (!op && !alone) return false;
+        for (const node_ptr& input : n.inputs)
+            if (!input->realised()) return false;
+        const std::int64_t count = n.count();
+        const std::shared_ptr<host_storage> made = allocate(byte_count(n.type, count));
+        if (count > 0) {
+            std::string name;
+            std::int64_t touched = made->memory.size();
+            if (profiling_) {
+                name = profile_name(*record_of(n));
+                for (const node_ptr& input : n.inputs)
+                    touched += byte_count(input->type, input->count());
+            }
+            const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
+            if (op) run_elementwise(n, *op, count, made->memory.data());
+            else
+                alone.run(bytes_of(*n.inputs[0]) +
+                              n.inputs[0]->offset * std::int64_t{sizeof(float)},
+                          made->memory.data());
+            ++stats_.dispatches;
+        }
+        ++stats_.evals;
+        n.realise(made);
+        n.release_inputs();
+        return true;
+    }
+    void run_elementwise(const node& n, const elementwise_op& op, std::int64_t count,
+                         std::byte* out) {
+        const void* dense[max_leaves];
+        std::size_t k = 0;
+        for (const node_ptr& input : n.inputs) {
+            if (!op.native || input->extent != n.extent || !input->row_major()) break;
+            dense[k++] = bytes_of(*input) + input->offset * (info(input->type).bits / 8);
+        }
+        if (op.native && k == n.inputs.size() && n.row_major() && count <= host_elementwise::part)
+            return op.native(dense, op.scalars.data(), out, count);
+        host_elementwise work{op.body->view(), op.native, n.extent, {}, op.scalars, {}};
+        for (const node_ptr& input : n.inputs)
+            work.leaves.push_back(broadcast_array(*input, n.extent));
+        for (const int axis : op.iota_axes) {
+            strides steps =
+                axis < 0 ? row_major_strides(n.extent) : strides::filled(n.extent.rank(), 0);
+            if (axis >= 0) steps[axis] = 1;
+            work.leaves.push_back({nullptr, n.type, 0, steps});
+        }
+        work.outputs.push_back({out, n.type, 0, n.layout});
+        work.run(threads_);
+    }
+    static host_array broadcast_array(const node& n, const shape& to) {
+        host_array a{bytes_of(n), n.type, n.offset, strides::filled(to.rank(), 0)};
+        const int first = to.rank() - n.extent.rank();
+        for (int i = 0; i < n.extent.rank(); ++i)
+            if (n.extent[i] != 1) a.steps[first + i] = n.layout[i];
+        return a;
     }
 
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                  const std::stop_token& stop) override {
         std::unordered_map<const node*, std::byte*> fresh;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            auto s =
-                std::make_shared<host_storage>(byte_count(e.stored[i]->type, e.stored[i]->count()));
+            std::shared_ptr<host_storage> s =
+                allocate(byte_count(e.stored[i]->type, e.stored[i]->count()));
             fresh[e.stored[i]] = s->memory.data();
             made[i] = std::move(s);
         }
@@ -132,11 +184,11 @@ private:
                 buffers.memory.push_back(f != fresh.end() ? f->second : bytes_of(*n));
                 touched += byte_count(n->type, n->count());
             }
-            s.record = record_of(s);
+            if (!s.record) s.record = record_of(s);
             const std::string name = profiling_ ? profile_name(*s.record) : "";
             const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
             if (stop.stop_requested()) throw_cancelled();
-            solve_on_host(s.what, buffers);
+            run_on_host(s.what, buffers, threads_);
             ++stats_.dispatches;
         }
         ++stats_.evals;
@@ -145,6 +197,8 @@ private:
     device_info info_;
     std::string report_;
     statistics stats_;
+    std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
+    host_threads threads_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -24,9 +24,6 @@ struct host_array {
 
 namespace detail {
 
-template <class A> constexpr A plain(A v) { return v; }
-template <class I> constexpr I plain(wrapping<I> v) { return v.value; }
-
 /// Elements that are worked on at a time.
 inline constexpr std::int64_t host_block_size = 256;
 
@@ -178,77 +175,100 @@ struct host_place {
     }
 };
 
-/// Runs a program block by block along the innermost axis of its domain.
+/// Runs a program block by block along the innermost axis of its domain. Dense operands whose type is
+/// the one that they are computed in are read, and written, where they lie.
 class host_program {
 public:
     static constexpr std::int64_t block = detail::host_block_size;
 
+    /// Pre: outputs overlap no leaf.
     host_program(program_view p, std::span<const host_array> leaves,
-                 std::span<const scalar> scalars)
-        : p_(p), leaves_(leaves.begin(), leaves.end()), scalars_(scalars),
-          values_(std::make_unique<std::uint64_t[]>(p.code.size() * block)) {}
-
-    program_view program() const noexcept { return p_; }
-    /// An output's values, in the type that it is computed in.
-    const void* output(std::size_t k) const { return values_.get() + p_.outputs[k] * block; }
-
-    /// Evaluates the elements at `to`; `given` holds the given values, each as a `given_type`.
-    void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
-        const std::int64_t n = to.count;
-        for (std::size_t k = 0; k < p_.code.size(); ++k) {
-            const instruction& i = p_.code[k];
-            void* out = value(k);
-            switch (i.what) {
-                case instruction::code::leaf:
-                case instruction::code::iota: load(i, to, out); break;
-                case instruction::code::given:
-                    detail::cast_block(given_type, detail::computed_as(i.type), given, out, n);
-                    break;
-                case instruction::code::scalar: {
-                    const scalar& s = scalars_[i.index];
-                    detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0, out,
-                                          1, n);
-                    break;
-                }
-                case instruction::code::cast:
-                    detail::cast_block(detail::computed_as(p_.code[i.args[0]].type), i.type,
-                                       value(i.args[0]), out, n);
-                    break;
-                case instruction::code::apply: {
-                    const void* in[3] = {};
-                    for (int a = 0; a < i.op->arity; ++a) in[a] = value(i.args[a]);
-                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, out,
-                               static_cast<std::size_t>(n));
-                    if (!is_floating(i.type)) detail::settle_block(i.type, out, n);
-                }
-            }
+                 std::span<const scalar> scalars, std::span<const host_array> outputs = {})
+        : p_(p), leaves_(leaves.begin(), leaves.end()), outputs_(outputs.begin(), outputs.end()),
+          values_(std::make_unique<std::uint64_t[]>(p.code.size() * block)), where_(p.code.size()) {
+        for (std::size_t k = 0; k < p.code.size(); ++k) {
+            if (p.code[k].what != instruction::code::scalar) continue;
+            const scalar& s = scalars[p.code[k].index];
+            detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0,
+                                  where_[k] = own(k), 1, block);
         }
     }
 
-    /// Writes output k to an array.
-    void store(std::size_t k, const host_array& a, const host_place& at) const {
-        detail::exchange(a.type, false, output(k), 1,
-                         a.data + at.offset(a) * (info(a.type).bits / 8), at.step(a), at.count);
+    program_view program() const noexcept { return p_; }
+    /// An output's values, in the type that it is computed in.
+    const void* output(std::size_t k) const { return where_[p_.outputs[k]]; }
+
+    /// Evaluates the elements at `to` and writes them to the outputs, if there are any; `given` holds the
+    /// given values, each as a `given_type`.
+    void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
+        for (std::size_t k = 0; k < p_.code.size(); ++k) {
+            const instruction& i = p_.code[k];
+            switch (i.what) {
+                case instruction::code::leaf:
+                case instruction::code::iota: where_[k] = load(k, to); break;
+                case instruction::code::given: where_[k] = take(k, given_type, given, to); break;
+                case instruction::code::scalar: break;
+                case instruction::code::cast:
+                    detail::cast_block(detail::computed_as(p_.code[i.args[0]].type), i.type,
+                                       where_[i.args[0]], target(k, to), to.count);
+                    break;
+                case instruction::code::apply: {
+                    const void* in[3] = {};
+                    for (int a = 0; a < i.op->arity; ++a) in[a] = where_[i.args[a]];
+                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in,
+                               target(k, to), static_cast<std::size_t>(to.count));
+                    if (!is_floating(i.type)) detail::settle_block(i.type, where_[k], to.count);
+                }
+            }
+        }
+        for (std::size_t k = 0; k < outputs_.size(); ++k)
+            if (std::byte* out = element(outputs_[k], to); out != output(k))
+                detail::exchange(outputs_[k].type, false, output(k), 1, out, to.step(outputs_[k]),
+                                 to.count);
     }
 
 private:
-    void* value(std::size_t n) { return values_.get() + n * block; }
+    void* own(std::size_t n) { return values_.get() + n * block; }
+    static std::byte* element(const host_array& a, const host_place& at) noexcept {
+        return a.data + at.offset(a) * (info(a.type).bits / 8);
+    }
+    static bool lies_ready(const host_array& a, const host_place& at) noexcept {
+        return a.data && at.step(a) == 1 && detail::computed_as(a.type) == a.type;
+    }
 
-    void load(const instruction& i, const host_place& at, void* out) {
+    /// Where instruction k puts its values.
+    void* target(std::size_t k, const host_place& to) {
+        where_[k] = own(k);
+        for (std::size_t o = 0; o < outputs_.size(); ++o)
+            if (p_.outputs[o] == k && lies_ready(outputs_[o], to))
+                where_[k] = element(outputs_[o], to);
+        return where_[k];
+    }
+    void* take(std::size_t k, dtype type, const void* given, const host_place& to) {
+        void* out = target(k, to);
+        detail::cast_block(type, detail::computed_as(p_.code[k].type), given, out, to.count);
+        return out;
+    }
+    void* load(std::size_t k, const host_place& at) {
+        const instruction& i = p_.code[k];
         const host_array& a = leaves_[i.index];
-        const std::int64_t offset = at.offset(a), step = at.step(a);
-        if (a.data)
-            return detail::exchange(i.type, true, a.data + offset * (info(i.type).bits / 8), step,
-                                    out, 1, at.count);
+        if (lies_ready(a, at)) return element(a, at);
+        const std::int64_t step = at.step(a);
+        if (a.data) {
+            detail::exchange(i.type, true, element(a, at), step, own(k), 1, at.count);
+            return own(k);
+        }
         std::int64_t places[block];
-        for (std::int64_t k = 0; k < at.count; ++k) places[k] = offset + k * step;
-        detail::cast_block(dtype::i64, i.type, places, out, at.count);
+        const std::int64_t offset = at.offset(a);
+        for (std::int64_t j = 0; j < at.count; ++j) places[j] = offset + j * step;
+        detail::cast_block(dtype::i64, i.type, places, own(k), at.count);
+        return own(k);
     }
 
     program_view p_;
-    std::vector<host_array> leaves_;
-    std::span<const scalar> scalars_;
+    std::vector<host_array> leaves_, outputs_;
     std::unique_ptr<std::uint64_t[]> values_;
+    std::vector<void*> where_;  // the values of each instruction
 };
 
 /// Calls `f(coordinates)` for each row of `domain` (all axes but the last), in row-major order.
@@ -273,15 +293,12 @@ constexpr std::int64_t offset_of(const host_array& a, const index_list& at) noex
 /// The elementwise reference: outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
 inline void run_on_host(program_view p, const shape& domain, std::span<const host_array> leaves,
                         std::span<const scalar> scalars, std::span<const host_array> outputs) {
-    host_program machine(p, leaves, scalars);
+    host_program machine(p, leaves, scalars, outputs);
     const std::int64_t length = domain.empty() ? 1 : domain.back();
     for_each_row(domain, [&](index_list row) {
         if (!domain.empty()) row.push_back(0);
-        for (std::int64_t begin = 0; begin < length; begin += host_program::block) {
-            const host_place at{row, begin, std::min(host_program::block, length - begin)};
-            machine.run(at);
-            for (std::size_t k = 0; k < outputs.size(); ++k) machine.store(k, outputs[k], at);
-        }
+        for (std::int64_t begin = 0; begin < length; begin += host_program::block)
+            machine.run({row, begin, std::min(host_program::block, length - begin)});
     });
 }
 

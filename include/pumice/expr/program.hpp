@@ -70,6 +70,12 @@ struct program_view {
     }
 };
 
+struct scalar;
+
+/// A program that the C++ compiler made a loop of: n elements of dense operands to a dense result.
+using native_loop = void(const void* const* leaves, const scalar* scalars, void* out,
+                         std::int64_t n);
+
 /// A program in constant storage: of a type, or a single op's.
 template <std::size_t Capacity>
 struct basic_program {

@@ -45,7 +45,7 @@ struct node {
     std::shared_ptr<const kernel_record> record;  // likewise
 
     std::atomic<node_state> state{node_state::lazy};
-    std::atomic<int> pending_uses{0};  // lazy nodes that read this one
+    std::atomic<int> pending_uses{0};  // lazy nodes that read this one; counts while it is lazy
 
     node() = default;
     node(const node&) = delete;
@@ -57,6 +57,11 @@ struct node {
     }
     std::int64_t count() const { return element_count(extent); }
     bool row_major() const noexcept { return is_row_major(extent, layout); }
+
+    /// A node that reads this one is made, or is done with it.
+    void count_use(int change) noexcept {
+        if (!realised()) pending_uses.fetch_add(change, std::memory_order_relaxed);
+    }
 
     /// From now on the node's values are in `memory`, at `layout` and `offset`.
     void realise(std::shared_ptr<storage> memory) noexcept {
@@ -87,8 +92,9 @@ PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_
 
 PUMICE_INLINE void node::release_inputs() noexcept {
     if (inputs.empty()) return;
-    std::vector<node_ptr> dead;
-    take_inputs(dead);
+    for (const node_ptr& input : inputs) input->count_use(-1);
+    std::vector<node_ptr> dead = std::move(inputs);
+    inputs.clear();
     while (!dead.empty()) {
         node_ptr last = std::move(dead.back());
         dead.pop_back();
@@ -97,7 +103,7 @@ PUMICE_INLINE void node::release_inputs() noexcept {
 }
 PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
     for (node_ptr& input : inputs) {
-        input->pending_uses.fetch_sub(1, std::memory_order_relaxed);
+        input->count_use(-1);
         into.push_back(std::move(input));
     }
     inputs.clear();
@@ -115,8 +121,8 @@ PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
         if (n->owner && input->owner != n->owner)
             fail(errc::context_mismatch, "graph",
                  {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
-        n->owner = input->owner;
-        input->pending_uses.fetch_add(1, std::memory_order_relaxed);
+        if (!n->owner) n->owner = input->owner;
+        input->count_use(1);
     }
     n->inputs = std::move(inputs);
     return n;

@@ -39,6 +39,8 @@ struct elementwise_op {
     /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
     /// these axes (row-major linear index where the axis is -1).
     std::vector<int> iota_axes;
+    /// The program as the host runs it, over the inputs and scalars; null where only the program is known.
+    native_loop* native = nullptr;
 };
 
 /// An affine view: input index along axis a = start[a] + sum over output axes d with source[d] == a

@@ -10,26 +10,27 @@ namespace pumice::inline PUMICE_ABI {
 /// Rewrites the axes [first, last) of `domain` and of the operands' strides; axes outside stay.
 /// Post: the same set of operand offsets is visited in the same order; the range keeps >= 1 axis.
 /// Returns how many axes the range has now.
-inline int collapse(shape& domain, std::vector<operand*> operands, int first, int last) {
+template <class Operand = operand>
+int collapse(shape& domain, std::vector<Operand*> operands, int first, int last) {
     const auto drop = [&](int axis) {
         domain.erase(axis);
-        for (operand* o : operands) o->steps.erase(axis);
+        for (Operand* o : operands) o->steps.erase(axis);
         --last;
     };
     for (int i = last - 1; i >= first && last - first > 1; --i)
         if (domain[i] == 1) drop(i);
     for (int i = last - 2; i >= first; --i) {
         bool merges = true;
-        for (const operand* o : operands)
+        for (const Operand* o : operands)
             merges = merges && o->steps[i] == o->steps[i + 1] * domain[i + 1];
         if (!merges) continue;
         domain[i] *= domain[i + 1];
-        for (operand* o : operands) o->steps[i] = o->steps[i + 1];
+        for (Operand* o : operands) o->steps[i] = o->steps[i + 1];
         drop(i + 1);
     }
     if (last == first) {
         domain.insert(first, 1);
-        for (operand* o : operands) o->steps.insert(first, 0);
+        for (Operand* o : operands) o->steps.insert(first, 0);
         ++last;
     }
     return last - first;

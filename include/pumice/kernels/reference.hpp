@@ -82,16 +82,14 @@ class host_rows {
 public:
     /// Pre: the program outlives the object.
     host_rows(const fused& f, const host_buffers& buffers)
-        : outputs_(buffers.arrays(f.outputs)),
-          machine_(f.body->view(), buffers.arrays(f.leaves), f.scalars) {}
+        : machine_(f.body->view(), buffers.arrays(f.leaves), f.scalars, buffers.arrays(f.outputs)) {
+    }
 
     /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
-        for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
-            const host_place to{at, begin, std::min(host_program::block, count - begin)};
-            machine_.run(to, type, given + begin * (info(type).bits / 8));
-            for (std::size_t k = 0; k < outputs_.size(); ++k) machine_.store(k, outputs_[k], to);
-        }
+        for (std::int64_t begin = 0; begin < count; begin += host_program::block)
+            machine_.run({at, begin, std::min(host_program::block, count - begin)}, type,
+                         given + begin * (info(type).bits / 8));
     }
     /// A prologue: the first output's values, converted to `type`.
     void read(const index_list& at, dtype type, std::byte* out, std::int64_t count) {
@@ -105,7 +103,6 @@ public:
     }
 
 private:
-    std::vector<host_array> outputs_;
     host_program machine_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/expr/emit.hpp>
+#include <pumice/expr/host_loop.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/expr/tree.hpp>
 #include <pumice/tensor/context.hpp>
@@ -122,7 +123,8 @@ PUMICE_FUNCTION std::shared_ptr<const program> stored(program_view p);
 PUMICE_FUNCTION program kernel_of(program_view p, std::span<const node_ptr> leaves);
 /// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
 PUMICE_FUNCTION node_ptr make_elementwise(const std::shared_ptr<const program>& body,
-                                          const shape& extent, std::span<const node_ptr> leaves,
+                                          native_loop* native, const shape& extent,
+                                          std::vector<node_ptr> leaves,
                                           std::span<const scalar> scalars);
 
 /// Moves the operands of an argument into flat arrays.
@@ -169,12 +171,16 @@ public:
     program kernel() const { return detail::kernel_of(program_of<Tree>.view(), leaves_); }
 
     /// The lazy node: the same one for every copy of this expression.
-    node_ptr get() const {
-        return cell_.get([&] {
-            return detail::make_elementwise(program_node(), extent_, leaves_, scalars_);
-        });
+    node_ptr get() const& {
+        return cell_.get([&] { return make({leaves_.begin(), leaves_.end()}); });
     }
-    operator any_tensor() const { return any_tensor(get()); }
+    /// The same, without the means to share it where nobody else can ask.
+    node_ptr get() && {
+        if (cell_.shared()) return std::as_const(*this).get();
+        return make({std::move_iterator(leaves_.begin()), std::move_iterator(leaves_.end())});
+    }
+    operator any_tensor() const& { return any_tensor(get()); }
+    operator any_tensor() && { return any_tensor(std::move(*this).get()); }
 
     void take_operands(detail::operand_writer& w) {
         for (node_ptr& n : leaves_) *w.leaf++ = std::move(n);
@@ -182,10 +188,11 @@ public:
     }
 
 private:
-    /// The type's program as the graph holds it, made once.
-    static const std::shared_ptr<const program>& program_node() {
-        static const auto made = detail::stored(program_of<Tree>.view());
-        return made;
+    node_ptr make(std::vector<node_ptr> leaves) const {
+        // The type's program as the graph holds it, made once.
+        static const auto program = detail::stored(program_of<Tree>.view());
+        return detail::make_elementwise(program, loop_of<Tree>, extent_, std::move(leaves),
+                                        scalars_);
     }
 
     std::array<node_ptr, static_cast<std::size_t>(Tree::leaves)> leaves_;
@@ -247,13 +254,17 @@ auto typed_expression(pack<Wanted...>, A&&... a) {
     } else {
         using extents = typename extents_of_all<typename arrays_of<false, A...>::type>::type;
         if constexpr (fits_in_type<tree>) {
-            shape extent;
+            shape joined;
+            const shape* extent = nullptr;  // mostly the first operand's
             const auto widen = [&](const auto& x) {
-                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>)
-                    extent = broadcast(extent, x.shape(), Op::name);
+                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>) {
+                    if (!extent) extent = &x.shape();
+                    else if (*extent != x.shape())
+                        extent = &(joined = broadcast(*extent, x.shape(), Op::name));
+                }
             };
             (widen(a), ...);
-            return expression<tree, extents>(extent, std::type_identity<pack<Wanted...>>{},
+            return expression<tree, extents>(*extent, std::type_identity<pack<Wanted...>>{},
                                              std::forward<A>(a)...);
         } else {
             // Past the bound: the operands become nodes, and the run-time fuser joins them again.
@@ -310,13 +321,14 @@ PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) 
 }
 
 PUMICE_BODY node_ptr make_elementwise(const std::shared_ptr<const program>& body,
-                                      const shape& extent, std::span<const node_ptr> leaves,
+                                      native_loop* native, const shape& extent,
+                                      std::vector<node_ptr> leaves,
                                       std::span<const scalar> scalars) {
-    const std::shared_ptr<engine> owner = leaves.front()->owner;
+    engine* const owner = leaves.front()->owner.get();
     if (owner->policies().fusion) {
         node_ptr n = make_node(body->view().output_type(), extent,
-                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}},
-                               {leaves.begin(), leaves.end()});
+                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}, native},
+                               std::move(leaves));
         owner->note(n);
         return n;
     }

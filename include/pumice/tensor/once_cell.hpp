@@ -11,7 +11,7 @@ namespace pumice::inline PUMICE_ABI {
 class once_cell {
 public:
     once_cell() = default;
-    once_cell(const once_cell& other) : state_(other.shared()) {
+    once_cell(const once_cell& other) : state_(other.held()) {
         state_.load()->references.fetch_add(1);
     }
     once_cell(once_cell&& other) noexcept : state_(other.state_.exchange(nullptr)) {}
@@ -24,11 +24,14 @@ public:
     /// The node; `make` is called by the first of all copies that ask, and again if it threw.
     template <class Make>
     node_ptr get(Make&& make) const {
-        state& s = *shared();
+        state& s = *held();
         const small_lock lock(s.mutex);
         if (!s.value) s.value = make();
         return s.value;
     }
+
+    /// True where a copy was made, or somebody asked.
+    bool shared() const noexcept { return state_.load(std::memory_order_acquire) != nullptr; }
 
 private:
     struct state {
@@ -40,7 +43,7 @@ private:
         if (s && s->references.fetch_sub(1) == 1) delete s;
     }
     /// Made at the first copy or question, so that temporaries cost no allocation.
-    state* shared() const {
+    state* held() const {
         state* s = state_.load(std::memory_order_acquire);
         if (s) return s;
         auto* fresh = new state;

@@ -53,14 +53,14 @@ public:
     tensor& operator=(tensor&&) & = default;
 
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
-    explicit tensor(const any_tensor& x) : any_tensor(settled(x)) {
-        if (x.dtype() != dtype_of<Element>)
+    explicit tensor(any_tensor x) : any_tensor(settled(std::move(x))) {
+        if (any_tensor::dtype() != dtype_of<Element>)
             fail(errc::dtype_mismatch, "tensor",
-                 {"the tensor holds ", to_string(x.dtype()), ", not ",
+                 {"the tensor holds ", to_string(any_tensor::dtype()), ", not ",
                   to_string(dtype_of<Element>)});
-        if (!Extents::matches(x.shape()))
+        if (!Extents::matches(this->shape()))
             fail(errc::shape_mismatch, "tensor",
-                 {"the shape ", to_string(x.shape()), " is not one of rank ", Extents::rank,
+                 {"the shape ", to_string(this->shape()), " is not one of rank ", Extents::rank,
                   " with ", to_string(Extents::to_shape()), " (-1: any)"});
     }
 
@@ -69,7 +69,7 @@ public:
         requires(!std::same_as<std::remove_cvref_t<X>, tensor>)
     tensor(X&& x)
         : tensor(any_tensor((static_cast<void>(detail::explain_conversion<X, Element, Extents>()),
-                             x.get()))) {}
+                             std::forward<X>(x).get()))) {}
 
     /// From nested lists or a flat list of elements in row-major order.
     tensor(std::initializer_list<Element> values)
@@ -116,10 +116,10 @@ public:
     template <class X> tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
 
 private:
-    static any_tensor settled(const any_tensor& x) {
+    static any_tensor settled(any_tensor x) {
         if constexpr (std::same_as<Layout, strided>) return x;
         else if constexpr (std::same_as<Layout, row_major>)
-            return detail::will_be_row_major(*x.get()) ? x : copy<row_major>(x);
+            return detail::will_be_row_major(*x.get()) ? std::move(x) : copy<row_major>(x);
         else return copy<Layout>(x);
     }
     static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
@@ -214,8 +214,13 @@ auto operator~(A&& a) {
 template <class... X>
     requires(sizeof...(X) > 0 && ((array_argument<X> || any_array<X>) && ...))
 void eval(const X&... roots) {
-    const any_tensor list[] = {any_tensor(roots.get())...};
-    eval(std::span<const any_tensor>(list));
+    if constexpr (sizeof...(X) == 1 && (std::is_base_of_v<any_tensor, X> && ...)) {
+        const any_tensor* const alone[] = {&roots...};
+        eval(std::span(alone[0], 1));
+    } else {
+        const any_tensor list[] = {any_tensor(roots.get())...};
+        eval(std::span<const any_tensor>(list));
+    }
 }
 
 /// The tensor in another context (see to for any_tensor).

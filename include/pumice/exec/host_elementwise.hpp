@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise work of the host device: a native loop or a program over any strides, in several threads.
+#pragma once
+
+#include <pumice/exec/host_threads.hpp>
+#include <pumice/expr/host.hpp>
+#include <pumice/kernels/collapse.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
+struct host_elementwise {
+    program_view body;
+    native_loop* native = nullptr;  // the same, where there is one
+    shape domain;
+    std::vector<host_array> leaves;
+    std::span<const scalar> scalars;
+    std::vector<host_array> outputs;  // overlap no leaf
+
+    /// Elements that one thread takes at a time.
+    static constexpr std::int64_t part = 1 << 17;
+
+    void run(const host_threads& threads) {
+        std::vector<host_array*> both;
+        for (auto* list : {&leaves, &outputs})
+            for (host_array& a : *list) both.push_back(&a);
+        collapse(domain, std::move(both), 0, domain.rank());
+        const std::int64_t count = element_count(domain);
+        threads.run((count + part - 1) / part, 8, [&](std::int64_t i) {
+            const std::int64_t begin = i * part, end = std::min(begin + part, count);
+            if (native) run_native(begin, end);
+            else run_program(begin, end);
+        });
+    }
+
+private:
+    /// f of each stretch of a row within the elements [begin, end), counted in row-major order.
+    template <class F>
+    void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) const {
+        index_list at = domain;
+        const int last = domain.rank() - 1;
+        for (std::int64_t i = begin; i < end;) {
+            std::int64_t rest = i / domain[last];
+            at[last] = 0;
+            for (int d = last - 1; d >= 0; rest /= domain[d], --d) at[d] = rest % domain[d];
+            for (const std::int64_t row_end = std::min(end, (i / domain[last] + 1) * domain[last]);
+                 i < row_end;) {
+                const std::int64_t n = std::min(most, row_end - i);
+                f(host_place{at, i % domain[last], n});
+                i += n;
+            }
+        }
+    }
+
+    void run_program(std::int64_t begin, std::int64_t end) const {
+        host_program machine(body, leaves, scalars, outputs);
+        each_stretch(begin, end, host_program::block,
+                     [&](const host_place& to) { machine.run(to); });
+    }
+
+    /// What lies dense is used in place, the rest by way of dense blocks.
+    void run_native(std::int64_t begin, std::int64_t end) const {
+        constexpr std::int64_t block = host_program::block;
+        const int last = domain.rank() - 1;
+        const host_array& out = outputs[0];
+        std::int64_t most = end;
+        for (const host_array& a : leaves)
+            if (a.steps[last] != 1) most = block;
+        if (out.steps[last] != 1) most = block;
+        alignas(64) std::byte dense[max_leaves + 1][8 * block];
+        each_stretch(begin, end, most, [&](const host_place& to) {
+            const void* in[max_leaves];
+            for (std::size_t k = 0; k < leaves.size(); ++k) {
+                const host_array& a = leaves[k];
+                const int bits = info(a.type).bits;
+                in[k] = a.data + to.offset(a) * (bits / 8);
+                if (to.step(a) == 1) continue;
+                detail::copy_elements(bits, in[k], to.step(a), dense[k], 1, to.count);
+                in[k] = dense[k];
+            }
+            const int bits = info(out.type).bits;
+            std::byte* const place = out.data + to.offset(out) * (bits / 8);
+            if (to.step(out) == 1) return native(in, scalars.data(), place, to.count);
+            native(in, scalars.data(), dense[max_leaves], to.count);
+            detail::copy_elements(bits, dense[max_leaves], 1, place, to.step(out), to.count);
+        });
+    }
+};
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Loops over floats that lie dense: sums, extremes, softmax. Eight lanes, whatever the processor's
+// vectors are, so that a result depends on nothing but its operands.
+#pragma once
+
+#include <pumice/base/wide.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+// Vectors are not handed to functions by value: how that is done depends on the processor.
+using lanes [[gnu::vector_size(32)]] = float;
+using lane_bits [[gnu::vector_size(32)]] = std::int32_t;
+/// The same anywhere in an array.
+using lanes_in_memory [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+inline constexpr std::int64_t lane_count = 8;
+
+inline const lanes_in_memory& lanes_at(const float* p) noexcept {
+    return *reinterpret_cast<const lanes_in_memory*>(p);
+}
+inline lanes_in_memory& lanes_at(float* p) noexcept {
+    return *reinterpret_cast<lanes_in_memory*>(p);
+}
+
+/// Joins the lanes two by two.
+template <class Join>
+[[gnu::always_inline]] inline float join_lanes(const lanes& v, Join join) {
+    float one[lane_count];
+    std::memcpy(one, &v, sizeof one);
+    for (int w = lane_count / 2; w > 0; w /= 2)
+        for (int i = 0; i < w; ++i) one[i] = join(one[i], one[i + w]);
+    return one[0];
+}
+
+/// A sum whose error stays below 25 eps times the sum of magnitudes, and 4 log2(n) eps where that is less:
+/// short runs in float, which are added in double.
+struct sum_of_floats {
+    static constexpr std::int64_t run = 512;
+
+    [[gnu::always_inline]] double operator()(const float* v, std::int64_t n) const {
+        double total = 0;
+        while (n > 0) {
+            const std::int64_t count = std::min(n, run);
+            lanes a{}, b{}, c{}, d{};
+            std::int64_t i = 0;
+            for (; i + 32 <= count; i += 32) {
+                a += lanes_at(v + i);
+                b += lanes_at(v + i + 8);
+                c += lanes_at(v + i + 16);
+                d += lanes_at(v + i + 24);
+            }
+            for (; i + 8 <= count; i += 8) a += lanes_at(v + i);
+            total += join_lanes(lanes((a + b) + (c + d)), [](float x, float y) { return x + y; });
+            for (; i < count; ++i) total += v[i];
+            v += count;
+            n -= count;
+        }
+        return total;
+    }
+};
+
+/// The greatest (or the least, if Sign is -1) of n floats and `start`; NaN if one of them is.
+template <int Sign>
+struct extreme_of_floats {
+    [[gnu::always_inline]] float operator()(const float* v, std::int64_t n, float start) const {
+        const auto beyond = [](float x, float y) {
+            return (Sign > 0 ? x > y : x < y) || x != x ? x : y;
+        };
+        lanes best = lanes{} + start, other = best;
+        std::int64_t i = 0;
+        for (; i + 16 <= n; i += 16) {
+            const lanes x = lanes_at(v + i), y = lanes_at(v + i + 8);
+            best = ((Sign > 0 ? x > best : x < best) | (x != x)) ? x : best;
+            other = ((Sign > 0 ? y > other : y < other) | (y != y)) ? y : other;
+        }
+        float r = beyond(join_lanes(best, beyond), join_lanes(other, beyond));
+        for (; i < n; ++i) r = beyond(v[i], r);
+        return r;
+    }
+};
+
+/// e^x in each lane for x <= 0, within 2 ulp; NaN stays. By the powers of two around x / ln 2 and a
+/// polynomial between them.
+[[gnu::always_inline]] inline void exp_lanes(lanes& x) {
+    x = x < -104.0f ? lanes{} - 104.0f : x;  // where the result is 0
+    constexpr float shift = 0x1.8p23f;       // puts the integer part into the low bits
+    const lanes shifted = x * 1.44269504f + shift, whole = shifted - shift;
+    const lanes r = x - whole * 0.693359375f + whole * 2.12194440e-4f;  // ln 2 in two parts
+    lanes p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    lane_bits power;
+    std::memcpy(&power, &shifted, sizeof power);
+    power -= std::bit_cast<std::int32_t>(shift);
+    const lane_bits half = power >> 1, first = (half + 127) << 23,
+                    second = (power - half + 127) << 23;
+    lanes a, b;  // in two steps, so that a result below the least normal number is right too
+    std::memcpy(&a, &first, sizeof a);
+    std::memcpy(&b, &second, sizeof b);
+    x = p * a * b;
+}
+
+/// out = e^(v - top) for n floats; gives the sum. `out` may be `v`.
+struct exp_of_floats {
+    [[gnu::always_inline]] double operator()(const float* v, std::int64_t n, float top,
+                                             float* out) const {
+        double total = 0;
+        while (n > 0) {
+            const std::int64_t count = std::min(n, sum_of_floats::run);
+            lanes sum{};
+            std::int64_t i = 0;
+            for (; i + lane_count <= count; i += lane_count) {
+                lanes x = lanes_at(v + i) - top;
+                exp_lanes(x);
+                lanes_at(out + i) = x;
+                sum += x;
+            }
+            if (i < count) {
+                float rest[lane_count];
+                std::fill(rest, rest + lane_count, -std::numeric_limits<float>::infinity());
+                std::copy(v + i, v + count, rest);
+                lanes x = lanes_at(rest) - top;
+                exp_lanes(x);
+                lanes_at(rest) = x;
+                std::copy(rest, rest + (count - i), out + i);
+                for (std::int64_t k = 0; k < count - i; ++k) total += rest[k];
+            }
+            total += join_lanes(sum, [](float x, float y) { return x + y; });
+            v += count, out += count;
+            n -= count;
+        }
+        return total;
+    }
+};
+
+/// Softmax of n floats, or its logarithm. `out` may be `v`.
+template <bool Logarithm>
+struct softmax_of_floats {
+    [[gnu::always_inline]] void operator()(const float* v, std::int64_t n, float* out) const {
+        const float top = extreme_of_floats<1>{}(v, n, -std::numeric_limits<float>::infinity());
+        if constexpr (Logarithm) {
+            double sum = 0;
+            float block[sum_of_floats::run];
+            for (std::int64_t i = 0; i < n; i += sum_of_floats::run)
+                sum += exp_of_floats{}(v + i, std::min(n - i, sum_of_floats::run), top, block);
+            const auto low = static_cast<float>(std::log(sum));
+            std::int64_t i = 0;
+            for (; i + lane_count <= n; i += lane_count)
+                lanes_at(out + i) = lanes_at(v + i) - top - low;
+            for (; i < n; ++i) out[i] = v[i] - top - low;
+        } else {
+            const auto sum = static_cast<float>(exp_of_floats{}(v, n, top, out));
+            std::int64_t i = 0;
+            for (; i + lane_count <= n; i += lane_count) lanes_at(out + i) /= sum;
+            for (; i < n; ++i) out[i] /= sum;
+        }
+    }
+};
+
+}  // namespace detail
+
+}  // namespace pumice::inline PUMICE_ABI

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Prologues and epilogues of the host's loops: rows of a program's value as floats, in place where they
+// lie so.
+#pragma once
+
+#include <pumice/kernels/reference.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// True where the program's value is computed in float.
+inline bool computes_in_float(const fused& f) {
+    return info(f.type()).arithmetic == arithmetic::f32;
+}
+
+class float_rows {
+public:
+    /// Pre: the program outlives the object, and computes_in_float.
+    float_rows(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+        const program_view p = f.body->view();
+        if (p.code.size() != 1 || p.code[0].what != instruction::code::leaf ||
+            p.code[0].type != dtype::f32 || f.leaves[0].steps.empty() ||
+            f.leaves[0].steps.back() != 1)
+            return;
+        leaf_ = buffers.array(f.leaves[0]);
+    }
+    /// n values from the coordinates `at` on, along the last axis; valid until the next call.
+    const float* read(const index_list& at, std::int64_t n) {
+        if (leaf_.data) return reinterpret_cast<const float*>(leaf_.data) + offset_of(leaf_, at);
+        room_.resize(static_cast<std::size_t>(n));
+        read(at, n, room_.data());
+        return room_.data();
+    }
+    void read(const index_list& at, std::int64_t n, float* out) {
+        machine_.read(at, dtype::f32, reinterpret_cast<std::byte*>(out), n);
+    }
+    bool in_place() const noexcept { return leaf_.data != nullptr; }
+
+private:
+    host_array leaf_;  // without data where values are computed
+    host_rows machine_;
+    std::vector<float> room_;
+};
+
+class float_results {
+public:
+    float_results(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+        const program_view p = f.body->view();
+        if (p.code.size() != 1 || p.code[0].what != instruction::code::given ||
+            f.outputs.size() != 1 || f.outputs[0].type != dtype::f32 ||
+            f.outputs[0].steps.empty() || f.outputs[0].steps.back() != 1)
+            return;
+        out_ = buffers.array(f.outputs[0]);
+    }
+    /// Where n values for the coordinates `at` are to be put; then write() them.
+    float* place(const index_list& at, std::int64_t n) {
+        if (out_.data) return reinterpret_cast<float*>(out_.data) + offset_of(out_, at);
+        room_.resize(static_cast<std::size_t>(n));
+        return room_.data();
+    }
+    void write(const index_list& at, std::int64_t n, const float* values) {
+        if (!out_.data)
+            machine_.write(at, dtype::f32, reinterpret_cast<const std::byte*>(values), n);
+    }
+    bool in_place() const noexcept { return out_.data != nullptr; }
+
+private:
+    host_array out_;  // without data where the epilogue computes
+    host_rows machine_;
+    std::vector<float> room_;
+};
+
+/// The coordinates of row number `i` of a domain, counted in row-major order; 0 along the last axis.
+inline index_list row_at(const shape& domain, std::int64_t i) {
+    index_list at = domain;
+    at[at.rank() - 1] = 0;
+    for (int d = at.rank() - 2; d >= 0; i /= domain[d], --d) at[d] = i % domain[d];
+    return at;
+}
+
+/// On to the next row of the domain.
+inline void next_row(const shape& domain, index_list& at) noexcept {
+    for (int d = at.rank() - 2; d >= 0 && ++at[d] == domain[d]; --d) at[d] = 0;
+}
+
+/// Elements that one thread takes at a time.
+inline constexpr std::int64_t least_part = 1 << 17;
+
+}  // namespace pumice::inline PUMICE_ABI

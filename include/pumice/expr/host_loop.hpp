@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A tree as one loop that the C++ compiler vectorises: what the host device runs for an expression's
+// type. Its values are those of the program on the host (expr/host.hpp), bit for bit.
+#pragma once
+
+#include <pumice/base/wide.hpp>
+#include <pumice/core/scalar.hpp>
+#include <pumice/expr/tree.hpp>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// The largest tree that gets a loop of its own: each costs the compiler time.
+inline constexpr int max_loop_nodes = 16;
+
+namespace detail {
+
+template <dtype Type> using stored_as = typename element_for<Type>::type;
+template <dtype Type> using held_as = host_arithmetic<info(Type).arithmetic>;
+
+/// The storage form of an arithmetic value, rounded or wrapped; and back.
+template <dtype Type>
+[[gnu::always_inline]] inline stored_as<Type> store_value(held_as<Type> v) {
+    if constexpr (requires { v.value; }) return static_cast<stored_as<Type>>(v.value);
+    else return static_cast<stored_as<Type>>(v);
+}
+template <dtype Type>
+[[gnu::always_inline]] inline held_as<Type> load_value(stored_as<Type> v) {
+    return static_cast<held_as<Type>>(v);
+}
+
+/// What an op gives, as it is held between two ops: wrapped if it is a small integer.
+template <dtype Type, class T>
+[[gnu::always_inline]] inline held_as<Type> settled(T v) {
+    const auto r = static_cast<held_as<Type>>(v);
+    if constexpr (is_floating(Type) || info(Type).bits >= 32) return r;
+    else return load_value<Type>(store_value<Type>(r));
+}
+
+/// Where a tree finds its operands.
+struct loop_operands {
+    const void* leaves[max_leaves];
+    const scalar* scalars;
+};
+
+/// The value of a tree at element i; its operands are those from numbers Leaf and Scalar on.
+template <int Leaf, int Scalar, dtype Type>
+[[gnu::always_inline]] inline held_as<Type> value_of(leaf_tree<Type>, const loop_operands& o,
+                                                     std::int64_t i) {
+    return load_value<Type>(static_cast<const stored_as<Type>*>(o.leaves[Leaf])[i]);
+}
+template <int Leaf, int Scalar, dtype Type>
+[[gnu::always_inline]] inline held_as<Type> value_of(scalar_tree<Type>, const loop_operands& o,
+                                                     std::int64_t) {
+    held_as<Type> v;
+    std::memcpy(static_cast<void*>(&v), &o.scalars[Scalar].bits, sizeof v);
+    return v;
+}
+template <int Leaf, int Scalar, dtype Type, class Arg>
+[[gnu::always_inline]] inline held_as<Type> value_of(cast_tree<Type, Arg>, const loop_operands& o,
+                                                     std::int64_t i);
+
+template <int Leaf, int Scalar, class Op, class X>
+[[gnu::always_inline]] inline auto value_of(apply_tree<Op, X> tree, const loop_operands& o,
+                                            std::int64_t i) {
+    const auto x = value_of<Leaf, Scalar>(X{}, o, i);
+    return settled<tree.type>(Op::host(x, x, x));
+}
+template <int Leaf, int Scalar, class Op, class X, class Y>
+[[gnu::always_inline]] inline auto value_of(apply_tree<Op, X, Y> tree, const loop_operands& o,
+                                            std::int64_t i) {
+    const auto x = value_of<Leaf, Scalar>(X{}, o, i);
+    const auto y = value_of<Leaf + X::leaves, Scalar + X::scalars>(Y{}, o, i);
+    return settled<tree.type>(Op::host(x, y, y));
+}
+template <int Leaf, int Scalar, class Op, class X, class Y, class Z>
+[[gnu::always_inline]] inline auto value_of(apply_tree<Op, X, Y, Z> tree, const loop_operands& o,
+                                            std::int64_t i) {
+    constexpr int leaf = Leaf + X::leaves, number = Scalar + X::scalars;
+    const auto x = value_of<Leaf, Scalar>(X{}, o, i);
+    const auto y = value_of<leaf, number>(Y{}, o, i);
+    const auto z = value_of<leaf + Y::leaves, number + Y::scalars>(Z{}, o, i);
+    return settled<tree.type>(Op::host(x, y, z));
+}
+template <int Leaf, int Scalar, dtype Type, class Arg>
+[[gnu::always_inline]] inline held_as<Type> value_of(cast_tree<Type, Arg>, const loop_operands& o,
+                                                     std::int64_t i) {
+    const auto v = value_of<Leaf, Scalar>(Arg{}, o, i);
+    if constexpr (requires { v.value; }) return load_value<Type>(convert<stored_as<Type>>(v.value));
+    else return load_value<Type>(convert<stored_as<Type>>(v));
+}
+
+/// n elements from the i-th on. Nothing else looks at what `r` points to.
+template <class Tree>
+[[gnu::always_inline]] inline void write_values(stored_as<Tree::type>* __restrict r,
+                                                const loop_operands& o, std::int64_t i,
+                                                std::int64_t n) {
+    for (std::int64_t k = 0; k < n; ++k)
+        r[k] = store_value<Tree::type>(value_of<0, 0>(Tree{}, o, i + k));
+}
+
+/// The loop of a tree: a length that is known is what -O2 vectorises.
+template <class Tree>
+struct tree_values {
+    [[gnu::always_inline]] void operator()(const void* const* leaves, const scalar* scalars,
+                                           void* out, std::int64_t n) const {
+        constexpr std::int64_t step = 32;
+        loop_operands o;
+        for (int k = 0; k < Tree::leaves; ++k) o.leaves[k] = leaves[k];
+        o.scalars = scalars;
+        auto* r = static_cast<stored_as<Tree::type>*>(out);
+        std::int64_t i = 0;
+        for (; i + step <= n; i += step) write_values<Tree>(r + i, o, i, step);
+        write_values<Tree>(r + i, o, i, n - i);
+    }
+};
+
+template <class Tree>
+void run_tree(const void* const* leaves, const scalar* scalars, void* out, std::int64_t n) {
+    run_wide(tree_values<Tree>{}, leaves, scalars, out, n);
+}
+
+template <class Tree>
+constexpr native_loop* make_loop() {
+    if constexpr (Tree::nodes <= max_loop_nodes) return &run_tree<Tree>;
+    else return nullptr;
+}
+
+}  // namespace detail
+
+/// The loop of a tree; null where the tree is too large for one.
+template <class Tree>
+inline constexpr native_loop* loop_of = detail::make_loop<Tree>();
+
+}  // namespace pumice::inline PUMICE_ABI
