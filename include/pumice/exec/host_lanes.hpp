@@ -18,7 +18,7 @@ namespace pumice::inline PUMICE_ABI {
 namespace detail {
 
 // Vectors are not handed to functions by value: how that is done depends on the processor.
-using lanes [[gnu::vector_size(32)]] = float;
+using float_lanes [[gnu::vector_size(32)]] = float;
 using lane_bits [[gnu::vector_size(32)]] = std::int32_t;
 /// The same anywhere in an array.
 using lanes_in_memory [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
@@ -33,7 +33,7 @@ inline lanes_in_memory& lanes_at(float* p) noexcept {
 
 /// Joins the lanes two by two.
 template <class Join>
-[[gnu::always_inline]] inline float join_lanes(const lanes& v, Join join) {
+[[gnu::always_inline]] inline float join_lanes(const float_lanes& v, Join join) {
     float one[lane_count];
     std::memcpy(one, &v, sizeof one);
     for (int w = lane_count / 2; w > 0; w /= 2)
@@ -50,7 +50,7 @@ struct sum_of_floats {
         double total = 0;
         while (n > 0) {
             const std::int64_t count = std::min(n, run);
-            lanes a{}, b{}, c{}, d{};
+            float_lanes a{}, b{}, c{}, d{};
             std::int64_t i = 0;
             for (; i + 32 <= count; i += 32) {
                 a += lanes_at(v + i);
@@ -59,7 +59,8 @@ struct sum_of_floats {
                 d += lanes_at(v + i + 24);
             }
             for (; i + 8 <= count; i += 8) a += lanes_at(v + i);
-            total += join_lanes(lanes((a + b) + (c + d)), [](float x, float y) { return x + y; });
+            total +=
+                join_lanes(float_lanes((a + b) + (c + d)), [](float x, float y) { return x + y; });
             for (; i < count; ++i) total += v[i];
             v += count;
             n -= count;
@@ -75,10 +76,10 @@ struct extreme_of_floats {
         const auto beyond = [](float x, float y) {
             return (Sign > 0 ? x > y : x < y) || x != x ? x : y;
         };
-        lanes best = lanes{} + start, other = best;
+        float_lanes best = float_lanes{} + start, other = best;
         std::int64_t i = 0;
         for (; i + 16 <= n; i += 16) {
-            const lanes x = lanes_at(v + i), y = lanes_at(v + i + 8);
+            const float_lanes x = lanes_at(v + i), y = lanes_at(v + i + 8);
             best = ((Sign > 0 ? x > best : x < best) | (x != x)) ? x : best;
             other = ((Sign > 0 ? y > other : y < other) | (y != y)) ? y : other;
         }
@@ -90,12 +91,12 @@ struct extreme_of_floats {
 
 /// e^x in each lane for x <= 0, within 2 ulp; NaN stays. By the powers of two around x / ln 2 and a
 /// polynomial between them.
-[[gnu::always_inline]] inline void exp_lanes(lanes& x) {
-    x = x < -104.0f ? lanes{} - 104.0f : x;  // where the result is 0
-    constexpr float shift = 0x1.8p23f;       // puts the integer part into the low bits
-    const lanes shifted = x * 1.44269504f + shift, whole = shifted - shift;
-    const lanes r = x - whole * 0.693359375f + whole * 2.12194440e-4f;  // ln 2 in two parts
-    lanes p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+[[gnu::always_inline]] inline void exp_lanes(float_lanes& x) {
+    x = x < -104.0f ? float_lanes{} - 104.0f : x;  // where the result is 0
+    constexpr float shift = 0x1.8p23f;             // puts the integer part into the low bits
+    const float_lanes shifted = x * 1.44269504f + shift, whole = shifted - shift;
+    const float_lanes r = x - whole * 0.693359375f + whole * 2.12194440e-4f;  // ln 2 in two parts
+    float_lanes p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
@@ -106,7 +107,7 @@ struct extreme_of_floats {
     power -= std::bit_cast<std::int32_t>(shift);
     const lane_bits half = power >> 1, first = (half + 127) << 23,
                     second = (power - half + 127) << 23;
-    lanes a, b;  // in two steps, so that a result below the least normal number is right too
+    float_lanes a, b;  // in two steps, so that a result below the least normal number is right too
     std::memcpy(&a, &first, sizeof a);
     std::memcpy(&b, &second, sizeof b);
     x = p * a * b;
@@ -119,10 +120,10 @@ struct exp_of_floats {
         double total = 0;
         while (n > 0) {
             const std::int64_t count = std::min(n, sum_of_floats::run);
-            lanes sum{};
+            float_lanes sum{};
             std::int64_t i = 0;
             for (; i + lane_count <= count; i += lane_count) {
-                lanes x = lanes_at(v + i) - top;
+                float_lanes x = lanes_at(v + i) - top;
                 exp_lanes(x);
                 lanes_at(out + i) = x;
                 sum += x;
@@ -131,7 +132,7 @@ struct exp_of_floats {
                 float rest[lane_count];
                 std::fill(rest, rest + lane_count, -std::numeric_limits<float>::infinity());
                 std::copy(v + i, v + count, rest);
-                lanes x = lanes_at(rest) - top;
+                float_lanes x = lanes_at(rest) - top;
                 exp_lanes(x);
                 lanes_at(rest) = x;
                 std::copy(rest, rest + (count - i), out + i);

@@ -19,9 +19,9 @@ template <int Rows>
 struct matmul_tile {
     [[gnu::always_inline]] void operator()(const float* a, std::int64_t row, const float* panel,
                                            std::int64_t depth, float* sums) const {
-        lanes low[Rows] = {}, high[Rows] = {};
+        float_lanes low[std::size_t{Rows}] = {}, high[std::size_t{Rows}] = {};
         for (std::int64_t k = 0; k < depth; ++k, panel += tile_columns) {
-            const lanes b = lanes_at(panel), c = lanes_at(panel + lane_count);
+            const float_lanes b = lanes_at(panel), c = lanes_at(panel + lane_count);
 #pragma GCC unroll 4
             for (int r = 0; r < Rows; ++r) {
                 const float factor = a[r * row + k];

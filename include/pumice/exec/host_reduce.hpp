@@ -39,10 +39,10 @@ struct columns_of_floats {
                                            std::int64_t n, double* totals) const {
         std::int64_t i = 0;
         for (; i + 2 * lane_count <= n; i += 2 * lane_count) {
-            lanes a = lanes_at(v + i), b = lanes_at(v + i + lane_count);
+            float_lanes a = lanes_at(v + i), b = lanes_at(v + i + lane_count);
             for (std::int64_t r = 1; r < rows; ++r) {
-                const lanes x = lanes_at(v + r * step + i),
-                            y = lanes_at(v + r * step + i + lane_count);
+                const float_lanes x = lanes_at(v + r * step + i),
+                                  y = lanes_at(v + r * step + i + lane_count);
                 if constexpr (Sign == 0) a += x, b += y;
                 else {
                     a = ((Sign > 0 ? x > a : x < a) | (x != x)) ? x : a;
@@ -65,8 +65,8 @@ struct columns_of_floats {
         }
     }
 };
-inline void reduce_columns(reduction what, const float* v, std::int64_t step, std::int64_t rows,
-                           std::int64_t n, double* totals) {
+inline void join_columns(reduction what, const float* v, std::int64_t step, std::int64_t rows,
+                         std::int64_t n, double* totals) {
     constexpr std::int64_t most = columns_of_floats<0>::most_rows;
     for (std::int64_t i = 0; i < rows; i += most) {
         const float* const from = v + i * step;
@@ -90,7 +90,7 @@ inline void reduce_dense(reduction what, bool down, const float* in, std::int64_
         return;
     }
     std::vector<double> totals(static_cast<std::size_t>(rows), first_of(what));
-    reduce_columns(what, in, rows, n, rows, totals.data());
+    join_columns(what, in, rows, n, rows, totals.data());
     for (std::int64_t i = 0; i < rows; ++i)
         out[i] = finished(what, totals[static_cast<std::size_t>(i)], n);
 }
@@ -182,9 +182,9 @@ private:
                 at.push_back(begin);
                 const float* const v = values.read(at, n);
                 if (even)
-                    reduce_columns(plan_.p.what, v, prologue.leaves[0].steps[axis], plan_.length, n,
-                                   totals);
-                else reduce_columns(plan_.p.what, v, 0, 1, n, totals);
+                    join_columns(plan_.p.what, v, prologue.leaves[0].steps[axis], plan_.length, n,
+                                 totals);
+                else join_columns(plan_.p.what, v, 0, 1, n, totals);
             });
         });
     }
