@@ -43,6 +43,9 @@ TEST_CASE("at: run-time types, numbers that a double does not hold, views that w
     const std::int64_t odd = (std::int64_t{1} << 53) + 1;
     pm::at(whole, slice{1, 2}) = odd;
     CHECK(whole.to_vector() == std::vector<std::int64_t>{1, odd});
+    pm::any_tensor same = pm::full<std::int64_t>({2}, 1, home);
+    pm::at(same, slice{0, 1}) = odd;
+    CHECK(pm::to_vector<std::int64_t>(same) == std::vector<std::int64_t>{odd, 1});
 }
 
 TEST_CASE("at: what does not fit throws and leaves the tensor as it was") {
@@ -51,5 +54,15 @@ TEST_CASE("at: what does not fit throws and leaves the tensor as it was") {
     CHECK_THROWS_AS((pm::at(x, slice{}, slice{}, slice{}) = 1), pm::error);
     CHECK_THROWS_AS((pm::at(x, slice{0, 1, 0}) = 1), pm::error);
     CHECK(values(x) == reals{0, 1, 2, 3, 4, 5});
+    pm::any_tensor whole = pm::full<std::int32_t>({2}, 7, home);
+    try {
+        pm::at(whole, slice{0, 1}) = 2.5;
+        FAIL("an integer is assigned a half");
+    } catch (const pm::error& e) {
+        CHECK(e.code() == pm::errc::dtype_mismatch);
+        CHECK(std::string(e.what()).find("2.500000 is not an integer") != std::string::npos);
+    }
+    pm::at(whole, slice{0, 1}) = 2.0;
+    CHECK(pm::to_vector<std::int32_t>(whole) == std::vector<std::int32_t>{2, 7});
     static_assert(!std::is_assignable_v<pm::matrix<float>, pm::matrix<float>>);  // to a temporary
 }

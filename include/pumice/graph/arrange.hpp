@@ -229,17 +229,7 @@ PUMICE_BODY any_tensor pad(any_tensor x, std::span<const pad_width> widths, pad_
         fail(errc::rank_mismatch, "pad", {widths.size(), " widths for rank ", x.rank()});
     any_tensor fill = value.array;
     if (mode == pad_mode::constant && value.is_number) {
-        elementwise_op constant;
-        auto body = std::make_shared<program>();
-        body->outputs.push_back(body->push({instruction::code::scalar, x.dtype(), 0, {}, nullptr}));
-        constant.body = std::move(body);
-        constant.scalars.emplace_back();
-        const dtype type = x.dtype();
-        if (!detail::bring_to(type, value.number, constant.scalars[0]))
-            detail::throw_types("pad", std::span(&type, 1), "the value is not an integer");
-        node_ptr n = make_node(type, {}, std::move(constant), {});
-        n->owner = x.get()->owner;
-        fill = any_tensor(std::move(n));
+        fill = detail::constant_like(x, value.number, "pad");
     } else if (mode == pad_mode::constant) {
         const dtype types[] = {x.dtype(), fill.dtype()};
         if (types[0] != types[1]) detail::throw_types("pad", types, "needs one type; use astype");

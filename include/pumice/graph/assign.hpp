@@ -3,19 +3,22 @@
 // A tensor with some of its elements replaced.
 #pragma once
 
+#include <pumice/graph/build.hpp>
 #include <pumice/graph/view.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// x with `values`, broadcast to its shape, in place of x[start:stop:step, ...] (NumPy's x[...] = values).
-/// Throws errc::dtype_mismatch, errc::shape_mismatch, errc::rank_mismatch.
-PUMICE_FUNCTION any_tensor slice_update(const any_tensor& x, const any_tensor& values,
+/// A number takes the type of x. Throws errc::dtype_mismatch, errc::shape_mismatch, errc::rank_mismatch.
+PUMICE_FUNCTION any_tensor slice_update(const any_tensor& x, const any_operand& values,
                                         std::span<const slice> slices);
 
 #ifndef PUMICE_COMPILED
 
-PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_tensor& values,
+PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_operand& given,
                                     std::span<const slice> slices) {
+    const any_tensor values =
+        given.is_number ? detail::constant_like(x, given.number, "slice_update") : given.array;
     if (x.dtype() != values.dtype())
         fail(errc::dtype_mismatch, "slice_update",
              {"the tensor is ", to_string(x.dtype()), ", the values are ",

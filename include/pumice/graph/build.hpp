@@ -106,6 +106,22 @@ inline bool bring_to(dtype type, const scalar& number, scalar& out) {
            v == (is_signed ? static_cast<double>(as_signed) : static_cast<double>(as_unsigned));
 }
 
+/// The number as a tensor of no axes, of the type and context of `like`.
+inline any_tensor constant_like(const any_tensor& like, const scalar& number, const char* place) {
+    const dtype type = like.dtype();
+    elementwise_op op;
+    auto body = std::make_shared<program>();
+    body->outputs.push_back(body->push({instruction::code::scalar, type, 0, {}, nullptr}));
+    op.body = std::move(body);
+    op.scalars.emplace_back();
+    if (!bring_to(type, number, op.scalars[0]))
+        throw_types(place, std::span(&type, 1),
+                    "the number " + std::to_string(number.as<double>()) + " is not an integer");
+    node_ptr n = make_node(type, {}, std::move(op), {});
+    n->owner = like.get()->owner;
+    return any_tensor(std::move(n));
+}
+
 }  // namespace detail
 
 PUMICE_BODY any_tensor apply(const op_info& op, std::span<const any_operand> operands) {

@@ -5,7 +5,6 @@
 
 #include <pumice/graph/assign.hpp>
 #include <pumice/tensor/axes.hpp>
-#include <pumice/tensor/creation.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -35,16 +34,12 @@ public:
 private:
     template <class X>
     void assign(X&& x) {
-        any_tensor values;
-        if constexpr (number_argument<X>) {
-            const context home(whole_.get()->owner);
-            if constexpr (any_array<Tensor>)
-                values = full(whole_.dtype(), {}, static_cast<double>(x), home);
-            else {
-                using e = typename Tensor::element_type;
-                static_cast<void>(detail::tree_for<X, e>());
-                values = full<e>({}, static_cast<e>(x), home);
-            }
+        if constexpr (any_array<Tensor> && number_argument<X>) {
+            put(any_operand(x));
+        } else if constexpr (number_argument<X>) {
+            using e = typename Tensor::element_type;
+            static_cast<void>(detail::tree_for<X, e>());
+            put(scalar(static_cast<e>(x)));
         } else {
             if constexpr (array_argument<X> && !any_array<Tensor>) {
                 using from = detail::element_of_argument<X>;
@@ -52,8 +47,10 @@ private:
                 if constexpr (!std::same_as<from, to>)
                     static_cast<void>(cannot_convert_elements_use_astype<from, to>{});
             }
-            values = any_tensor(x.get());
+            put(any_tensor(x.get()));
         }
+    }
+    void put(const any_operand& values) {
         whole_ = Tensor(detail::noted(slice_update(whole_, values, part_)));
     }
 
