@@ -9,6 +9,7 @@
 #include <tests/support/skip.hpp>
 
 #include <numeric>
+#include <thread>
 
 namespace pm = pumice;
 
@@ -82,6 +83,27 @@ TEST_CASE("host_mut: copies where somebody else refers to the memory, and only t
         x.host_mut()[1] = float(i);
         CHECK(y.to_vector()[1] == (i == 0 ? 2 : float(i)));
     }
+}
+
+TEST_CASE("host: threads look at one tensor's memory, each through a handle of its own") {
+    test::wishes w;
+    w.staged = true;
+    const std::optional<pm::context> home = test::open_context(w);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    std::vector<int> wrong(4);
+    for (int round = 0; round < 40; ++round) {
+        const pm::vector<float> x = ramp(*home, 1 << 16);
+        pm::eval(x);
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t < wrong.size(); ++t)
+            threads.emplace_back([&, t, mine = x]() mutable {
+                if (t == 0) wrong[t] += mine.to_vector()[9] != 9;
+                const std::span<const float> seen = mine.host();
+                for (int k = 0; k < 3; ++k)
+                    for (std::size_t i = 0; i < seen.size(); ++i) wrong[t] += seen[i] != float(i);
+            });
+    }
+    CHECK(wrong == std::vector<int>(4));
 }
 
 TEST_CASE("host: lazy, turned, empty and run-time tensors") {

@@ -43,7 +43,8 @@ public:
             fetch(s, 0, s.bytes, copy->data(), lock);
         }
         gather(n->type, n->extent, copy->data(), n->offset, n->layout, out);
-        if (!s.borrowed()) s.host = std::move(copy);  // the user may write his memory again
+        // The user may write his memory again, and another thread may look at what it fetched meanwhile.
+        if (!s.borrowed() && !s.host) s.host = std::move(copy);
     }
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
@@ -90,7 +91,7 @@ public:
         if (!s.host) {
             auto copy = std::make_unique<host_memory>(s.bytes);
             fetch(s, 0, s.bytes, copy->data(), lock);
-            s.host = std::move(copy);
+            if (!s.host) s.host = std::move(copy);  // else another thread looks at what it fetched
         }
         if (writable && s.on_device) {
             // The next use uploads, into memory that nothing in flight reads.
