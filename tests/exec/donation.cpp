@@ -176,4 +176,11 @@ TEST_CASE(
     CHECK(pm::to_vector<float>(held)[16] == 1);
     CHECK(pm::to_vector<float>(result)[16] == 0.5);
     CHECK(place(held) == where);
+    // Turned, so that the run works with a copy, and the only one to hold its memory.
+    const std::int64_t order[] = {1, 0};
+    pm::any_tensor turned = pm::permute_dims(pm::reshape(ramp(*home), {64, 64}), order);
+    run(turned);
+    const auto turned_half = halves.get(turned).run_donating(pm::any_tensor(turned));
+    CHECK(pm::to_vector<float>(turned_half[0])[1] == 32);
+    CHECK(pm::to_vector<float>(turned + 0.0)[1] == 64);
 }

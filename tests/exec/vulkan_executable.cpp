@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executables handed to the device in pieces: a bound on each submit, and runs that are stopped before, while and after
 // they wait for the device.
+#include <pumice/exec/adopt.hpp>
+
 #include "support.hpp"
 
 #include <pumice/front.hpp>
@@ -243,4 +245,36 @@ TEST_CASE("stopped: on whatever device there is") {
     CHECK(floats(result[0]) == floats(products(x)));
     stop.request_stop();
     CHECK(code_of([&] { e.run({x}, stop.get_token()); }) == pm::errc::cancelled);
+}
+
+TEST_CASE(
+    "an executable that goes while its run is in flight: its constants keep their memory till "
+    "then") {
+    const std::optional<pm::context> home = open(0);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const std::vector<float> numbers(1 << 12, 3);
+    const auto fresh = [&] {
+        const auto t =
+            pm::from_bytes(pm::dtype::f32, {1 << 12}, std::as_bytes(std::span(numbers)), *home);
+        pm::upload(std::span(&t, 1));
+        return t;
+    };
+    const auto place = [](pm::any_tensor t) {
+        const pm::vulkan_buffer b = pm::buffer_of(t);
+        return std::pair(b.buffer, b.offset);
+    };
+    pm::any_tensor constant = fresh();
+    const pm::any_tensor x = fresh();
+    const auto there = place(constant);
+    pm::executable e = pm::compile([&](const pm::any_tensor& t) { return t * constant; }).get(x);
+    const pm::any_tensor warm = e.run({x})[0];
+    CHECK(floats(warm)[5] == 9);
+    constant = {};
+    gate::closed = true;
+    const pm::any_tensor y = e.run({x})[0];
+    e = {};
+    const pm::any_tensor other = fresh();
+    CHECK(place(other) != there);
+    gate::closed = false;
+    CHECK(floats(y)[5] == 9);
 }

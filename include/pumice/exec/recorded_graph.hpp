@@ -120,6 +120,13 @@ public:
         return false;
     }
 
+    /// Of all runs, the timeline value of the last submit; 0 before the first.
+    std::uint64_t last_submit() const noexcept {
+        std::uint64_t last = 0;
+        for (const auto& s : slots_) last = std::max(last, s->value);
+        return last;
+    }
+
     /// Writes a run's addresses and random keys.
     template <class InputAddress, class OutputAddress>
     void write(slot& s, InputAddress&& input, OutputAddress&& output,

@@ -12,10 +12,15 @@ class vulkan_executable final : public prepared_graph {
 public:
     vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
         : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
-        std::vector<vulkan_storage*> read;
         for (node* n : recorded_.constants())
-            if (n->count() > 0) read.push_back(&vulkan_engine::of(*n));
-        home_->bring(read);
+            if (n->count() > 0) constants_.push_back(&vulkan_engine::of(*n));
+        home_->bring(constants_);
+    }
+    /// Runs may still be in flight: what they read must not become somebody else's memory before.
+    ~vulkan_executable() override {
+        const std::lock_guard lock(home_->mutex_);
+        for (vulkan_storage* s : constants_)
+            s->last_use = std::max(s->last_use, recorded_.last_submit());
     }
 
     void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
@@ -87,7 +92,7 @@ private:
             s.held.clear();
             for (any_tensor& t : s.changed) t = {};
             s.busy = false;
-            from.slot_free_.notify_one();
+            from.slot_free_.notify_all();  // one alone could be stopped before it uses the slot
         }
     };
 
@@ -132,22 +137,23 @@ private:
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const node& like = *recorded_.graph().outputs[i];
             if (!may_overwrite(outputs[i], like))
-                s.changed[i] = home_->made_like(like, memory_for(i, like, inputs, donated));
+                s.changed[i] = home_->made_like(like, memory_for(s, i, like, inputs, donated));
             vulkan_storage& held = of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
     /// That of an input which is donated and may be written over, or new memory.
-    std::shared_ptr<storage> memory_for(std::size_t i, const node& like,
+    std::shared_ptr<storage> memory_for(const slot& s, std::size_t i, const node& like,
                                         std::span<const any_tensor> inputs, bool donated) const {
         const std::int64_t bytes = byte_count(like.type, like.count());
         if (const int giver = recorded_.giver_of(i); donated && giver >= 0) {
-            const node_ptr& n = inputs[static_cast<std::size_t>(giver)].get();
+            const node_ptr& n = s.held[static_cast<std::size_t>(giver)];
             // Its handles: the caller's, and that which the run holds. A copy that was made for the run
             // is not what the caller gave.
-            if (n.use_count() == 2 && n->data.use_count() == 1 && n->offset == 0 &&
-                !of(*n).borrowed() && of(*n).bytes == bytes)
+            if (n == inputs[static_cast<std::size_t>(giver)].get() && n.use_count() == 2 &&
+                n->data.use_count() == 1 && n->offset == 0 && !of(*n).borrowed() &&
+                of(*n).bytes == bytes)
                 return n->data;
         }
         return std::make_shared<vulkan_storage>(home_->runtime_, bytes);
@@ -200,6 +206,7 @@ private:
     std::shared_ptr<vulkan_engine> home_;
     // Guarded by the engine's lock.
     recorded_graph recorded_;
+    std::vector<vulkan_storage*> constants_;
     bool measured_ = false;  // the pieces are cut by measured times
     std::condition_variable_any slot_free_;
 };
