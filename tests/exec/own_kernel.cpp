@@ -303,6 +303,19 @@ TEST_CASE("own kernel: checked, it stays within its operands") {
     }
 }
 
+TEST_CASE("own kernel: names that the text around it might have") {
+    NEEDS_DEVICE();
+    for (const std::string name : {"thread", "group", "local", "p", "grid", "s0"}) {
+        const pm::kernel
+            k(name,
+              "void " + name +
+                  "(uint3 t, Input<F32> x, Output<F32> y, float a) { y[t.x] = a * x[t.x]; }",
+              {.inputs = {{.type = dtype::f32}}, .scalars = {dtype::f32}});
+        const bool same = pm::to_vector<float>(k(tensor({3, 5}), 2)) == reals{6, 10};
+        CHECK_MESSAGE(same, name);
+    }
+}
+
 TEST_CASE("own kernel: in a recording, with results that nobody wants") {
     NEEDS_DEVICE();
     const auto f = pm::compile([](const any_tensor& x, const any_tensor& y) {

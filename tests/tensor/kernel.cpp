@@ -56,7 +56,7 @@ TEST_CASE("kernel: a description that contradicts itself is refused at once") {
     const auto named = [](const char* name, const char* slang) {
         return [=] { pm::kernel(name, slang, {.inputs = {{}}}); };
     };
-    for (const char* name : {"", "2f", "a b", "a-b"})
+    for (const char* name : {"", "2f", "a b", "a-b", "groupX", "pumice_run"})
         CHECK_THROWS_AS(named(name, copies)(), pm::error);
     fails(errc::invalid_argument, "no function `f(", named("f", ""));
     fails(errc::invalid_argument, "no function `f(", named("f", "void g() { f = fg(1); of(2); }"));

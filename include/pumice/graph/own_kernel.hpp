@@ -278,6 +278,9 @@ PUMICE_BODY std::shared_ptr<const own_kernel> make_own_kernel(std::string_view n
         if (!good) fail(errc::invalid_argument, place, message);
     };
     require(detail::is_name(name), {"the name is no identifier"});
+    require(!name.starts_with("pumice_") && name != "groupX" && name != "groupY" &&
+                name != "groupZ",
+            {"the text around the kernel has that name already; take another"});
     require(detail::has_function(text, name),
             {"the Slang text has no function `", name, "(uint3 thread, ..)`"});
     require(!how.outputs.empty(), {"it gives nothing"});

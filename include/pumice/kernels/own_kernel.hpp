@@ -88,7 +88,7 @@ private:
     void field(std::string_view type, std::string_view name, std::size_t number,
                std::string_view as) {
         append_text(fields_, {"    public ", type, " ", name, number, ";\n"});
-        append_text(arguments_, {",\n        ", as, "(&p.", name, number, ")"});
+        append_text(arguments_, {",\n        ", as, "(&pumice_at.", name, number, ")"});
     }
 
     void memory(launch& l, std::string_view name, std::size_t i, const operand& o,
@@ -135,7 +135,7 @@ private:
         append_text(fields_, {"    public ", slang_name(a), " s", i, ";\n"});
         if (a != arithmetic::f64 && a != arithmetic::i64 && a != arithmetic::u64)
             append_text(fields_, {"    public uint s", i, "_;\n"});
-        append_text(arguments_, {",\n        p.s", i});
+        append_text(arguments_, {",\n        pumice_at.s", i});
         block_writer(l, true).index(static_cast<std::int64_t>(s.bits));
     }
 
@@ -152,11 +152,12 @@ private:
                     {"public struct pumice_block\n{\n    public Grid grid;\n", fields_, "}\n"});
         text +=
             "[shader(\"compute\")] [numthreads(groupX, groupY, groupZ)]\npublic void "
-            "pumice_run(uint3 group : SV_GroupID, uint3 local : SV_GroupThreadID, "
-            "uniform pumice_block* p)\n{\n"
-            "    int3 thread = p.grid.thread(group, local, int3(groupX, groupY, groupZ));\n";
-        if (!how_.whole_groups) text += "    if (!p.grid.has(thread)) return;\n";
-        append_text(text, {"    ", call_.what->name, "(thread", arguments_, ");\n}\n"});
+            "pumice_run(uint3 pumice_group : SV_GroupID, uint3 pumice_local : SV_GroupThreadID, "
+            "uniform pumice_block* pumice_at)\n{\n"
+            "    int3 pumice_thread = pumice_at.grid.thread(pumice_group, pumice_local,\n"
+            "        int3(groupX, groupY, groupZ));\n";
+        if (!how_.whole_groups) text += "    if (!pumice_at.grid.has(pumice_thread)) return;\n";
+        append_text(text, {"    ", call_.what->name, "(pumice_thread", arguments_, ");\n}\n"});
         l.module = cat({call_.what->name, "_"});
         append_hex(l.module, hash_of(text));
         l.entry = "pumice_run";
