@@ -175,7 +175,8 @@ private:
             outer.erase(axis);
             // Lines that lie evenly spaced are joined together, others one by one.
             const bool even = values.in_place() && plan_.inner_rank == 1;
-            const shape lines = even ? shape{1, 1} : plan_.p.inner + 1;
+            shape lines = even ? shape{1} : plan_.p.inner;
+            lines.push_back(1);  // what for_each_row leaves to its caller
             for_each_row(lines, [&](const index_list& inner) {
                 index_list at = outer;
                 for (const std::int64_t i : inner) at.push_back(i);
