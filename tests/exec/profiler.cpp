@@ -48,9 +48,9 @@ std::string message_of(F&& f) {
 
 TEST_CASE("profiler: a recorder keeps events up to its bound and counts the rest") {
     pm::profile_recorder r("device");
-    for (std::size_t i = 0; i < pm::profile_recorder::most; ++i) r.add(r.device, "k", 1, 2, 3);
+    for (std::size_t i = 0; i < pm::profile_recorder::most; ++i) r.add(r.on_device, "k", 1, 2, 3);
     CHECK(r.full());
-    r.add(r.host, "k", 1, 2, 3);
+    r.add(r.on_host, "k", 1, 2, 3);
     r.drop(4);
     {
         const pm::profile_scope beyond(&r, "k");
@@ -68,7 +68,7 @@ TEST_CASE("profiler: a scope lasts to its end, and is nothing without a recorder
         const pm::profile_scope none(nullptr, "none");
         pm::profile_scope outer(&r, "outer");
         {
-            const pm::profile_scope inner(&r, "inner", r.device, 40);
+            const pm::profile_scope inner(&r, "inner", r.on_device, 40);
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
         outer.end();

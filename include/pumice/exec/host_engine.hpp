@@ -124,7 +124,8 @@ private:
                 for (const node_ptr& input : n.inputs)
                     touched += byte_count(input->type, input->count());
             }
-            const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
+            const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
+                                        touched);
             if (op) run_elementwise(n, *op, count, made->memory.data());
             else
                 alone.run(bytes_of(*n.inputs[0]) +
@@ -186,7 +187,8 @@ private:
             }
             if (!s.record) s.record = record_of(s);
             const std::string name = profiling_ ? profile_name(*s.record) : "";
-            const profile_scope running(profiling_.get(), name, profile_recorder::device, touched);
+            const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
+                                        touched);
             if (stop.stop_requested()) throw_cancelled();
             run_on_host(s.what, buffers, threads_);
             ++stats_.dispatches;

@@ -14,7 +14,7 @@ class profile_recorder {
 public:
     using clock = std::chrono::steady_clock;
     static constexpr std::size_t most = std::size_t{1} << 16;
-    enum track { host, device };
+    enum track { on_host, on_device };
 
     explicit profile_recorder(const std::string& name) { profile_.tracks = {"host", name}; }
 
@@ -63,7 +63,7 @@ private:
 class profile_scope {
 public:
     profile_scope(profile_recorder* to, std::string_view name,
-                  profile_recorder::track on = profile_recorder::host,
+                  profile_recorder::track on = profile_recorder::on_host,
                   std::int64_t bytes = 0) noexcept
         : to_(to), name_(name), where_(on), bytes_(bytes), begin_(profile_recorder::now_if(to)) {}
     profile_scope(const profile_scope&) = delete;

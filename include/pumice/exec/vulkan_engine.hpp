@@ -370,7 +370,7 @@ private:
             } const meanwhile(lock);
             reached = runtime_->queue().wait(value, stop);
         }
-        if (profiling_) profiling_->add_since(begin, profile_recorder::host, "waiting");
+        if (profiling_) profiling_->add_since(begin, profile_recorder::on_host, "waiting");
         return reached;
     }
 

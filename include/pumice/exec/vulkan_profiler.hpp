@@ -72,7 +72,7 @@ public:
             const double device = between(start_->ticks, end->ticks);
             if (device > 0) scale = (host(*end, to) - now) / device;
         } else {
-            to.remark(profile_recorder::device, "its clock is set by the first submit");
+            to.remark(profile_recorder::on_device, "its clock is set by the first submit");
             events_[0].pool->read(events_[0].first, ticks);
             last = ticks[0];
             now = to.microseconds(first_);
@@ -81,7 +81,7 @@ public:
             e.pool->read(e.first, ticks);
             now += between(last, ticks[0]) * scale;
             last = ticks[0];
-            to.add(profile_recorder::device, e.what.name, now,
+            to.add(profile_recorder::on_device, e.what.name, now,
                    std::max(0.0, between(ticks[0], ticks[1])), e.what.bytes);
         }
     }
