@@ -6,7 +6,6 @@
 
 #include <pumice/exec/donation.hpp>
 #include <pumice/exec/profiler.hpp>
-#include <pumice/exec/scheduler.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 

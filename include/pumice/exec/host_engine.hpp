@@ -7,6 +7,7 @@
 #include <pumice/exec/host_alone.hpp>
 #include <pumice/exec/host_kernels.hpp>
 #include <pumice/exec/host_memory.hpp>
+#include <pumice/exec/scheduler.hpp>
 
 #include <mutex>
 
