@@ -61,7 +61,7 @@ TEST_CASE("dense, broadcast, turned round and transposed operands, and none at a
 }
 
 TEST_CASE("work that is cut between threads, in the middle of a row and between rows") {
-    for (const shape& domain : {shape{17 * host_elementwise::part + 77}, shape{23, 100003}}) {
+    for (const shape& domain : {shape{17 * least_part + 77}, shape{23, 100003}}) {
         const std::int64_t n = element_count(domain);
         std::vector<float> a = numbers(n), b = numbers(n), c = numbers(domain.back());
         const strides dense = row_major_strides(domain);

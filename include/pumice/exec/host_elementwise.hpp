@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/exec/host_threads.hpp>
-#include <pumice/expr/host.hpp>
+#include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/collapse.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -18,17 +18,14 @@ struct host_elementwise {
     std::span<const scalar> scalars;
     std::vector<host_array> outputs;  // overlap no leaf
 
-    /// Elements that one thread takes at a time.
-    static constexpr std::int64_t part = 1 << 17;
-
     void run(const host_threads& threads) {
         std::vector<host_array*> both;
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
         collapse(domain, std::move(both), 0, domain.rank());
         const std::int64_t count = element_count(domain);
-        threads.run((count + part - 1) / part, 8, [&](std::int64_t i) {
-            const std::int64_t begin = i * part, end = std::min(begin + part, count);
+        threads.run((count + least_part - 1) / least_part, 8, [&](std::int64_t part) {
+            const std::int64_t begin = part * least_part, end = std::min(begin + least_part, count);
             if (native) run_native(begin, end);
             else run_program(begin, end);
         });
@@ -38,16 +35,12 @@ private:
     /// f of each stretch of a row within the elements [begin, end), counted in row-major order.
     template <class F>
     void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) const {
-        index_list at = domain;
-        const int last = domain.rank() - 1;
+        const std::int64_t length = domain.back();
         for (std::int64_t i = begin; i < end;) {
-            std::int64_t rest = i / domain[last];
-            at[last] = 0;
-            for (int d = last - 1; d >= 0; rest /= domain[d], --d) at[d] = rest % domain[d];
-            for (const std::int64_t row_end = std::min(end, (i / domain[last] + 1) * domain[last]);
-                 i < row_end;) {
+            const std::int64_t row = i / length, row_end = std::min(end, (row + 1) * length);
+            for (const index_list at = row_at(domain, row); i < row_end;) {
                 const std::int64_t n = std::min(most, row_end - i);
-                f(host_place{at, i % domain[last], n});
+                f(host_place{at, i % length, n});
                 i += n;
             }
         }

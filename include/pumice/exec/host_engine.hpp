@@ -147,7 +147,7 @@ private:
             if (!op.native || input->extent != n.extent || !input->row_major()) break;
             dense[k++] = bytes_of(*input) + input->offset * (info(input->type).bits / 8);
         }
-        if (op.native && k == n.inputs.size() && n.row_major() && count <= host_elementwise::part)
+        if (op.native && k == n.inputs.size() && n.row_major() && count <= least_part)
             return op.native(dense, op.scalars.data(), out, count);
         host_elementwise work{op.body->view(), op.native, n.extent, {}, op.scalars, {}};
         for (const node_ptr& input : n.inputs)

@@ -16,6 +16,9 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+/// Elements that one thread takes at a time.
+inline constexpr std::int64_t least_part = 1 << 17;
+
 class host_threads {
 public:
     /// As many as the machine runs at once, or as many as are asked for.

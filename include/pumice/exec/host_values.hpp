@@ -83,7 +83,4 @@ inline void next_row(const shape& domain, index_list& at) noexcept {
     for (int d = at.rank() - 2; d >= 0 && ++at[d] == domain[d]; --d) at[d] = 0;
 }
 
-/// Elements that one thread takes at a time.
-inline constexpr std::int64_t least_part = 1 << 17;
-
 }  // namespace pumice::inline PUMICE_ABI

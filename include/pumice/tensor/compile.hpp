@@ -38,6 +38,10 @@ public:
         run_into(results, inputs, stop);
         return results;
     }
+    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
+                                const std::stop_token& stop = {}) const {
+        return run(std::span(inputs.begin(), inputs.size()), stop);
+    }
     /// The same, with inputs that the caller has no more use for: a result may lie in the memory of one
     /// that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
     template <std::derived_from<any_tensor>... Inputs>
@@ -47,10 +51,6 @@ public:
         (given.push_back(any_tensor(std::move(inputs))), ...);
         start(results, given, {}, true);
         return results;
-    }
-    std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
-                                const std::stop_token& stop = {}) const {
-        return run(std::span(inputs.begin(), inputs.size()), stop);
     }
     /// The same into tensors that are there: one that nobody else holds, of the output's type, shape
     /// and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a loop
