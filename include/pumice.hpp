@@ -7,5 +7,5 @@
 #include <pumice/front.hpp>
 
 #ifndef PUMICE_COMPILED
-#include <pumice/engine.hpp>
+#include <pumice/exec/adopt.hpp>
 #endif

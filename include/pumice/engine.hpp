@@ -1,6 +1,32 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine.
+// The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine and compiles
+// all of it, for a program's files that have only the front; one file does. <pumice.hpp> compiles what
+// its own file uses.
 #pragma once
 
 #include <pumice/exec/adopt.hpp>
+
+#ifndef PUMICE_COMPILED
+
+namespace pumice::inline PUMICE_ABI {
+
+namespace detail {
+
+template <class Ops>
+struct every_op;
+template <class... Ops>
+struct every_op<operation_kinds<Ops...>> {
+    static bool lower(const lowering& group, const operation& op, std::vector<step>& out) {
+        return op.visit([&](const auto& o) { return lower_op(group, o, out); });
+    }
+};
+template struct every_op<operations>;
+
+}  // namespace detail
+
+template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
+
+}  // namespace pumice::inline PUMICE_ABI
+
+#endif

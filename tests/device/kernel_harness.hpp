@@ -8,7 +8,7 @@
 
 #include "machine.hpp"
 
-#include <pumice/exec/host_kernels.hpp>
+#include <pumice/exec/select.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/kernels/reference.hpp>
 

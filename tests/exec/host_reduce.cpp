@@ -3,7 +3,7 @@
 // Sums, means and extremes against the same in double; tests/device compares any layout with the reference.
 #include <pumice/exec/host_reduce.hpp>
 
-#include <pumice/exec/host_kernels.hpp>
+#include <pumice/exec/select.hpp>
 
 #include "host_support.hpp"
 

@@ -93,6 +93,19 @@ bool has(const std::string& text, std::string_view part) {
 #define NEEDS_DEVICE() \
     if (on_host()) PUMICE_SKIP("vulkan-device", "kernels in Slang need one")
 
+TEST_CASE("own kernel: its host function in a compiled function") {
+    const pm::context home{pm::host_only{}};
+    const pm::kernel five("five", "void five(uint3 thread, Input<F32> x, Output<F32> y) {}",
+                          {.inputs = {{.type = dtype::f32}},
+                           .host = [](const pm::kernel_arguments& a) {
+                               const auto x = a.inputs[0].as<float>(), y = a.outputs[0].as<float>();
+                               for (std::size_t i = 0; i < x.size(); ++i) y[i] = 5 * x[i];
+                           }});
+    const auto g = pm::compile([&](const any_tensor& x) { return five(x) + x; });
+    const any_tensor x = pm::from_span<float>({3}, reals{1, 2, 4}, home);
+    for (int i = 0; i < 2; ++i) CHECK(pm::to_vector<float>(g(x)) == reals{6, 12, 24});
+}
+
 TEST_CASE("own kernel: ragged sizes, and numbers that change compile nothing") {
     NEEDS_DEVICE();
     const pm::kernel k = saxpy();

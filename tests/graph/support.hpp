@@ -50,7 +50,8 @@ public:
     std::byte* host(const pumice::node_ptr& n, bool) override {
         return static_cast<bytes_held*>(n->data.get())->bytes.data();
     }
-    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph& g) override {
+    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph& g,
+                                                    pumice::graph_preparer*) override {
         traced.push_back(g);
         return nullptr;
     }

@@ -194,7 +194,8 @@ public:
     }
     void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
     std::byte* host(const pumice::node_ptr&, bool) override { return nullptr; }
-    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&) override {
+    std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&,
+                                                    pumice::graph_preparer*) override {
         return nullptr;
     }
     pumice::statistics stats() const override { return counts; }

@@ -31,7 +31,12 @@ public:
         evaluate(roots);
     }
 
-    std::shared_ptr<prepared_graph> prepare(const traced_graph& g) override {
+    std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) final {
+        return detail::of_engine(how)(*this, g);
+    }
+    /// True of a vulkan_engine: it records a graph, where the others plan it.
+    virtual bool records() const noexcept { return false; }
+    std::shared_ptr<prepared_graph> replay(const traced_graph& g) {
         const std::lock_guard lock(mutex_);
         return std::make_shared<replayed_graph>(*this, g);
     }

@@ -6,6 +6,7 @@
 #include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/collapse.hpp>
+#include <pumice/kernels/reference.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -80,5 +81,15 @@ private:
         });
     }
 };
+
+namespace detail {
+inline bool run_fast(const elementwise_problem& p, const host_buffers& b,
+                     const host_threads& threads) {
+    host_elementwise{p.body.body->view(),     nullptr,        p.domain,
+                     b.arrays(p.body.leaves), p.body.scalars, b.arrays(p.body.outputs)}
+        .run(threads);
+    return true;
+}
+}  // namespace detail
 
 }  // namespace pumice::inline PUMICE_ABI

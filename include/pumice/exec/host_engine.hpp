@@ -5,9 +5,9 @@
 
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/host_alone.hpp>
-#include <pumice/exec/host_kernels.hpp>
 #include <pumice/exec/host_memory.hpp>
 #include <pumice/exec/scheduler.hpp>
+#include <pumice/exec/select.hpp>
 
 #include <mutex>
 

@@ -3,6 +3,7 @@
 // From a fused group of nodes to the problems that kernels solve.
 #pragma once
 
+#include <pumice/exec/problem_kind.hpp>
 #include <pumice/graph/passes/flatten.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 #include <pumice/kernels/problem.hpp>
@@ -69,10 +70,13 @@ public:
             if (!body(buffers, affine::identity(p.domain.rank()), p.body)) return false;
             return add(out, held, buffers);
         }
-        return group_.anchor->op.visit([&](const auto& op) { return lower(op, out); });
+        return group_.anchor->op.lower(*this, out);
     }
 
 private:
+    template <class Op>
+    friend bool lower_op(const lowering& group, const Op& op, std::vector<step>& out);
+
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
         return flattener(buffers, &members_, given_at ? group_.anchor : nullptr,
                          given_at ? *given_at : affine{});
@@ -413,6 +417,11 @@ private:
     const part_map& parts_;
     std::unordered_set<const node*> members_;
 };
+
+template <class Op>
+bool lower_op(const lowering& group, const Op& op, std::vector<step>& out) {
+    return group.lower(op, out);
+}
 
 /// All groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.

@@ -104,8 +104,8 @@ public:
         return s.host->data() + byte_count(n->type, n->offset);
     }
 
-    std::shared_ptr<prepared_graph> prepare(const traced_graph& g)
-        override;  // vulkan_executable.hpp
+    bool records() const noexcept override { return true; }
+    std::shared_ptr<prepared_graph> record_graph(const traced_graph& g);  // vulkan_executable.hpp
 
     /// The next submit, and so all later ones, runs after this point.
     void wait_before(const vulkan::semaphore_point& point) {

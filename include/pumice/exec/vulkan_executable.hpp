@@ -211,7 +211,7 @@ private:
     std::condition_variable_any slot_free_;
 };
 
-inline std::shared_ptr<prepared_graph> vulkan_engine::prepare(const traced_graph& g) {
+inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_graph& g) {
     const std::lock_guard lock(mutex_);
     return std::make_shared<vulkan_executable>(
         std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);

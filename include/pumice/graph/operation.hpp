@@ -3,6 +3,7 @@
 // What a graph node computes: one small struct per op family, data only.
 #pragma once
 
+#include <pumice/base/of_engine.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/program.hpp>
@@ -210,6 +211,14 @@ using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_o
 
 }  // namespace detail
 
+class lowering;
+struct step;
+
+/// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it makes,
+/// and no others.
+template <class Op>
+PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, std::vector<step>& out);
+
 /// One of the structs above, fixed when made. (A std::variant of them would take a quarter of the
 /// time in which the front compiles.)
 class operation {
@@ -239,17 +248,25 @@ public:
     decltype(auto) visit(F&& f) const {
         return detail::operations::visit(*this, f);
     }
+    /// Of an op that is no source.
+    bool lower(const lowering& group, std::vector<step>& out) const {
+        return held_->lower(group, out);
+    }
 
 private:
     struct any_box {
         int kind;
         explicit any_box(int k) : kind(k) {}
         virtual ~any_box() = default;
+        virtual bool lower(const lowering& group, std::vector<step>& out) const = 0;
     };
     template <class Op>
     struct box final : any_box {
         Op op;
         explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
+        bool lower(const lowering& group, std::vector<step>& out) const override {
+            return detail::of_engine(&lower_op<Op>)(group, op, out);
+        }
     };
     const any_box* held_ = nullptr;
 };

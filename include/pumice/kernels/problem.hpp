@@ -104,6 +104,11 @@ struct own_kernel_problem {
     std::vector<operand> outputs;  // where it is not; without a buffer where nobody wants it
 };
 
+/// What solves a kind of problem (exec/problem_kind.hpp).
+struct problem_kind;
+template <class P>
+const problem_kind& kind_of() noexcept;
+
 /// One of the structs above, shared and fixed when made.
 class problem {
 public:
@@ -114,27 +119,26 @@ public:
 
     template <class P>
         requires(kinds::number<P> >= 0)
-    problem(std::shared_ptr<P> p) : kind_(kinds::number<P>), held_(std::move(p)) {}
+    problem(std::shared_ptr<P> p)
+        : number_(kinds::number<P>), kind_(&kind_of<P>()), held_(std::move(p)) {}
     template <class P>
         requires(kinds::number<P> >= 0)
     problem(P p) : problem(std::make_shared<P>(std::move(p))) {}
 
     template <class P>
     bool is() const noexcept {
-        return kind_ == kinds::number<P>;
+        return number_ == kinds::number<P>;
     }
     template <class P>
     const P* get_if() const noexcept {
         return is<P>() ? static_cast<const P*>(held_.get()) : nullptr;
     }
     const void* get() const noexcept { return held_.get(); }
-    template <class F>
-    decltype(auto) visit(F&& f) const {
-        return kinds::visit(*this, f);
-    }
+    const problem_kind& kind() const noexcept { return *kind_; }
 
 private:
-    int kind_;
+    int number_;
+    const problem_kind* kind_;
     std::shared_ptr<const void> held_;
 };
 

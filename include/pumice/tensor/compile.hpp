@@ -231,7 +231,7 @@ PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
     auto made = std::make_shared<state>(state{home, {}, {}, graph.keys.size(), nullptr});
     for (const node_ptr& n : graph.inputs) made->inputs.push_back({n->type, n->extent});
     for (const node_ptr& n : graph.outputs) made->outputs.push_back({n->type, n->extent});
-    made->graph = home.get()->prepare(graph);
+    made->graph = home.get()->prepare(graph, &prepare_graph<>);
     state_ = std::move(made);
 }
 

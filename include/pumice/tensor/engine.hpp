@@ -69,6 +69,14 @@ public:
 
 struct profile;
 
+class engine;
+
+/// Prepares a graph for the library's engines: asked for by name, so that a file compiles it only where it
+/// compiles functions.
+template <int = 0>
+PUMICE_OF_ENGINE std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& g);
+using graph_preparer = std::shared_ptr<prepared_graph>(engine& home, const traced_graph& g);
+
 /// Runs graphs. Thread-safe: one evaluation plans at a time.
 class engine : public std::enable_shared_from_this<engine> {
 public:
@@ -91,8 +99,8 @@ public:
     /// one.
     virtual std::byte* host(const node_ptr& n, bool writable) = 0;
 
-    /// Plans and records a graph. Throws what an evaluation throws.
-    virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g) = 0;
+    /// Plans and records a graph, by `how` or in a way of its own. Throws what an evaluation throws.
+    virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) = 0;
 
     virtual statistics stats() const = 0;
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.

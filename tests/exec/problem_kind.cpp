@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Which problems the host has loops for, and that the others go to the reference. What the loops compute is
+// What a problem knows of its kind. Which problems the host has loops for, and that the others go to the reference. What the loops compute is
 // compared in tests/device, with every kernel.
-#include <pumice/exec/host_kernels.hpp>
+#include <pumice/exec/problem_kind.hpp>
+#include <pumice/exec/select.hpp>
 
 #include <tests/expr/support.hpp>
 
@@ -56,4 +57,16 @@ TEST_CASE("host kernels: with a loop of their own or by the reference, problems 
         CHECK(reduced(reduction::prod, type, type) == 210);
         CHECK(reduced(reduction::argmax, type, dtype::i64) == 1);
     }
+}
+
+TEST_CASE("a problem knows its struct and the kernels that solve it") {
+    const problem p(std::make_shared<reduce_problem>());
+    CHECK(p.is<reduce_problem>());
+    CHECK(p.get_if<elementwise_problem>() == nullptr);
+    CHECK(p.get_if<reduce_problem>() == p.get());
+    CHECK(&p.kind() == &kind_of<reduce_problem>());
+    CHECK(p.kind().kernels.back().name == reduce_slices::name);
+    CHECK(p.kind().before(p.get()).size() == 1);
+    CHECK(p.kind().after(p.get()) == &p.get_if<reduce_problem>()->epilogue);
+    CHECK(kind_of<sort_problem>().after(p.get()) == nullptr);
 }

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What solves each kind of problem: the lists of the library's kernels, and the host's loops.
+#pragma once
+
+#include <pumice/exec/host_elementwise.hpp>
+#include <pumice/exec/host_matmul.hpp>
+#include <pumice/exec/host_normalize.hpp>
+#include <pumice/exec/host_reduce.hpp>
+#include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/elementwise.hpp>
+#include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/normalize.hpp>
+#include <pumice/kernels/own_kernel.hpp>
+#include <pumice/kernels/pool.hpp>
+#include <pumice/kernels/reduce.hpp>
+#include <pumice/kernels/scan.hpp>
+#include <pumice/kernels/scatter.hpp>
+#include <pumice/kernels/sort.hpp>
+#include <pumice/kernels/take.hpp>
+
+#include <span>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// A chosen kernel, ready to launch.
+struct choice {
+    std::vector<launch> launches;  // in order; hazards between them are tracked as between any
+    std::int64_t scratch = 0;      // bytes of buffer -2
+    std::shared_ptr<kernel_record> record;
+};
+
+/// A kernel, the type of its problems forgotten.
+struct kernel_entry {
+    std::string_view name;
+    bool portable;
+    support (*supports)(const void* p, const device_info&);
+    void (*make)(choice&, const void* p, const device_info&);
+    void (*reference)(const void* p, const host_buffers&);
+};
+using kernel_entries = std::span<const kernel_entry>;
+
+/// What the library can do with problems of one kind.
+struct problem_kind {
+    kernel_entries kernels;
+    /// The programs fused before the kernel's own work, and that behind it.
+    std::vector<const fused*> (*before)(const void* p);
+    const fused* (*after)(const void* p);
+    /// A loop of the host's own; false where there is none for this problem.
+    bool (*run_fast)(const void* p, const host_buffers&, const host_threads&);
+};
+
+namespace detail {
+
+template <kernel_type K>
+struct kernel_entry_of {
+    using P = typename K::problem_type;
+    static const P& typed(const void* p) { return *static_cast<const P*>(p); }
+    static support supports(const void* p, const device_info& device) {
+        return K::supports(typed(p), device);
+    }
+    static void make(choice& c, const void* p, const device_info& device) {
+        if constexpr (requires { K::make_all(typed(p), device); }) {
+            c.launches = K::make_all(typed(p), device);
+            c.scratch = K::scratch(typed(p), device);
+        } else {
+            c.launches.push_back(K::make(typed(p), device));
+        }
+    }
+    static void reference(const void* p, const host_buffers& buffers) {
+        K::reference(typed(p), buffers);
+    }
+    static constexpr kernel_entry value{K::name, K::portable, supports, make, reference};
+};
+
+template <kernel_type... K>
+inline constexpr kernel_entry kernel_list[] = {kernel_entry_of<K>::value...};
+
+// The lists: a kernel is part of the library by standing here.
+template <class Problem>
+inline constexpr kernel_entries kernels_for;
+template <>
+inline constexpr kernel_entries kernels_for<elementwise_problem> =
+    kernel_list<elementwise_vector4, elementwise_strided>;
+template <>
+inline constexpr kernel_entries kernels_for<reduce_problem> =
+    kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices>;
+template <>
+inline constexpr kernel_entries kernels_for<normalize_problem> =
+    kernel_list<normalize_rows4, normalize_rows, normalize_columns, normalize_streamed4,
+                normalize_streamed, normalize_streamed_columns>;
+template <>
+inline constexpr kernel_entries kernels_for<matmul_problem> =
+    kernel_list<matmul_cooperative, matmul_tiled>;
+template <>
+inline constexpr kernel_entries kernels_for<conv_problem> =
+    kernel_list<conv_cooperative, conv_tiled>;
+template <>
+inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
+template <>
+inline constexpr kernel_entries kernels_for<take_problem> = kernel_list<take_chunks, take_elements>;
+template <>
+inline constexpr kernel_entries kernels_for<sort_problem> = kernel_list<sort_rows>;
+template <>
+inline constexpr kernel_entries kernels_for<scatter_problem> = kernel_list<scatter_rows>;
+template <>
+inline constexpr kernel_entries kernels_for<scan_problem> =
+    kernel_list<scan_rows4, scan_rows, scan_columns>;
+template <>
+inline constexpr kernel_entries kernels_for<own_kernel_problem> = kernel_list<own_kernel_slang>;
+
+template <class Problem>
+bool run_fast(const Problem&, const host_buffers&, const host_threads&) {
+    return false;
+}
+
+template <class P>
+struct kind_of_problem {
+    static std::vector<const fused*> before(const void* held) {
+        const P& p = *static_cast<const P*>(held);
+        if constexpr (requires { p.body; }) return {&p.body};
+        else if constexpr (requires { p.prologue; }) return {&p.prologue};
+        else if constexpr (requires { p.weight; }) return {&p.input, &p.weight};
+        else if constexpr (requires { p.input; }) return {&p.input};
+        else if constexpr (requires { p.a; }) return {&p.a, &p.b};
+        else if constexpr (requires { p.inputs; }) {
+            std::vector<const fused*> all;
+            for (const fused& f : p.inputs) all.push_back(&f);
+            return all;
+        } else return {};
+    }
+    static const fused* after(const void* held) {
+        if constexpr (requires(const P& p) { p.epilogue; })
+            return &static_cast<const P*>(held)->epilogue;
+        else return nullptr;
+    }
+    static bool run(const void* held, const host_buffers& buffers, const host_threads& threads) {
+        return run_fast(*static_cast<const P*>(held), buffers, threads);
+    }
+    static constexpr problem_kind value{kernels_for<P>, before, after, run};
+};
+
+}  // namespace detail
+
+template <class P>
+const problem_kind& kind_of() noexcept {
+    return detail::kind_of_problem<P>::value;
+}
+
+}  // namespace pumice::inline PUMICE_ABI
