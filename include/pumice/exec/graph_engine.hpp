@@ -21,6 +21,7 @@ struct evaluation {
     std::vector<node*> stored;  // outputs of the steps
     std::vector<node*> views;   // roots that only look at memory
     part_map parts;             // nodes that are computed within the memory of stored ones
+    bool on_host = false;       // and not on the engine's device
     std::unordered_set<const node*> dying;  // realised nodes that nobody refers to afterwards
 };
 
@@ -47,7 +48,9 @@ public:
             const std::shared_ptr<const kernel_record> record = record_of(*n);
             return record ? text_of(*record, n->extent) : "data from the host\n";
         }
-        return "not evaluated yet; the plan:\n" + text_of(plan(std::span(&n, 1)));
+        evaluation e = plan(std::span(&n, 1));
+        place(e);
+        return "not evaluated yet; the plan:\n" + text_of(e);
     }
 
     void profile_start() final {
@@ -80,6 +83,9 @@ protected:
     virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                          const std::stop_token& stop = {}) = 0;
 
+    /// Decides where an evaluation runs, in an engine that has more than one place.
+    virtual void place(evaluation&) const {}
+
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having changed it.
     virtual bool run_alone(node&) { return false; }
 
@@ -109,6 +115,7 @@ protected:
         if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
         evaluation e = plan(roots);
+        place(e);
         planning.end();
         if (e.stored.empty() && e.views.empty()) return;
         std::vector<std::shared_ptr<storage>> made(e.stored.size());
@@ -211,7 +218,8 @@ protected:
     /// The kernels of a plan in order.
     std::string text_of(const evaluation& e) const {
         std::string text;
-        for (const step& s : e.steps) text += text_of(*record_of(s), s.outputs[0]->extent);
+        for (const step& s : e.steps)
+            text += text_of(s.record ? *s.record : *record_of(s), s.outputs[0]->extent);
         return text;
     }
     static std::string text_of(const kernel_record& r, const shape& extent) {

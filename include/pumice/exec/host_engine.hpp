@@ -3,11 +3,9 @@
 // The host device: the same graphs, fused the same way, by native loops. No Vulkan.
 #pragma once
 
-#include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/host_alone.hpp>
 #include <pumice/exec/host_memory.hpp>
-#include <pumice/exec/scheduler.hpp>
-#include <pumice/exec/select.hpp>
+#include <pumice/exec/host_steps.hpp>
 
 #include <mutex>
 
@@ -86,13 +84,7 @@ private:
     }
 
     std::shared_ptr<kernel_record> record_of(const step& s) const override {
-        return record_of(s.what);
-    }
-    static std::shared_ptr<kernel_record> record_of(const problem& p) {
-        auto record = std::make_shared<kernel_record>();
-        record->kernel = cat({"host/", family_of(p)});
-        record->fused = fused_name(p);
-        return record;
+        return host_record(s.what);
     }
     /// Of a node that ran alone, which was given no record.
     std::shared_ptr<const kernel_record> record_of(const node& n) const override {
@@ -100,7 +92,7 @@ private:
         if (const auto* op = n.op.get_if<elementwise_op>()) {
             elementwise_problem p;
             p.body.body = op->body;
-            return record_of(p);
+            return host_record(p);
         }
         if (!n.op.is<reduce_op>() && !n.op.is<normalize_op>()) return nullptr;
         auto record = std::make_shared<kernel_record>();
@@ -178,22 +170,11 @@ private:
             fresh[e.stored[i]] = s->memory.data();
             made[i] = std::move(s);
         }
-        for (step& s : e.steps) {
-            host_buffers buffers;
-            std::int64_t touched = 0;
-            for (node* n : s.buffers) {
-                const auto f = fresh.find(n);
-                buffers.memory.push_back(f != fresh.end() ? f->second : bytes_of(*n));
-                touched += byte_count(n->type, n->count());
-            }
-            if (!s.record) s.record = record_of(s);
-            const std::string name = profiling_ ? profile_name(*s.record) : "";
-            const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
-                                        touched);
-            if (stop.stop_requested()) throw_cancelled();
-            run_on_host(s.what, buffers, threads_);
-            ++stats_.dispatches;
-        }
+        run_steps_on_host(e, threads_, profiling_.get(), stop, [&](const node& n) {
+            const auto f = fresh.find(&n);
+            return f != fresh.end() ? f->second : bytes_of(n);
+        });
+        stats_.dispatches += e.steps.size();
         ++stats_.evals;
     }
 

@@ -173,8 +173,43 @@ private:
         return *static_cast<vulkan_storage*>(n.data.get());
     }
 
+    /// Leaves small work to the host that has all of its operands.
+    void place(evaluation& e) const override {
+        std::int64_t left = policies().host_below;
+        if (left == 0 || e.steps.empty()) return;
+        const std::unordered_set<const node*> stored(e.stored.begin(), e.stored.end());
+        for (const step& s : e.steps) {
+            const auto* own = s.what.get_if<own_kernel_problem>();
+            if (own && !own->call->what->how.host) return;
+            for (const node* n : s.buffers) {
+                left -= byte_count(n->type, n->count());
+                if (left < 0 || !(stored.contains(n) || of(*n).host)) return;
+            }
+        }
+        e.on_host = true;
+        for (step& s : e.steps) s.record = host_record(s.what);
+    }
+    void execute_on_host(evaluation& e, std::vector<std::shared_ptr<storage>>& made) {
+        std::unordered_map<const node*, std::byte*> fresh;
+        for (std::size_t i = 0; i < e.stored.size(); ++i) {
+            const node& n = *e.stored[i];
+            const auto held =
+                std::make_shared<vulkan_storage>(runtime_, byte_count(n.type, n.count()));
+            held->host = std::make_unique<host_memory>(held->bytes);
+            fresh[&n] = held->host->data();
+            made[i] = held;
+        }
+        run_steps_on_host(e, threads_, profiling_.get(), {}, [&](const node& n) {
+            const auto f = fresh.find(&n);
+            return f != fresh.end() ? f->second : of(n).host->data();
+        });
+        stats_.host_kernels += e.steps.size();
+        ++stats_.evals;
+    }
+
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                  const std::stop_token&) override {
+        if (e.on_host) return execute_on_host(e, made);
         profile_scope choosing(profiling_.get(), "choosing");
         const auto taken = take_over(e);
         std::vector<choice> choices;
@@ -439,6 +474,7 @@ private:
     hazard_tracker open_;
     std::vector<vulkan::semaphore_point> waits_;  // of the next submit
     std::unique_ptr<vulkan_profiler> timing_;     // null but for while a profile is at work
+    host_threads threads_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

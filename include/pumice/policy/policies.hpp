@@ -51,6 +51,8 @@ struct policy_set {
     std::int64_t memory_limit = 0;
     /// Seconds of work that one submit may hold; 0: no bound.
     double submit_budget = 0;
+    /// Bytes that work on the host may read and write; 0: none is done there.
+    std::int64_t host_below = 0;
     std::string cache_folder;  // empty: the default place
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
@@ -188,6 +190,15 @@ struct memory_limit {
 struct submit_budget {
     double milliseconds;
     void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
+};
+
+/// Small work stays where its operands are: an evaluation whose operands the host all holds, and whose
+/// kernels read and write no more than so many bytes together, is done by the host's native loops. A
+/// round trip to the device takes longer than some hundred thousand bytes of elementwise work.
+/// Recordings, and own kernels without a host function, run on the device.
+struct host_below {
+    std::int64_t bytes;
+    void apply(policy_set& set) const { set.host_below = bytes; }
 };
 
 /// Where compiled kernels and pipelines are kept.

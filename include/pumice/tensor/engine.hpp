@@ -17,6 +17,7 @@ namespace pumice::inline PUMICE_ABI {
 struct statistics {
     std::uint64_t evals = 0;  // evaluations that had something to run
     std::uint64_t dispatches = 0;
+    std::uint64_t host_kernels = 0;  // what a device's engine left to the host (policy host_below)
     std::uint64_t barriers = 0;
     std::uint64_t submits = 0;
     std::uint64_t host_waits = 0;
