@@ -75,3 +75,21 @@ TEST_CASE("threads may share a pool") {
     threads.clear();
     CHECK(wrong == 0);
 }
+
+TEST_CASE("a small storage is one block with its memory, a large one uses the pool") {
+    const auto pool = std::make_shared<host_pool>();
+    for (const std::int64_t bytes : {std::int64_t(0), std::int64_t(1), std::int64_t(63),
+                                     std::int64_t(4096), host_pool::least, 3 * host_pool::least}) {
+        std::shared_ptr<storage> kept;
+        {
+            const std::shared_ptr<host_storage> s = host_storage::make(bytes, pool);
+            CHECK(reinterpret_cast<std::uintptr_t>(s->memory.data()) % 64 == 0);
+            CHECK(s->memory.size() == bytes);
+            const std::vector<std::byte> ones(std::size_t(bytes), std::byte(1));
+            s->memory.fill(ones.data());
+            kept = s;
+        }
+        const host_memory& m = static_cast<const host_storage&>(*kept).memory;
+        CHECK(std::count(m.data(), m.data() + bytes, std::byte(1)) == bytes);
+    }
+}

@@ -62,3 +62,17 @@ TEST_CASE("every reduction has a name") {
     CHECK(to_string(reduction::var) == "var");
     CHECK(to_string(normalization::rms_norm) == "rms_norm");
 }
+
+TEST_CASE("a borrowed operation is its lender's, which it does not let go") {
+    const operation lender{reduce_op{reduction::max, {0, 1}, false}};
+    const reduce_op* const held = lender.get_if<reduce_op>();
+    {
+        operation first = operation::borrowed(lender), second = std::move(first);
+        CHECK(second.get_if<reduce_op>() == held);
+        CHECK(first.is<source_op>());
+        second = operation{reshape_op{}};
+        CHECK(second.is<reshape_op>());
+    }
+    CHECK(lender.get_if<reduce_op>() == held);
+    CHECK(held->axes == std::vector{0, 1});
+}

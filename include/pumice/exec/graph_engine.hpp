@@ -61,12 +61,14 @@ public:
         auto recorder = std::make_unique<profile_recorder>(device().name);
         begin_profile(*recorder);
         profiling_ = std::move(recorder);
+        profiles_ = true;
     }
     void profile_stop(profile& out) final {
         const std::lock_guard lock(mutex_);
         if (!profiling_)
             fail(errc::invalid_argument, "profiler", {"no profile of this context is at work"});
         const std::unique_ptr<profile_recorder> recorder = std::move(profiling_);
+        profiles_ = false;
         end_profile(*recorder);
         out = std::move(*recorder).take();
     }
@@ -231,6 +233,7 @@ protected:
 
     mutable std::mutex mutex_;
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
+    std::atomic<bool> profiles_{false};            // the same for who has no lock
 
 private:
     static void realise_part(node* n, const placed_part& part) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Small reductions and softmax of dense floats, run from the node itself: a plan would cost more.
+// Small reductions and softmax of dense floats, run as they are: a plan would cost more.
 #pragma once
 
 #include <pumice/exec/host_normalize.hpp>
@@ -13,24 +13,26 @@ namespace pumice::inline PUMICE_ABI {
 
 class host_alone {
 public:
-    explicit host_alone(const node& n) noexcept {
-        const auto* r = n.op.get_if<reduce_op>();
-        const auto* s = n.op.get_if<normalize_op>();
-        if (!r && !s) return;
-        const node& from = *n.inputs[0];
-        if (from.type != dtype::f32 || n.type != dtype::f32 || !from.row_major() || !n.row_major())
-            return;
+    host_alone() = default;
+    /// What `op` makes of `from`, where that has no more than `most` elements, in row-major order.
+    host_alone(const operation& op, const node& from,
+               std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept {
+        const auto* r = op.get_if<reduce_op>();
+        const auto* s = op.get_if<normalize_op>();
+        if ((!r && !s) || from.type != dtype::f32 || !from.row_major()) return;
         std::int64_t rows = 1, length = 1;
         const std::vector<int>& axes = r ? r->axes : s->axes;
         const int rank = from.extent.rank(), count = static_cast<int>(axes.size());
         const bool last =
             count > 0 && axes[0] == rank - count;  // ascending: no gap behind the first
         const bool first = count > 0 && axes.back() == count - 1;
+        if (!last && !first) return;
         for (int i = 0; i < rank; ++i)
-            (std::binary_search(axes.begin(), axes.end(), i) ? length : rows) *= from.extent[i];
-        // Where there are more, threads share the work.
-        if (rows * length == 0 || rows * length > (r ? least_part : least_part / 8)) return;
-        if (r && detail::reduces_fast(r->what) && (last || first)) reduces_ = r;
+            ((last ? i >= rank - count : i < count) ? length : rows) *= from.extent[i];
+        // Where there are more than a part, threads share the work.
+        const std::int64_t part = std::min(most, r ? least_part : least_part / 8);
+        if (rows * length == 0 || rows * length > part) return;
+        if (r && detail::reduces_fast(r->what)) reduces_ = r;
         if (s && s->what <= normalization::log_softmax && last) normalizes_ = s;
         down_ = !last;
         rows_ = rows;

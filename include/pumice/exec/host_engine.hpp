@@ -43,6 +43,28 @@ public:
         info_.shared_memory = 1 << 20;
     }
 
+    /// Of little that lies dense. What is empty, or is to be seen by a profile, is left to an evaluation.
+    node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
+                     const shape& extent, std::span<const node_ptr> inputs) override {
+        const std::int64_t count = element_count(extent);
+        if (count == 0 || count > most_at_once || profiles_.load(std::memory_order_relaxed))
+            return nullptr;
+        for (const node_ptr& input : inputs)
+            if (!input->realised() || !input->data || input->owner.get() != this) return nullptr;
+        const auto* op = lasting.get_if<elementwise_op>();
+        const void* from[max_leaves];
+        const host_alone alone = op ? host_alone() : host_alone(lasting, *inputs[0], most_at_once);
+        if (op ? !op->native || !lie_dense(extent, inputs, from) : !alone) return nullptr;
+        at_once_.fetch_add(1, std::memory_order_relaxed);
+        std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
+        node_ptr n =
+            std::make_shared<node>(type, extent, operation::borrowed(lasting), inputs[0]->owner);
+        if (op) op->native(from, scalars.data(), made->memory.data(), count);
+        else alone.run(first_of(*inputs[0]), made->memory.data());
+        n->realise(std::move(made));
+        return n;
+    }
+
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::shared_ptr<host_storage> held =
             allocate(byte_count(type, element_count(extent)));
@@ -58,17 +80,18 @@ public:
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
         const std::lock_guard lock(mutex_);
-        std::memcpy(bytes_of(*n) + byte_count(n->type, n->offset) + begin, bytes.data(),
-                    bytes.size());
+        std::memcpy(first_of(*n) + begin, bytes.data(), bytes.size());
     }
 
-    std::byte* host(const node_ptr& n, bool) override {
-        return bytes_of(*n) + byte_count(n->type, n->offset);
-    }
+    std::byte* host(const node_ptr& n, bool) override { return first_of(*n); }
 
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
-        return stats_;
+        statistics counted = stats_;
+        const std::uint64_t more = at_once_.load(std::memory_order_relaxed);
+        counted.evals += more;
+        counted.dispatches += more;
+        return counted;
     }
     const device_info& device() const override { return info_; }
     std::string device_report() const override { return report_; }
@@ -79,8 +102,26 @@ private:
         return static_cast<host_storage*>(n.data.get())->memory.data();
     }
 
+    /// Where the values of a row-major tensor begin.
+    static std::byte* first_of(const node& n) {
+        return bytes_of(n) + n.offset * (info(n.type).bits / 8);
+    }
+    /// Where the inputs' values begin; false unless all have this shape and are row-major.
+    static bool lie_dense(const shape& extent, std::span<const node_ptr> inputs,
+                          const void** from) {
+        for (const node_ptr& input : inputs) {
+            if (input->extent.rank() != extent.rank()) return false;
+            std::int64_t step = 1;
+            for (int i = extent.rank() - 1; i >= 0; step *= extent[i--])
+                if (input->extent[i] != extent[i] || (extent[i] != 1 && input->layout[i] != step))
+                    return false;
+            *from++ = first_of(*input);
+        }
+        return true;
+    }
+
     std::shared_ptr<host_storage> allocate(std::int64_t bytes) const {
-        return std::make_shared<host_storage>(bytes, pool_);
+        return host_storage::make(bytes, pool_);
     }
 
     std::shared_ptr<kernel_record> record_of(const step& s) const override {
@@ -103,7 +144,9 @@ private:
     /// An elementwise node, or a reduction or softmax of dense floats, over realised inputs needs no plan.
     bool run_alone(node& n) override {
         const auto* op = n.op.get_if<elementwise_op>();
-        const host_alone alone(n);
+        const host_alone alone = op || n.inputs.empty() || !n.row_major()
+                                     ? host_alone()
+                                     : host_alone(n.op, *n.inputs[0]);
         if (!op && !alone) return false;
         for (const node_ptr& input : n.inputs)
             if (!input->realised()) return false;
@@ -120,10 +163,7 @@ private:
             const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
                                         touched);
             if (op) run_elementwise(n, *op, count, made->memory.data());
-            else
-                alone.run(bytes_of(*n.inputs[0]) +
-                              n.inputs[0]->offset * std::int64_t{sizeof(float)},
-                          made->memory.data());
+            else alone.run(first_of(*n.inputs[0]), made->memory.data());
             ++stats_.dispatches;
         }
         ++stats_.evals;
@@ -133,14 +173,10 @@ private:
     }
     void run_elementwise(const node& n, const elementwise_op& op, std::int64_t count,
                          std::byte* out) {
-        const void* dense[max_leaves];
-        std::size_t k = 0;
-        for (const node_ptr& input : n.inputs) {
-            if (!op.native || input->extent != n.extent || !input->row_major()) break;
-            dense[k++] = bytes_of(*input) + input->offset * (info(input->type).bits / 8);
-        }
-        if (op.native && k == n.inputs.size() && n.row_major() && count <= least_part)
-            return op.native(dense, op.scalars.data(), out, count);
+        const void* from[max_leaves];
+        if (op.native && n.row_major() && count <= least_part &&
+            lie_dense(n.extent, n.inputs, from))
+            return op.native(from, op.scalars.data(), out, count);
         host_elementwise work{op.body->view(), op.native, n.extent, {}, op.scalars, {}};
         for (const node_ptr& input : n.inputs)
             work.leaves.push_back(broadcast_array(*input, n.extent));
@@ -178,9 +214,12 @@ private:
         ++stats_.evals;
     }
 
+    static constexpr std::int64_t most_at_once = 4096;
+
     device_info info_;
     std::string report_;
     statistics stats_;
+    std::atomic<std::uint64_t> at_once_{0};  // dispatches that took no lock
     std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
     host_threads threads_;
 };

@@ -74,9 +74,10 @@ public:
         if (pool && bytes >= host_pool::least) room_ = (pool_ = pool)->take(room_.size);
         else room_.data = ::operator new(static_cast<std::size_t>(room_.size), std::nothrow);
         if (!room_.data) fail(errc::out_of_memory, "host", {"the host has no ", bytes, " bytes"});
-        const auto at = reinterpret_cast<std::uintptr_t>(room_.data);
-        data_ = static_cast<std::byte*>(room_.data) + (alignment - at % alignment) % alignment;
+        data_ = aligned(room_.data);
     }
+    /// In `bytes + alignment` bytes that somebody else owns.
+    host_memory(std::int64_t bytes, void* room) noexcept : size_(bytes), data_(aligned(room)) {}
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
     ~host_memory() {
@@ -91,19 +92,58 @@ public:
     }
     std::int64_t size() const noexcept { return size_; }
 
+    static constexpr std::int64_t alignment = 64;
+
 private:
-    static constexpr std::int64_t alignment = 64,
-                                  most = std::numeric_limits<std::int64_t>::max() - alignment;
+    static std::byte* aligned(void* room) noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(room);
+        return static_cast<std::byte*>(room) + (alignment - at % alignment) % alignment;
+    }
+    static constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() - alignment;
     std::int64_t size_;
     host_pool::block room_;
     std::byte* data_ = nullptr;
     std::shared_ptr<host_pool> pool_;
 };
 
+namespace detail {
+/// Allocates an object and `extra` bytes behind it, whose place it tells.
+template <class T>
+struct with_room {
+    using value_type = T;
+    std::int64_t extra;
+    void** room;
+
+    with_room(std::int64_t bytes, void** place) noexcept : extra(bytes), room(place) {}
+    template <class U>
+    with_room(const with_room<U>& other) noexcept : extra(other.extra), room(other.room) {}
+
+    T* allocate(std::size_t n) {
+        void* const p =
+            ::operator new(n * sizeof(T) + static_cast<std::size_t>(extra), std::nothrow);
+        if (!p) fail(errc::out_of_memory, "host", {"the host has no ", extra, " bytes"});
+        *room = static_cast<T*>(p) + n;
+        return static_cast<T*>(p);
+    }
+    void deallocate(T* p, std::size_t) noexcept { ::operator delete(p); }
+    friend bool operator==(const with_room&, const with_room&) noexcept { return true; }
+};
+}  // namespace detail
+
 class host_storage final : public storage {
 public:
-    explicit host_storage(std::int64_t bytes, const std::shared_ptr<host_pool>& pool = nullptr)
-        : memory(bytes, pool) {}
+    template <class... Arguments>
+    explicit host_storage(const Arguments&... arguments) : memory(arguments...) {}
+
+    /// Small memory and what counts its users lie in one block.
+    static std::shared_ptr<host_storage> make(std::int64_t bytes,
+                                              const std::shared_ptr<host_pool>& pool) {
+        if (bytes >= host_pool::least) return std::make_shared<host_storage>(bytes, pool);
+        void* room = nullptr;
+        return std::allocate_shared<host_storage>(
+            detail::with_room<host_storage>(bytes + host_memory::alignment, &room), bytes, room);
+    }
+
     host_memory memory;
 };
 

@@ -35,8 +35,10 @@ template <int Sign>
 struct columns_of_floats {
     static constexpr std::int64_t most_rows = 16;
 
+    /// Into floats that hold nothing yet, or into totals.
+    template <class Total>
     [[gnu::always_inline]] void operator()(const float* v, std::int64_t step, std::int64_t rows,
-                                           std::int64_t n, double* totals) const {
+                                           std::int64_t n, Total* totals) const {
         std::int64_t i = 0;
         for (; i + 2 * lane_count <= n; i += 2 * lane_count) {
             float_lanes a = lanes_at(v + i), b = lanes_at(v + i + lane_count);
@@ -49,33 +51,43 @@ struct columns_of_floats {
                     b = ((Sign > 0 ? y > b : y < b) | (y != y)) ? y : b;
                 }
             }
-            float found[2 * lane_count];
-            lanes_at(found) = a;
-            lanes_at(found + lane_count) = b;
-            join(found, totals + i, 2 * lane_count);
+            if constexpr (std::is_same_v<Total, float>) {
+                lanes_at(totals + i) = Sign == 0 ? a + 0.0f : a;  // the sum of -0 is 0
+                lanes_at(totals + i + lane_count) = Sign == 0 ? b + 0.0f : b;
+            } else {
+                float found[2 * lane_count];
+                lanes_at(found) = a;
+                lanes_at(found + lane_count) = b;
+                join(found, totals + i, 2 * lane_count);
+            }
         }
+        if constexpr (std::is_same_v<Total, float>)
+            std::fill(totals + i, totals + n,
+                      Sign == 0 ? 0.0f : -Sign * std::numeric_limits<float>::infinity());
         for (std::int64_t r = 0; r < rows; ++r) join(v + r * step + i, totals + i, n - i);
     }
-    [[gnu::always_inline]] static void join(const float* v, double* __restrict totals,
+    template <class Total>
+    [[gnu::always_inline]] static void join(const float* v, Total* __restrict totals,
                                             std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) {
-            const double x = v[i];
+            const Total x = v[i];
             if constexpr (Sign == 0) totals[i] += x;
             else totals[i] = (Sign > 0 ? x > totals[i] : x < totals[i]) || x != x ? x : totals[i];
         }
     }
 };
+template <class Total>
+void join_few(reduction what, const float* v, std::int64_t step, std::int64_t rows, std::int64_t n,
+              Total* totals) {
+    if (what == reduction::max) run_wide(columns_of_floats<1>{}, v, step, rows, n, totals);
+    else if (what == reduction::min) run_wide(columns_of_floats<-1>{}, v, step, rows, n, totals);
+    else run_wide(columns_of_floats<0>{}, v, step, rows, n, totals);
+}
 inline void join_columns(reduction what, const float* v, std::int64_t step, std::int64_t rows,
                          std::int64_t n, double* totals) {
     constexpr std::int64_t most = columns_of_floats<0>::most_rows;
-    for (std::int64_t i = 0; i < rows; i += most) {
-        const float* const from = v + i * step;
-        const std::int64_t few = std::min(most, rows - i);
-        if (what == reduction::max) run_wide(columns_of_floats<1>{}, from, step, few, n, totals);
-        else if (what == reduction::min)
-            run_wide(columns_of_floats<-1>{}, from, step, few, n, totals);
-        else run_wide(columns_of_floats<0>{}, from, step, few, n, totals);
-    }
+    for (std::int64_t i = 0; i < rows; i += most)
+        join_few(what, v + i * step, step, std::min(most, rows - i), n, totals);
 }
 inline float finished(reduction what, double total, std::int64_t count) {
     return static_cast<float>(what == reduction::mean ? total / static_cast<double>(count) : total);
@@ -89,10 +101,16 @@ inline void reduce_dense(reduction what, bool down, const float* in, std::int64_
             out[i] = finished(what, reduce_floats(what, in + i * n, n, first_of(what)), n);
         return;
     }
-    std::vector<double> totals(static_cast<std::size_t>(rows), first_of(what));
-    join_columns(what, in, rows, n, rows, totals.data());
-    for (std::int64_t i = 0; i < rows; ++i)
-        out[i] = finished(what, totals[static_cast<std::size_t>(i)], n);
+    if (n <= columns_of_floats<0>::most_rows && what != reduction::mean)
+        return join_few(what, in, rows, n, rows, out);
+    constexpr std::int64_t block = 256;
+    for (std::int64_t i = 0; i < rows; i += block) {
+        const std::int64_t count = std::min(block, rows - i);
+        double totals[block];
+        std::fill(totals, totals + count, first_of(what));
+        join_columns(what, in + i, rows, n, count, totals);
+        for (std::int64_t k = 0; k < count; ++k) out[i + k] = finished(what, totals[k], n);
+    }
 }
 
 /// A reduction cut into pieces, which any thread may do.

@@ -104,13 +104,14 @@ template <class Tree>
 struct tree_values {
     [[gnu::always_inline]] void operator()(const void* const* leaves, const scalar* scalars,
                                            void* out, std::int64_t n) const {
-        constexpr std::int64_t step = 32;
+        constexpr std::int64_t step = 128, few = 8;
         loop_operands o;
         for (int k = 0; k < Tree::leaves; ++k) o.leaves[k] = leaves[k];
         o.scalars = scalars;
         auto* r = static_cast<stored_as<Tree::type>*>(out);
         std::int64_t i = 0;
         for (; i + step <= n; i += step) write_values<Tree>(r + i, o, i, step);
+        for (; i + few <= n; i += few) write_values<Tree>(r + i, o, i, few);
         write_values<Tree>(r + i, o, i, n - i);
     }
 };

@@ -43,6 +43,11 @@ PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
                                   std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
+/// What `reduce` makes of its arguments, and the shape that it gives.
+PUMICE_FUNCTION reduce_op make_reduction(reduction what, int rank,
+                                         std::span<const std::int64_t> axes, bool keepdims);
+PUMICE_FUNCTION shape reduced_shape(const reduce_op& op, const shape& from);
+
 /// Each element by what all along `axes` give together. Needs floating point and at least one axis.
 PUMICE_FUNCTION any_tensor normalize(normalization what, const any_tensor& x,
                                      std::span<const std::int64_t> axes, double epsilon = 0);
@@ -216,6 +221,28 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 
 }  // namespace detail
 
+PUMICE_BODY reduce_op make_reduction(reduction what, int rank, std::span<const std::int64_t> axes,
+                                     bool keepdims) {
+    const std::string place(to_string(what));
+    std::vector<int> list = detail::normalize_axes(axes, rank, place.c_str());
+    if (list.empty())
+        for (int i = 0; i < rank; ++i) list.push_back(i);
+    return {what, std::move(list), keepdims};
+}
+
+PUMICE_BODY shape reduced_shape(const reduce_op& op, const shape& from) {
+    shape out;
+    auto gone = op.axes.begin();
+    for (int i = 0; i < from.rank(); ++i) {
+        if (gone == op.axes.end() || *gone != i) out.push_back(from[i]);
+        else {
+            ++gone;
+            if (op.keepdims) out.push_back(1);
+        }
+    }
+    return out;
+}
+
 PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
                               std::span<const std::int64_t> axes, bool keepdims) {
     const std::string place(to_string(what));
@@ -230,26 +257,17 @@ PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
         detail::throw_types(place, std::span(&type, 1), "needs bool");
     if (!logical && type == dtype::boolean)
         detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
-    std::vector<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
-    if (list.empty())
-        for (int i = 0; i < x.rank(); ++i) list.push_back(i);
+    reduce_op op = make_reduction(what, x.rank(), axes, keepdims);
     if (arg && !axes.empty() && axes.size() != 1)
         fail(errc::invalid_argument, place, {"takes one axis or none"});
-    shape out;
-    std::int64_t reduced = 1;
-    for (int i = 0; i < x.rank(); ++i) {
-        bool gone = false;
-        for (int a : list) gone |= a == i;
-        if (gone) reduced *= x.shape()[i] == 0 ? 0 : 1;
-        if (!gone) out.push_back(x.shape()[i]);
-        else if (keepdims) out.push_back(1);
-    }
+    const shape out = reduced_shape(op, x.shape());
+    bool nothing = false;
+    for (const int axis : op.axes) nothing |= x.shape()[axis] == 0;
     const bool has_identity = !arg && what != reduction::max && what != reduction::min;
-    if (reduced == 0 && !has_identity && element_count(out) != 0)
+    if (nothing && !has_identity && element_count(out) != 0)
         fail(errc::invalid_argument, place,
              {"a reduction of no elements has no value (shape ", to_string(x.shape()), ")"});
-    return any_tensor(make_node(arg ? dtype::i64 : type, out,
-                                reduce_op{what, std::move(list), keepdims}, {x.get()}));
+    return any_tensor(make_node(arg ? dtype::i64 : type, out, std::move(op), {x.get()}));
 }
 
 PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,

@@ -47,7 +47,8 @@ struct node {
     std::atomic<node_state> state{node_state::lazy};
     std::atomic<int> pending_uses{0};  // lazy nodes that read this one; counts while it is lazy
 
-    node() = default;
+    node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
+        : type(t), extent(s), op(std::move(o)), owner(home), layout(row_major_strides(s)) {}
     node(const node&) = delete;
     node& operator=(const node&) = delete;
     ~node() { release_inputs(); }
@@ -112,18 +113,13 @@ PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
 PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
                                std::vector<node_ptr> inputs) {
     static_cast<void>(byte_count(type, element_count(extent)));
-    auto n = std::make_shared<node>();
-    n->type = type;
-    n->extent = extent;
-    n->layout = row_major_strides(extent);
-    n->op = std::move(op);
-    for (const node_ptr& input : inputs) {
-        if (n->owner && input->owner != n->owner)
+    for (const node_ptr& input : inputs)
+        if (input->owner != inputs.front()->owner)
             fail(errc::context_mismatch, "graph",
                  {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
-        if (!n->owner) n->owner = input->owner;
-        input->count_use(1);
-    }
+    auto n = std::make_shared<node>(type, extent, std::move(op),
+                                    inputs.empty() ? nullptr : inputs.front()->owner);
+    for (const node_ptr& input : inputs) input->count_use(1);
     n->inputs = std::move(inputs);
     return n;
 }

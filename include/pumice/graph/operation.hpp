@@ -227,12 +227,24 @@ public:
     template <class Op>
         requires(detail::operations::number<Op> >= 0)
     operation(Op op) : held_(new box<Op>(std::move(op))) {}
-    operation(operation&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+    operation(operation&& other) noexcept
+        : held_(std::exchange(other.held_, nullptr)), owned_(other.owned_) {}
     operation& operator=(operation&& other) noexcept {
         std::swap(held_, other.held_);
+        std::swap(owned_, other.owned_);
         return *this;
     }
-    ~operation() { delete held_; }
+    ~operation() {
+        if (owned_) delete held_;
+    }
+
+    /// The same as `lasting`, which is never let go; no memory is asked for.
+    static operation borrowed(const operation& lasting) noexcept {
+        operation o;
+        o.held_ = lasting.held_;
+        o.owned_ = false;
+        return o;
+    }
 
     template <class Op>
     bool is() const noexcept {
@@ -269,6 +281,7 @@ private:
         }
     };
     const any_box* held_ = nullptr;
+    bool owned_ = true;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -68,6 +68,12 @@ inline any_tensor noted(any_tensor t) {
     return t;
 }
 
+/// The reduction `lasting`, over these axes; computed at once where the engine does so.
+PUMICE_FUNCTION any_tensor reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
+                                        std::span<const std::int64_t> axes);
+/// The same of a softmax.
+PUMICE_FUNCTION any_tensor softmax_typed(const operation& lasting, const node_ptr& x);
+
 template <reduction What, class X>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
@@ -114,8 +120,10 @@ private:
         static_assert(check_reduced<What, X>());
         constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
         using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
-        return tensor<element, reduced_t<X, Keep, Axes>>(noted(reduce(What, any_tensor(x.get()),
-                                                                      Axes::list, Keep)));
+        static const auto& lasting =
+            *new operation(make_reduction(What, extents_of<X>::rank, Axes::list, Keep));
+        return tensor<element, reduced_t<X, Keep, Axes>>(reduce_typed(lasting, dtype_of<element>,
+                                                                      x.get(), Axes::list));
     }
 };
 
@@ -135,27 +143,28 @@ inline constexpr detail::reducer<reduction::argmin> argmin;
 inline constexpr detail::reducer<reduction::logsumexp> logsumexp;
 
 namespace detail {
-template <class X, int I>
-auto typed_softmax(const X& x, bool logarithm) {
+template <normalization What, class X, int I>
+auto typed_softmax(const X& x) {
     using a = argument_of<X>;
     using e = element_of_argument<X>;
     if constexpr (!is_floating(dtype_of<e>)) return op_needs_floating_point_use_astype<e>{};
-    else
-        return tensor<e, typename a::extents>(noted(pumice::softmax(any_tensor(x.get()),
-                                                                    axis_in<I, a::extents::rank>(),
-                                                                    logarithm)));
+    else {
+        constexpr int axis = axis_in<I, a::extents::rank>();
+        static const auto& lasting = *new operation(normalize_op{What, {axis}});
+        return tensor<e, typename a::extents>(softmax_typed(lasting, x.get()));
+    }
 }
 }  // namespace detail
 
 /// exp(x) / sum(exp(x)) along an axis (the last where none is named), in one pass where it fits.
 template <array_argument X, int I = -1>
 auto softmax(const X& x, axes_t<I> = {}) {
-    return detail::typed_softmax<X, I>(x, false);
+    return detail::typed_softmax<normalization::softmax, X, I>(x);
 }
 /// log(softmax(x)), computed without overflow.
 template <array_argument X, int I = -1>
 auto log_softmax(const X& x, axes_t<I> = {}) {
-    return detail::typed_softmax<X, I>(x, true);
+    return detail::typed_softmax<normalization::log_softmax, X, I>(x);
 }
 inline any_tensor log_softmax(const any_tensor& x, std::int64_t along = -1) {
     return softmax(x, along, true);
@@ -287,5 +296,29 @@ auto squeeze(const X& x, axes_t<I>) {
     return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,
                   strided>(squeeze(any_tensor(x.get()), I));
 }
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+PUMICE_BODY any_tensor reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
+                                    std::span<const std::int64_t> axes) {
+    const reduce_op& op = *lasting.get_if<reduce_op>();
+    if (node_ptr done = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1}))
+        return any_tensor(std::move(done));
+    return noted(reduce(op.what, any_tensor(x), axes, op.keepdims));
+}
+
+PUMICE_BODY any_tensor softmax_typed(const operation& lasting, const node_ptr& x) {
+    if (node_ptr done = at_once(lasting, {}, x->type, x->extent, {&x, 1}))
+        return any_tensor(std::move(done));
+    const normalize_op& op = *lasting.get_if<normalize_op>();
+    const std::int64_t axis = op.axes[0];
+    return noted(normalize(op.what, any_tensor(x), std::span(&axis, 1)));
+}
+
+}  // namespace detail
+
+#endif
 
 }  // namespace pumice::inline PUMICE_ABI

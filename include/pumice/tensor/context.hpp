@@ -180,7 +180,11 @@ inline std::vector<node_ptr> nodes_of(std::span<const any_tensor> tensors, const
 }  // namespace detail
 
 PUMICE_BODY void eval(std::span<const any_tensor> roots) {
-    if (roots.size() == 1) return roots[0].get()->owner->eval(std::span(&roots[0].get(), 1));
+    if (roots.size() == 1) {
+        const node_ptr& n = roots[0].get();
+        if (!n->realised()) n->owner->eval(std::span(&n, 1));
+        return;
+    }
     const std::vector<node_ptr> nodes = detail::nodes_of(roots, "eval");
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
 }

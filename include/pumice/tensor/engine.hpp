@@ -85,6 +85,15 @@ public:
 
     /// A realised node holding a copy of row-major host data; null data gives zeros.
     virtual node_ptr create(dtype type, const shape& extent, const void* data) = 0;
+    /// The realised node of a small operation over realised inputs, where to compute it costs less than to
+    /// remember it; null where a lazy one is to be made. `lasting` is never let go; an elementwise one has
+    /// these scalars and none of its own.
+    virtual node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
+                             const shape& extent, std::span<const node_ptr> inputs) {
+        static_cast<void>(lasting), static_cast<void>(scalars), static_cast<void>(type);
+        static_cast<void>(extent), static_cast<void>(inputs);
+        return nullptr;
+    }
     /// Realises the nodes. On failure every node is left as it was and may be tried again.
     virtual void eval(std::span<const node_ptr> roots) = 0;
     /// Realises `n` and copies its elements to `out` in row-major order.
@@ -136,6 +145,13 @@ struct open_trace {
     std::vector<node_ptr> keys;
 };
 inline thread_local constinit open_trace* current_trace = nullptr;
+
+/// engine::at_once, but while a function is traced.
+inline node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
+                        const shape& extent, std::span<const node_ptr> inputs) {
+    if (current_trace) return nullptr;
+    return inputs[0]->owner->at_once(lasting, scalars, type, extent, inputs);
+}
 }  // namespace detail
 
 /// Makes an engine for a set of policies.

@@ -117,14 +117,14 @@ constexpr auto tree_for() {
     }
 }
 
-/// A type's program as nodes hold it.
-PUMICE_FUNCTION std::shared_ptr<const program> stored(program_view p);
+/// A type's operation as its nodes hold it, but for scalars.
+PUMICE_FUNCTION elementwise_op stored(program_view p, native_loop* native);
 /// The canonical program over the distinct ones of `leaves`.
 PUMICE_FUNCTION program kernel_of(program_view p, std::span<const node_ptr> leaves);
-/// The node of a program over tensors. With fusion off each instruction becomes a node of its own.
-PUMICE_FUNCTION node_ptr make_elementwise(const std::shared_ptr<const program>& body,
-                                          native_loop* native, const shape& extent,
-                                          std::vector<node_ptr> leaves,
+/// The node of a type's operation over `leaves`, which it may take. With fusion off each instruction
+/// becomes a node of its own.
+PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, const shape& extent,
+                                          std::span<node_ptr> leaves,
                                           std::span<const scalar> scalars);
 
 /// Moves the operands of an argument into flat arrays.
@@ -145,7 +145,7 @@ struct operand_writer {
 
 }  // namespace detail
 
-/// A fused elementwise expression. Nothing runs; converting it to a tensor makes one lazy node.
+/// A fused elementwise expression. Nothing runs; converting it to a tensor makes one node.
 template <class Tree, extents_type Extents>
 class expression {
 public:
@@ -170,29 +170,32 @@ public:
     /// The canonical program over the distinct operands: what the run-time fuser makes of the node.
     program kernel() const { return detail::kernel_of(program_of<Tree>.view(), leaves_); }
 
-    /// The lazy node: the same one for every copy of this expression.
+    /// The node: the same one for every copy of this expression.
     node_ptr get() const& {
-        return cell_.get([&] { return make({leaves_.begin(), leaves_.end()}); });
+        return cell_.get([&] {
+            auto leaves = leaves_;
+            return make(leaves);
+        });
     }
     /// The same, without the means to share it where nobody else can ask.
     node_ptr get() && {
         if (cell_.shared()) return std::as_const(*this).get();
-        return make({std::move_iterator(leaves_.begin()), std::move_iterator(leaves_.end())});
+        return make(leaves_);
     }
     operator any_tensor() const& { return any_tensor(get()); }
     operator any_tensor() && { return any_tensor(std::move(*this).get()); }
 
     void take_operands(detail::operand_writer& w) {
-        for (node_ptr& n : leaves_) *w.leaf++ = std::move(n);
+        for (node_ptr& n : leaves_) n.swap(*w.leaf++);  // a move would look what is there
         for (const scalar& s : scalars_) *w.number++ = s;
     }
 
 private:
-    node_ptr make(std::vector<node_ptr> leaves) const {
-        // The type's program as the graph holds it, made once.
-        static const auto program = detail::stored(program_of<Tree>.view());
-        return detail::make_elementwise(program, loop_of<Tree>, extent_, std::move(leaves),
-                                        scalars_);
+    node_ptr make(std::span<node_ptr> leaves) const {
+        // Made once, and never let go: a tensor may outlive everything else of a program.
+        static const auto& lasting =
+            *new operation(detail::stored(program_of<Tree>.view(), loop_of<Tree>));
+        return detail::make_elementwise(lasting, extent_, leaves, scalars_);
     }
 
     std::array<node_ptr, static_cast<std::size_t>(Tree::leaves)> leaves_;
@@ -303,13 +306,16 @@ inline constexpr bool fuses<const X> = fuses<X>;
 
 namespace detail {
 
-PUMICE_BODY std::shared_ptr<const program> stored(program_view p) {
-    return std::make_shared<program>(program{{p.code.begin(), p.code.end()},
-                                             {p.outputs.begin(), p.outputs.end()}});
+PUMICE_BODY elementwise_op stored(program_view p, native_loop* native) {
+    return {std::make_shared<program>(program{{p.code.begin(), p.code.end()},
+                                              {p.outputs.begin(), p.outputs.end()}}),
+            {},
+            {},
+            native};
 }
 
 PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) {
-    program distinct = *stored(p);
+    program distinct = *stored(p, nullptr).body;
     for (instruction& i : distinct.code) {
         if (i.what != instruction::code::leaf) continue;
         std::uint16_t first = 0;
@@ -320,20 +326,26 @@ PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) 
     return canonical<program>(distinct.view(), order);
 }
 
-PUMICE_BODY node_ptr make_elementwise(const std::shared_ptr<const program>& body,
-                                      native_loop* native, const shape& extent,
-                                      std::vector<node_ptr> leaves,
-                                      std::span<const scalar> scalars) {
+PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& extent,
+                                      std::span<node_ptr> leaves, std::span<const scalar> scalars) {
     engine* const owner = leaves.front()->owner.get();
+    const elementwise_op& op = *lasting.get_if<elementwise_op>();
     if (owner->policies().fusion) {
-        node_ptr n = make_node(body->view().output_type(), extent,
-                               elementwise_op{body, {scalars.begin(), scalars.end()}, {}, native},
-                               std::move(leaves));
+        const dtype type = op.body->view().output_type();
+        if (node_ptr done = at_once(lasting, scalars, type, extent, leaves)) return done;
+        node_ptr n =
+            make_node(type, extent,
+                      scalars.empty() ? operation::borrowed(lasting)
+                                      : elementwise_op{op.body,
+                                                       {scalars.begin(), scalars.end()},
+                                                       {},
+                                                       op.native},
+                      {std::move_iterator(leaves.begin()), std::move_iterator(leaves.end())});
         owner->note(n);
         return n;
     }
     std::vector<any_operand> values;
-    for (const instruction& i : body->code) {
+    for (const instruction& i : op.body->code) {
         switch (i.what) {
             case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
             case instruction::code::scalar: values.emplace_back(scalars[i.index]); break;
@@ -348,7 +360,7 @@ PUMICE_BODY node_ptr make_elementwise(const std::shared_ptr<const program>& body
             }
         }
     }
-    return values[body->outputs[0]].array.get();
+    return values[op.body->outputs[0]].array.get();
 }
 
 }  // namespace detail

@@ -53,7 +53,8 @@ public:
     tensor& operator=(tensor&&) & = default;
 
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
-    explicit tensor(any_tensor x) : any_tensor(settled(std::move(x))) {
+    explicit tensor(any_tensor x) : any_tensor(std::move(x)) {
+        settle();
         if (any_tensor::dtype() != dtype_of<Element>)
             fail(errc::dtype_mismatch, "tensor",
                  {"the tensor holds ", to_string(any_tensor::dtype()), ", not ",
@@ -116,11 +117,13 @@ public:
     template <class X> tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
 
 private:
-    static any_tensor settled(any_tensor x) {
-        if constexpr (std::same_as<Layout, strided>) return x;
-        else if constexpr (std::same_as<Layout, row_major>)
-            return detail::will_be_row_major(*x.get()) ? std::move(x) : copy<row_major>(x);
-        else return copy<Layout>(x);
+    /// Brings what the handle refers to into the type's layout.
+    void settle() {
+        if constexpr (std::same_as<Layout, row_major>) {
+            if (detail::will_be_row_major(*get())) return;
+        }
+        if constexpr (!std::same_as<Layout, strided>)
+            static_cast<any_tensor&>(*this) = copy<Layout>(*this);
     }
     static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
         return from_bytes(dtype_of<Element>, extent, std::as_bytes(values));
