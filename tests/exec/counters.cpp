@@ -33,6 +33,9 @@ unsigned copied_up(const pm::context& c) {
 }
 unsigned copied_down(const pm::context& c) { return !c.device().unified_memory; }
 
+/// Rows of at least 40 columns: more elements than the host computes at once, so that they wait to be fused.
+constexpr std::int64_t many = 110;
+
 }  // namespace
 
 TEST_CASE("a chain of twenty ops is one dispatch, one upload an operand, one download") {
@@ -102,7 +105,7 @@ TEST_CASE("a large integer is the same number fused, unfused and with a tensor o
 TEST_CASE(
     "z1 = y * 2, z2 = y + 1: y is computed once, in one kernel or, evaluated apart, in the first") {
     const pm::context home;
-    const auto a = filled(home, 5, 40, 0), b = filled(home, 5, 40, 1);
+    const auto a = filled(home, many, 40, 0), b = filled(home, many, 40, 1);
     auto y = pm::relu(a * b);
     pm::matrix<float> z1 = y * 2.0f, z2 = y + 1.0f;
     cost k(home);
@@ -122,8 +125,8 @@ TEST_CASE(
 TEST_CASE(
     "a product takes its bias, residual and activation as epilogue, and operands as prologues") {
     const pm::context home;
-    const auto a = filled(home, 33, 20, 0), b = filled(home, 20, 45, -1),
-               r = filled(home, 33, 45, 2);
+    const auto a = filled(home, many, 40, 0), b = filled(home, 40, 45, -1),
+               r = filled(home, many, 45, 2);
     const pm::vector<float> bias = pm::from_span<float>({45}, std::vector<float>(45, 0.5f), home);
     cost k(home);
     pm::matrix<float> y = pm::relu(pm::matmul(a, b) + bias);
@@ -144,7 +147,7 @@ TEST_CASE(
 
 TEST_CASE("softmax(a * s + m) is one dispatch, and the example of the design two") {
     const pm::context home;
-    const auto a = filled(home, 16, 50, 0), m = filled(home, 16, 50, 1),
+    const auto a = filled(home, many, 50, 0), m = filled(home, many, 50, 1),
                b = filled(home, 50, 50, 0);
     cost k(home);
     pm::matrix<float> y = pm::softmax(a * 0.125f + m, pm::axis<1>);
@@ -162,7 +165,7 @@ TEST_CASE("softmax(a * s + m) is one dispatch, and the example of the design two
 TEST_CASE(
     "layer_norm(x + r) * g + b, rms_norm(x) * g and a scaled group_norm are one dispatch each") {
     const pm::context home;
-    const auto x = filled(home, 16, 50, 0), r = filled(home, 16, 50, 1);
+    const auto x = filled(home, many, 50, 0), r = filled(home, many, 50, 1);
     const pm::vector<float> g = pm::from_span<float>({50}, std::vector<float>(50, 0.5f), home),
                             b = pm::from_span<float>({50}, std::vector<float>(50, 2), home);
     cost k(home);
@@ -185,7 +188,7 @@ TEST_CASE(
 
 TEST_CASE("cumulative_sum(x * s) - x is one dispatch, with an initial value or reversed too") {
     const pm::context home;
-    const auto x = filled(home, 16, 50, 0);
+    const auto x = filled(home, many, 50, 0);
     cost k(home);
     pm::matrix<float> y = pm::cumulative_sum(x * 2.0f, pm::axis<1>) - x;
     y.to_vector();

@@ -22,12 +22,16 @@ reals values(const auto& x) {
     return pm::to_vector<float>(pm::astype(pm::any_tensor(x.get()), pm::dtype::f32));
 }
 pm::vector<float> of(const pm::context& home, const reals& v) { return pm::adapt(v, home); }
+/// The same, still to be computed: what is made of it is not computed at once.
+pm::vector<float> lazy(const pm::context& home, const reals& v) {
+    return pm::vector<float>(pm::apply<pm::op::add>(pm::any_tensor(of(home, v)), 0.0));
+}
 
 }  // namespace
 
 TEST_CASE("expression: nothing is made before it is asked for, then one node that copies share") {
     const pm::context home = fresh();
-    const auto a = of(home, {1, 2, 3});
+    const auto a = lazy(home, {1, 2, 3});
     auto y = a * a + 1.0f;
     CHECK(a.get()->pending_uses == 0);
     const auto before = y;
@@ -43,7 +47,7 @@ TEST_CASE("expression: nothing is made before it is asked for, then one node tha
 
 TEST_CASE("expression: a temporary is taken apart, a named one is one operand") {
     const pm::context home = fresh();
-    const auto a = of(home, {1, 2, 3}), b = of(home, {4, 5, 6});
+    const auto a = lazy(home, {1, 2, 3}), b = lazy(home, {4, 5, 6});
     const auto product = a * b;
     const auto whole = a * b + a;
     const auto named = product + a;

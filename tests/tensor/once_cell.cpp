@@ -12,7 +12,7 @@ using pumice::once_cell;
 
 namespace {
 
-node_ptr fresh() { return std::make_shared<pumice::node>(); }
+node_ptr fresh() { return pumice::make_node(pumice::dtype::f32, {}, pumice::source_op{}, {}); }
 node_ptr never() { throw std::logic_error("asked again"); }
 
 }  // namespace
