@@ -67,11 +67,15 @@ pm::matrix<T> m(const any_tensor& t) {
 }
 pm::vector<float> v(const any_tensor& t) { return pm::vector<float>(t); }
 
+constexpr std::int64_t rows = 900;  // of 5: more elements than the host computes at once
+
 std::vector<chain> chains() {
-    const value a{"a", f32, {4, 5}}, b{"b", f32, {4, 5}}, c{"c", f32, {4, 5}}, row{"c", f32, {5}},
-        column{"a", f32, {4, 1}}, i{"a", i32, {4, 5}}, j{"b", i32, {4, 5}};
+    const value a{"a", f32, {rows, 5}}, b{"b", f32, {rows, 5}}, c{"c", f32, {rows, 5}},
+        row{"c", f32, {5}}, column{"a", f32, {rows, 1}}, i{"a", i32, {rows, 5}},
+        j{"b", i32, {rows, 5}};
     const auto halves = [](std::int64_t type) {
-        return std::vector<value>{{"a", type, {4, 5}}, {"b", type, {4, 5}}, {"c", type, {4, 5}}};
+        return std::vector<value>{
+            {"a", type, {rows, 5}}, {"b", type, {rows, 5}}, {"c", type, {rows, 5}}};
     };
     const std::vector<message> multiply_add_relu = {node_of("Mul", {"a", "b"}, {"p"}),
                                                     node_of("Add", {"p", "c"}, {"s"}),
