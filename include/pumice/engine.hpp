@@ -20,6 +20,9 @@ struct every_op<operation_kinds<Ops...>> {
     static bool lower(const lowering& group, const operation& op, std::vector<step>& out) {
         return op.visit([&](const auto& o) { return lower_op(group, o, out); });
     }
+    static void find_alone(const operation& op, const node& from, host_alone& out) {
+        op.visit([&](const auto& o) { pumice::find_alone(o, from, out); });
+    }
 };
 template struct every_op<operations>;
 

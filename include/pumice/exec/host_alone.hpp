@@ -7,54 +7,75 @@
 #include <pumice/exec/host_reduce.hpp>
 #include <pumice/graph/node.hpp>
 
-#include <algorithm>
-
 namespace pumice::inline PUMICE_ABI {
 
+/// A loop over a dense array of floats, seen as rows that are each reduced or normalised; in row-major order.
 class host_alone {
 public:
+    using loop = void(const void* op, bool down, const float* in, std::int64_t rows,
+                      std::int64_t length, float* out);
+
     host_alone() = default;
-    /// What `op` makes of `from`, where that has no more than `most` elements, in row-major order.
-    host_alone(const operation& op, const node& from,
-               std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept {
-        const auto* r = op.get_if<reduce_op>();
-        const auto* s = op.get_if<normalize_op>();
-        if ((!r && !s) || from.type != dtype::f32 || !from.row_major()) return;
-        std::int64_t rows = 1, length = 1;
-        const std::vector<int>& axes = r ? r->axes : s->axes;
-        const int rank = from.extent.rank(), count = static_cast<int>(axes.size());
-        const bool last =
-            count > 0 && axes[0] == rank - count;  // ascending: no gap behind the first
-        const bool first = count > 0 && axes.back() == count - 1;
-        if (!last && !first) return;
-        for (int i = 0; i < rank; ++i)
-            ((last ? i >= rank - count : i < count) ? length : rows) *= from.extent[i];
-        // Where there are more than a part, threads share the work.
-        const std::int64_t part = std::min(most, r ? least_part : least_part / 8);
-        if (rows * length == 0 || rows * length > part) return;
-        if (r && detail::reduces_fast(r->what)) reduces_ = r;
-        if (s && s->what <= normalization::log_softmax && last) normalizes_ = s;
-        down_ = !last;
-        rows_ = rows;
-        length_ = length;
+    /// What `op` makes of `from`; nothing where the host has no loop for it, or it is a job for threads.
+    host_alone(const operation& op, const node& from) {
+        if (from.type == dtype::f32 && from.row_major()) op.find_alone(from, *this);
     }
 
-    explicit operator bool() const noexcept { return reduces_ || normalizes_; }
+    explicit operator bool() const noexcept { return run_; }
+    std::int64_t count() const noexcept { return rows_ * length_; }
 
     void run(const std::byte* from, std::byte* to) const {
-        const auto* in = reinterpret_cast<const float*>(from);
-        auto* out = reinterpret_cast<float*>(to);
-        if (reduces_) return detail::reduce_dense(reduces_->what, down_, in, rows_, length_, out);
-        const bool logarithm = normalizes_->what == normalization::log_softmax;
-        for (std::int64_t i = 0; i < rows_; ++i)
-            detail::softmax_floats(logarithm, in + i * length_, length_, out + i * length_);
+        run_(op_, down_, reinterpret_cast<const float*>(from), rows_, length_,
+             reinterpret_cast<float*>(to));
+    }
+
+    /// Takes a loop over the axes, which are the last or, `down`, the first, of at most so many elements.
+    void take(loop* how, const void* op, const std::vector<int>& axes, const shape& extent,
+              std::int64_t most) noexcept {
+        const int rank = extent.rank(), count = static_cast<int>(axes.size());
+        if (count == 0) return;
+        down_ = axes[0] != rank - count;  // ascending: no gap behind the first
+        if (down_ && axes.back() != count - 1) return;
+        for (int i = 0; i < rank; ++i)
+            ((down_ ? i < count : i >= rank - count) ? length_ : rows_) *= extent[i];
+        if (rows_ * length_ == 0 || rows_ * length_ > most) return;
+        op_ = op;
+        run_ = how;
     }
 
 private:
-    const reduce_op* reduces_ = nullptr;
-    const normalize_op* normalizes_ = nullptr;
+    const void* op_ = nullptr;
+    loop* run_ = nullptr;
     bool down_ = false;
-    std::int64_t rows_ = 0, length_ = 0;
+    std::int64_t rows_ = 1, length_ = 1;
 };
+
+template <class Op>
+void find_alone(const Op& op, const node& from, host_alone& out) {
+    if constexpr (std::is_same_v<Op, reduce_op>) {
+        if (!detail::reduces_fast(op.what)) return;
+        out.take(
+            [](const void* r, bool down, const float* in, std::int64_t rows, std::int64_t length,
+               float* to) {
+                detail::reduce_dense(static_cast<const reduce_op*>(r)->what, down, in, rows, length,
+                                     to);
+            },
+            &op, op.axes, from.extent, least_part);
+    } else if constexpr (std::is_same_v<Op, normalize_op>) {
+        const int rank = from.extent.rank();
+        if (op.what > normalization::log_softmax || op.axes.empty() ||
+            op.axes[0] != rank - static_cast<int>(op.axes.size()))
+            return;
+        out.take(
+            [](const void* s, bool, const float* in, std::int64_t rows, std::int64_t length,
+               float* to) {
+                const bool logarithm =
+                    static_cast<const normalize_op*>(s)->what == normalization::log_softmax;
+                for (std::int64_t i = 0; i < rows; ++i)
+                    detail::softmax_floats(logarithm, in + i * length, length, to + i * length);
+            },
+            &op, op.axes, from.extent, least_part / 8);
+    }
+}
 
 }  // namespace pumice::inline PUMICE_ABI

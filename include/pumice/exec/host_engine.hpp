@@ -53,8 +53,10 @@ public:
             if (!input->realised() || !input->data || input->owner.get() != this) return nullptr;
         const auto* op = lasting.get_if<elementwise_op>();
         const void* from[max_leaves];
-        const host_alone alone = op ? host_alone() : host_alone(lasting, *inputs[0], most_at_once);
-        if (op ? !op->native || !lie_dense(extent, inputs, from) : !alone) return nullptr;
+        const host_alone alone = op ? host_alone() : host_alone(lasting, *inputs[0]);
+        if (op ? !op->native || !lie_dense(extent, inputs, from)
+               : !alone || alone.count() > most_at_once)
+            return nullptr;
         at_once_.fetch_add(1, std::memory_order_relaxed);
         std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
         node_ptr n =

@@ -213,11 +213,16 @@ using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_o
 
 class lowering;
 struct step;
+struct node;
+class host_alone;
 
 /// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it makes,
 /// and no others.
 template <class Op>
 PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, std::vector<step>& out);
+/// How the host computes an op alone (exec/host_alone.hpp), where it can.
+template <class Op>
+PUMICE_OF_ENGINE void find_alone(const Op& op, const node& from, host_alone& out);
 
 /// One of the structs above, fixed when made. (A std::variant of them would take a quarter of the
 /// time in which the front compiles.)
@@ -264,6 +269,7 @@ public:
     bool lower(const lowering& group, std::vector<step>& out) const {
         return held_->lower(group, out);
     }
+    void find_alone(const node& from, host_alone& out) const { held_->find_alone(from, out); }
 
 private:
     struct any_box {
@@ -271,6 +277,7 @@ private:
         explicit any_box(int k) : kind(k) {}
         virtual ~any_box() = default;
         virtual bool lower(const lowering& group, std::vector<step>& out) const = 0;
+        virtual void find_alone(const node& from, host_alone& out) const = 0;
     };
     template <class Op>
     struct box final : any_box {
@@ -278,6 +285,9 @@ private:
         explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
         bool lower(const lowering& group, std::vector<step>& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
+        }
+        void find_alone(const node& from, host_alone& out) const override {
+            detail::of_engine (&pumice::find_alone<Op>)(op, from, out);
         }
     };
     const any_box* held_ = nullptr;
