@@ -56,6 +56,8 @@ TEST_CASE("describe: the devices of this machine") {
         CHECK(info.max_push_constants >= 128);
         CHECK(info.subgroup_size >= info.min_subgroup_size);
         CHECK(info.subgroup_size <= info.max_subgroup_size);
+        if (std::string_view(info.name).find("llvmpipe") != info.name.npos)
+            CHECK(info.subgroup_shuffle);
         CHECK(info.cooperative_matrix == !info.matrix_shapes.empty());
         for (const matrix_shape& s : info.matrix_shapes) CHECK((s.m > 0 && s.n > 0 && s.k > 0));
         if (info.type == device_type::cpu) {

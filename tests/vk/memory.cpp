@@ -131,6 +131,33 @@ TEST_CASE("memory: what is freed is not handed out before the device has finishe
     for (const auto& each : {b, c, big2, big3}) memory.free(each);
 }
 
+TEST_CASE("memory: a large result may follow in memory that earlier work still uses") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory memory(gpu.queue, small_blocks());
+    const auto small = memory.allocate(1000, memory_kind::device);
+    const auto large = memory.allocate(5 << 20, memory_kind::device);
+    const std::uint64_t next = gpu.queue->submitted() + 1;  // a submit to come
+    memory.free(small, next);
+    memory.free(large, next);
+    const auto early = memory.allocate_in_order(5 << 20, memory_kind::device);
+    CHECK(early.device_address != large.device_address);  // its user would come before `next`
+    const std::uint64_t value = tick(gpu);
+    CHECK(value == next);
+    const vulkan::memory_stats before = memory.stats();
+    const auto again = memory.allocate_in_order((5 << 20) - 5000, memory_kind::device);
+    CHECK(again.device_address == large.device_address);
+    CHECK(memory.stats().blocks == before.blocks);
+    CHECK(memory.stats().in_use == before.in_use);
+    const auto other = memory.allocate_in_order(1000, memory_kind::device);
+    for (const auto& each : {early, again, other}) memory.free(each);
+    gpu.queue->wait(value);
+    memory.trim();
+    CHECK(memory.stats().in_use == 0);
+    CHECK(memory.stats().waiting == 0);
+    CHECK(memory.stats().blocks == 0);
+}
+
 TEST_CASE(
     "memory: device limits are checked before the driver is asked, and the error says which") {
     auto gpu = test::open();

@@ -40,6 +40,7 @@ struct device_info {
 
     int subgroup_size = 1, min_subgroup_size = 1, max_subgroup_size = 1;
     bool subgroup_size_control = false;
+    bool subgroup_shuffle = false;  // in compute shaders
     std::int64_t max_workgroup_invocations = 0;
     std::array<std::int64_t, 3> max_workgroup_size{}, max_workgroup_count{};
     std::int64_t shared_memory = 0;   // bytes a workgroup

@@ -234,7 +234,7 @@ private:
                 const auto fresh =
                     std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
                                                                           e.stored[i]->count()));
-                fresh->allocate();
+                fresh->allocate_result();
                 made[i] = fresh;
             }
             places[e.stored[i]] = static_cast<vulkan_storage*>(made[i].get());

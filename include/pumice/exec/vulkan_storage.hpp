@@ -28,6 +28,11 @@ public:
             piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes),
                                                 vulkan::memory_kind::device);
     }
+    /// The same for what a kernel writes before anybody else touches it.
+    void allocate_result() {
+        piece = runtime_->memory().allocate_in_order(static_cast<std::uint64_t>(bytes),
+                                                     vulkan::memory_kind::device);
+    }
 
     /// The memory is the user's.
     bool borrowed() const noexcept { return piece.buffer && !piece.block; }

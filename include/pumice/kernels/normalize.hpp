@@ -19,6 +19,8 @@ struct normalize_plan {
     std::int64_t outers = 0, length = 0;
     std::optional<std::uint32_t> flat_in, flat_out;
     int group = 256, lanes = 256;
+    static constexpr int kept = 16;  // values that a lane holds in registers
+    int subgroup = 1;                // 1: lanes do not read each other's
 
     explicit normalize_plan(const normalize_problem& asked, bool vectors = false)
         : p(asked), all(asked.outer) {
@@ -43,40 +45,51 @@ struct normalize_plan {
     bool vectors() const { return flat_in && flat_out; }
     bool is_double() const { return p.prologue.type() == dtype::f64; }
 
-    /// Values that a lane keeps in registers.
-    static constexpr int kept = 16;
-
-    /// Four numbers are the largest state.
-    bool runs(int invocations, const device_info& device) const {
-        return invocations <= device.max_workgroup_invocations &&
-               invocations * (is_double() ? 32 : 16) <= device.shared_memory;
+    /// Whether a group has the invocations, and the memory for `numbers` of each and of each row.
+    bool runs(int numbers, const device_info& device) const {
+        return group <= device.max_workgroup_invocations &&
+               (group + group / lanes) * numbers * (is_double() ? 8 : 4) <= device.shared_memory;
     }
-    /// Chooses the lanes of a row that stays in registers; false where it is too long.
+    /// Chooses the lanes of a row that stays in registers; false where it is too long. What is
+    /// folded: a greatest value and a sum of two numbers.
     bool keep(bool columns, const device_info& device) {
-        for (const int n : columns ? std::array{1, 8, 32, 32} : std::array{8, 64, 256, 1024}) {
+        static constexpr int along[] = {8, 32, 64, 128, 256, 512, 1024}, across[] = {1, 8, 32};
+        for (const int n : columns ? std::span<const int>(across) : std::span<const int>(along)) {
             lanes = n;
             group = std::max(n, 256);
-            if (length <= std::int64_t{n} * kept) return runs(group, device);
+            if (length > std::int64_t{n} * kept) continue;
+            const int size = device.subgroup_size;
+            if (!columns && device.subgroup_shuffle && device.subgroup_size_control &&
+                n <= size * size)
+                subgroup = size;
+            return runs(3, device);
         }
         return false;
     }
+    /// Moments are four numbers.
     void stream(bool columns, const device_info& device) {
-        group = !columns && outers < 512 && runs(1024, device) ? 1024 : 256;
-        lanes = columns ? 8 : group;
+        group = lanes = 1024;
+        if (columns || outers >= 512 || !runs(4, device)) group = lanes = 256;
+        if (columns) lanes = 8;
     }
 
     launch make(bool cached, bool columns, const device_info& device) const {
-        constexpr std::string_view names[] = {"Softmax", "LogSoftmax", "LayerNorm", "RmsNorm"};
+        constexpr std::array<std::string_view, 2> names[] = {{"Exponential<", ", 0>"},
+                                                             {"Exponential<", ", 1>"},
+                                                             {"LayerNorm<", ">"},
+                                                             {"RmsNorm<", ">"}};
+        const auto& [name, rest] = names[static_cast<int>(p.what)];
         const std::string_view real = is_double() ? "double" : "float";
         const auto flat = [&](const std::optional<std::uint32_t>& mask) {
             return vectors() ? static_cast<int>(*mask) : -1;
         };
         launch l("normalize", cached ? "cached" : "streamed",
-                 {real, cat({names[static_cast<int>(p.what)], "<", real, ">"}),
-                  emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
-                  index_type(wide), outer_rank, inner_rank, group, lanes, columns ? 1 : 0, kept,
-                  flat(flat_in), flat(flat_out)},
+                 {real, cat({name, real, rest}), emitted_name(p.prologue.body->view()),
+                  emitted_name(p.epilogue.body->view()), index_type(wide), outer_rank, inner_rank,
+                  group, lanes, columns ? 1 : 0, kept, flat(flat_in), flat(flat_out)},
                  {&p.prologue, &p.epilogue});
+        if (cached) l.specialise({subgroup});
+        if (subgroup > 1) l.subgroup_size = subgroup;
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
         block_writer w(l, wide);

@@ -18,6 +18,7 @@ struct allocation {
     bool coherent = true;  // needs neither flush nor invalidate
     detail::memory_block* block = nullptr;
     std::uint32_t node = ranges::none;
+    std::uint64_t busy = 0;  // timeline value until which earlier work may use it
 
     explicit operator bool() const noexcept { return block != nullptr; }
 };

@@ -232,6 +232,9 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
     c.info.subgroup_size = static_cast<int>(p11.subgroupSize);
     c.info.min_subgroup_size = static_cast<int>(p13.minSubgroupSize);
     c.info.max_subgroup_size = static_cast<int>(p13.maxSubgroupSize);
+    c.info.subgroup_shuffle =
+        (p11.subgroupSupportedStages & vk::ShaderStageFlagBits::eCompute) &&
+        (p11.subgroupSupportedOperations & vk::SubgroupFeatureFlagBits::eShuffle);
     c.info.max_allocation = detail::clamp_size(p11.maxMemoryAllocationSize);
     c.info.max_buffer = detail::clamp_size(p13.maxBufferSize);
 

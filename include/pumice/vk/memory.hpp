@@ -71,10 +71,27 @@ public:
                     std::move(why));
     }
 
-    /// Gives a piece back once the queue's timeline has reached `value`; 0: at once.
+    /// The same for memory that later submits use first, with a barrier after what earlier ones did to
+    /// it: a large piece may be one that was given back while they are at work, so that a queue full of
+    /// large results takes no more memory than one after the other.
+    allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
+        const std::uint64_t bytes = std::max((size + unit - 1) / unit * unit, unit);
+        if (is_large(bytes, kind)) {
+            const std::lock_guard lock(mutex_);
+            waiting_.reserve(total_.allocations + 1);
+            collect();
+            if (const allocation found = take(size, bytes, kind)) return found;
+            if (const allocation found = take_waiting(size, bytes, kind)) return found;
+        }
+        return allocate(size, kind);
+    }
+
+    /// Gives a piece back once the queue's timeline has reached `value`; 0: as soon as it was idle when
+    /// it was handed out.
     void free(const allocation& piece, std::uint64_t value = 0) noexcept {
         if (!piece) return;
         const std::lock_guard lock(mutex_);
+        value = std::max(value, piece.busy);
         if (value <= queue_->timeline().known() || queue_->device()->lost())
             return release(piece.block, piece.node, bytes_of(piece));
         waiting_.push_back({value, piece.block, piece.node, bytes_of(piece)});
@@ -156,13 +173,40 @@ private:
             if (!large) {
                 const auto found = block->room.allocate(static_cast<std::uint32_t>(bytes / unit));
                 if (found.node != ranges::none) return hand_out(*block, found, size, bytes);
-            } else if (block->room.unused() && block->size >= bytes &&
-                       block->size - bytes <= bytes / 4 && (!best || block->size < best->size)) {
-                best = block.get();  // a kept block may be larger by a quarter at most
+            } else if (block->room.unused() && fits(*block, bytes) &&
+                       (!best || block->size < best->size)) {
+                best = block.get();
             }
         }
         if (!best) return {};
         return hand_out(*best, best->room.allocate(best->room.size()), size, best->size);
+    }
+
+    /// A kept block may be larger by a quarter at most.
+    static bool fits(const detail::memory_block& block, std::uint64_t bytes) noexcept {
+        return block.size >= bytes && block.size - bytes <= bytes / 4;
+    }
+
+    /// A large piece that was given back and that submitted work still uses.
+    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind) {
+        const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
+            return w.block->dedicated && w.block->kind == kind && fits(*w.block, bytes) &&
+                   w.value <= queue_->submitted();
+        });
+        if (found == waiting_.end()) return {};
+        const waiting old = *found;
+        *found = waiting_.back();
+        waiting_.pop_back();
+        std::make_heap(waiting_.begin(), waiting_.end());
+        total_.waiting -= old.bytes;
+        total_.in_use -= old.bytes;
+        total_.allocations -= 1;
+        old.block->room.release(old.node);
+        unused_ += old.block->size;
+        allocation piece =
+            hand_out(*old.block, old.block->room.allocate(old.block->room.size()), size, old.bytes);
+        piece.busy = old.value;
+        return piece;
     }
 
     allocation hand_out(detail::memory_block& block, ranges::range found, std::uint64_t size,
