@@ -164,3 +164,33 @@ TEST_CASE(
         CHECK_FALSE(run(test::adversary::order::reversed, 20));
     }
 }
+
+TEST_CASE("engine: memory that a recording in flight reads goes to no later result") {
+    test::adversary device;
+    test::wishes w;
+    w.edit = device.edit();
+    const std::optional<pm::context> home = test::open_context(w);
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    constexpr std::int64_t count = 5 << 20;
+    const pm::any_tensor x = numbers(*home, 1, 2), other = numbers(*home, count, 100);
+    pm::eval(x, other);
+    for (int round = 0; round < 3; ++round) {
+        device.how = test::adversary::order::reversed;
+        pm::any_tensor out[1];
+        {
+            const pm::any_tensor held = pm::apply<pm::op::add>(other, -100.0);
+            eval(held);
+            const pm::executable e =
+                pm::trace(*home, std::vector<pm::executable::value>{{pm::dtype::f32, {1}}},
+                          [&](std::span<const pm::any_tensor> t) {
+                              return std::vector<pm::any_tensor>{
+                                  pm::apply<pm::op::multiply>(held, t[0])};
+                          });
+            e.run_into(out, std::vector<pm::any_tensor>{x});
+        }
+        const pm::any_tensor later = pm::apply<pm::op::multiply>(other, 7.0);
+        eval(later);
+        CHECK(pm::to_vector<float>(out[0])[5] == 10);
+        CHECK(pm::to_vector<float>(later)[3] == 721);
+    }
+}

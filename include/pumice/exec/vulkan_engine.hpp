@@ -124,6 +124,7 @@ public:
     vulkan::allocation place_of(const node& n) {
         const std::lock_guard lock(mutex_);
         bring({&of(n)});
+        of(n).untracked = true;
         return of(n).piece;
     }
     vulkan_runtime& runtime() noexcept { return *runtime_; }

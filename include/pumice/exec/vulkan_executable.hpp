@@ -13,7 +13,10 @@ public:
     vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
         : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
         for (node* n : recorded_.constants())
-            if (n->count() > 0) constants_.push_back(&vulkan_engine::of(*n));
+            if (n->count() > 0) {
+                constants_.push_back(&vulkan_engine::of(*n));
+                constants_.back()->untracked = true;
+            }
         home_->bring(constants_);
     }
     /// Runs may still be in flight: what they read must not become somebody else's memory before.

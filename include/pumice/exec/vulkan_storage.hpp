@@ -19,7 +19,7 @@ public:
     vulkan_storage(const vulkan_storage&) = delete;
     vulkan_storage& operator=(const vulkan_storage&) = delete;
     ~vulkan_storage() override {
-        if (piece) runtime_->memory().free(piece, last_use);
+        if (piece) runtime_->memory().free(piece, last_use, !untracked);
     }
 
     /// Gets device memory if there is none yet. Throws errc::out_of_memory.
@@ -43,6 +43,7 @@ public:
     bool on_device = false;             // `piece` holds the values (once `written` is reached)
     bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it
     bool was_read = false;              // by the host, in place
+    bool untracked = false;             // somebody reads it of whom no hazard tells
     std::uint64_t written = 0;          // timeline value of the last device write
     std::uint64_t last_use = 0;         // of the last submit that touches `piece`
 

@@ -72,8 +72,8 @@ public:
     }
 
     /// The same for memory that later submits use first, with a barrier after what earlier ones did to
-    /// it: a large piece may be one that was given back while they are at work, so that a queue full of
-    /// large results takes no more memory than one after the other.
+    /// it: a large piece may be one that was given back `in_order` while they are at work, so that a
+    /// queue full of large results takes no more memory than one after the other.
     allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
         const std::uint64_t bytes = std::max((size + unit - 1) / unit * unit, unit);
         if (is_large(bytes, kind)) {
@@ -86,15 +86,15 @@ public:
         return allocate(size, kind);
     }
 
-    /// Gives a piece back once the queue's timeline has reached `value`; 0: as soon as it was idle when
-    /// it was handed out.
-    void free(const allocation& piece, std::uint64_t value = 0) noexcept {
+    /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it was
+    /// handed out, at once. `in_order`: who submits knows of all uses of it that have no barrier behind.
+    void free(const allocation& piece, std::uint64_t value = 0, bool in_order = false) noexcept {
         if (!piece) return;
         const std::lock_guard lock(mutex_);
         value = std::max(value, piece.busy);
         if (value <= queue_->timeline().known() || queue_->device()->lost())
             return release(piece.block, piece.node, bytes_of(piece));
-        waiting_.push_back({value, piece.block, piece.node, bytes_of(piece)});
+        waiting_.push_back({value, piece.block, piece.node, in_order, bytes_of(piece)});
         std::push_heap(waiting_.begin(), waiting_.end());
         total_.waiting += bytes_of(piece);
     }
@@ -141,6 +141,7 @@ private:
         std::uint64_t value;
         detail::memory_block* block;
         std::uint32_t node;
+        bool in_order;
         std::uint64_t bytes;
         friend bool operator<(const waiting& a, const waiting& b) noexcept {
             return a.value > b.value;
@@ -190,8 +191,8 @@ private:
     /// A large piece that was given back and that submitted work still uses.
     allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
-            return w.block->dedicated && w.block->kind == kind && fits(*w.block, bytes) &&
-                   w.value <= queue_->submitted();
+            return w.in_order && w.block->dedicated && w.block->kind == kind &&
+                   fits(*w.block, bytes) && w.value <= queue_->submitted();
         });
         if (found == waiting_.end()) return {};
         const waiting old = *found;
