@@ -11,12 +11,38 @@ namespace {
 
 using namespace test;
 
-/// Both kernels, where they take the problem.
-void check_both(machine& m, const elementwise_problem& p, const workspace& w,
-                const std::vector<result>& outputs, const std::vector<tolerance>& allowed,
-                const std::string& about, tally& count) {
+/// Every kernel, where it takes the problem.
+void check_all(machine& m, const elementwise_problem& p, const workspace& w,
+               const std::vector<result>& outputs, const std::vector<tolerance>& allowed,
+               const std::string& about, tally& count) {
     check<elementwise_strided>(m, p, w, outputs, allowed, about, count);
     check<elementwise_vector4>(m, p, w, outputs, allowed, about, count);
+    check<elementwise_tiled>(m, p, w, outputs, allowed, about, count);
+}
+
+/// Steps of a dense operand over `domain` whose axis `along` is the contiguous one; every other axis
+/// takes `pad` elements more than it needs.
+strides contiguous_along(const shape& domain, int along, std::int64_t pad) {
+    strides s = strides::filled(domain.rank(), 1);
+    std::int64_t step = domain[along] + pad;
+    for (int i = domain.rank() - 1; i >= 0; --i)
+        if (i != along) s[i] = step, step *= domain[i];
+    return s;
+}
+
+/// An input with these steps. Flipped axes are read from their end.
+operand laid(workspace& w, dtype type, const shape& domain, const strides& steps,
+             std::int64_t offset, std::initializer_list<int> flipped = {}) {
+    operand o{0, type, offset, steps};
+    for (const int axis : flipped) {
+        o.offset += o.steps[axis] * (domain[axis] - 1);
+        o.steps[axis] = -o.steps[axis];
+    }
+    const std::int64_t bytes = info(type).bits / 8, end = range_of(o, domain, false).end / bytes;
+    const operand flat = w.input(type, {end}, placing::dense, values::special);
+    o.buffer = flat.buffer;
+    o.offset += flat.offset;
+    return o;
 }
 
 std::vector<const op_info*> ops_of_table() {
@@ -185,9 +211,9 @@ TEST_CASE("operands in any layout, any rank, any type, several outputs") {
                 results.push_back({out.back(), domain});
             }
             const elementwise_problem p{domain, make.build(values, out)};
-            check_both(*m, p, w, results, {tolerance{}},
-                       std::string(to_string(type)) + to_string(domain) + (wide ? " wide" : ""),
-                       count);
+            check_all(*m, p, w, results, {tolerance{}},
+                      std::string(to_string(type)) + to_string(domain) + (wide ? " wide" : ""),
+                      count);
         }
     }
 }
@@ -207,8 +233,8 @@ TEST_CASE("index values and scalars of every type") {
                 make.apply<op::add>(make.apply<op::add>(row, all), make.value(scalar(type, 5)));
             const operand out = w.output(type, domain, placing::dense);
             const elementwise_problem p{domain, make.build({sum}, {out})};
-            check_both(*m, p, w, {{out, domain}}, {tolerance{2}}, std::string(to_string(type)),
-                       count);
+            check_all(*m, p, w, {{out, domain}}, {tolerance{2}}, std::string(to_string(type)),
+                      count);
         }
     }
 }
@@ -223,7 +249,134 @@ TEST_CASE("a domain without elements writes nothing") {
                           out = w.output(dtype::f32, shape{16}, placing::dense);
             fused f = reads(in);
             f.outputs = {operand{out.buffer, out.type, 0, row_major_strides(domain)}};
-            check_both(*m, {domain, f}, w, {}, {}, to_string(domain), count);
+            check_all(*m, {domain, f}, w, {}, {}, to_string(domain), count);
         }
     }
+}
+
+TEST_CASE("tiles: operands that are contiguous along another axis than the output") {
+    for (const auto& m : machines()) {
+        tally count("tiles on " + m->info().name);
+        dice d(6);
+        int taken = 0, fours = 0;
+        for (int i = 0; i < samples(150); ++i) {
+            const dtype type = all_dtypes[i % 13];
+            const int rank = static_cast<int>(d.in(2, 4)),
+                      along = static_cast<int>(d.in(0, rank - 2));
+            const bool aligned = d.chance(0.5);
+            shape domain = shape::filled(rank, 1);
+            for (int k = 0; k < rank; ++k) {
+                const bool tiled = k == along || k == rank - 1;
+                domain[k] = tiled ? d.in(2, 200) : d.in(1, rank == 4 ? 2 : 3);
+                if (tiled && aligned) domain[k] = (domain[k] + 3) & ~std::int64_t{3};
+            }
+            workspace w(d, d.chance(0.15));
+            maker make;
+            const std::int64_t unit = aligned ? 4 : 1;
+            const operand a =
+                laid(w, type, domain, contiguous_along(domain, along, unit * d.in(0, 2)),
+                     unit * d.in(0, 2));
+            std::uint16_t v = make.leaf(a);
+            if (d.chance(0.5)) {  // one more of that kind, seen from its end along the rows
+                const operand b = laid(w, dtype::boolean, domain,
+                                       contiguous_along(domain, along, unit * d.in(0, 2)),
+                                       unit * d.in(0, 2), {rank - 1});
+                v = make.apply<op::where>(make.leaf(b), v, make.value(scalar(type, 3)));
+            }
+            if (d.chance(0.5)) {  // one value for all, or one for each column
+                strides steps = strides::filled(rank, 0);
+                steps[rank - 1] = d.in(0, 1);
+                const operand b = laid(w, dtype::boolean, domain, steps, d.in(0, 3));
+                v = make.apply<op::where>(make.leaf(b), v, make.value(scalar(type, 5)));
+            }
+            if (type != dtype::boolean && d.chance(0.3)) {
+                strides steps = strides::filled(rank, 0);
+                for (int k = 0; k < rank; ++k) steps[k] = d.in(0, 3);
+                const std::uint16_t n = make.leaf(w.iota(dtype::i32, steps, d.in(-5, 5)));
+                v = make.apply<op::where>(make.apply<op::less>(n,
+                                                               make.value(scalar(dtype::i32, 40))),
+                                          v, make.value(scalar(type, 7)));
+            }
+            const operand out = w.output(type, domain, placing::dense);
+            const elementwise_problem p{domain, make.build({v}, {out})};
+            const std::string about = std::string(to_string(type)) + to_string(domain) + " along " +
+                                      std::to_string(along) + (w.high ? " wide" : "");
+            INFO(about);
+            // Everything here is for the kernel, but for types that the device lacks.
+            const support s = elementwise_tiled::supports(p, m->info());
+            const bool able = elementwise_strided::supports(p, m->info()).yes;
+            CHECK_MESSAGE(s.yes == able, s.reason);
+            if (s.yes) {
+                const launch l = elementwise_tiled::make(p, m->info());
+                fours += l.arguments[l.arguments.size() - 2] != "-1";
+            }
+            taken +=
+                check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}}, about, count);
+        }
+        CHECK(taken >= samples(150) / 2);
+        CHECK(fours >= taken / 8);
+        CHECK(fours <= taken * 7 / 8);
+    }
+}
+
+TEST_CASE("tiles: a long program, whose evaluations are not written out") {
+    for (const auto& m : machines()) {
+        tally count("long programs in tiles on " + m->info().name);
+        dice d(7);
+        for (const shape& domain : {shape{68, 132}, shape{67, 131}}) {
+            workspace w(d);
+            maker make;
+            const std::uint16_t x =
+                make.leaf(laid(w, dtype::i32, domain, contiguous_along(domain, 0, 0), 0));
+            std::uint16_t v = x;
+            for (int k = 0; k < 9; ++k)
+                v = k % 2 ? make.apply<op::multiply>(v, x)
+                          : make.apply<op::add>(v, make.value(scalar(dtype::i32, k + 1)));
+            const operand out = w.output(dtype::i32, domain, placing::dense);
+            CHECK(check<elementwise_tiled>(*m, {domain, make.build({v}, {out})}, w, {{out, domain}},
+                                           {tolerance{}}, to_string(domain), count));
+        }
+    }
+}
+
+TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
+    device_info device;
+    device.shared_memory = 16 << 10;
+    device.float64_arithmetic = true;
+    const auto asked = [&](const shape& domain, const std::vector<operand>& leaves,
+                           const strides& stored, int outputs = 1) {
+        maker make;
+        std::uint16_t v = make.leaf(leaves[0]);
+        for (std::size_t k = 1; k < leaves.size(); ++k)
+            v = make.apply<op::add>(v, make.leaf(leaves[k]));
+        std::vector<std::uint16_t> values(1, v);
+        if (outputs == 2) values.push_back(make.apply<op::negative>(v));
+        std::vector<operand> out;
+        for (int k = 0; k < outputs; ++k) out.push_back({8 + k, leaves[0].type, 0, stored});
+        return elementwise_tiled::supports({domain, make.build(values, out)}, device);
+    };
+    const auto leaf = [](int buffer, const strides& steps, dtype type = dtype::f32) {
+        return operand{buffer, type, 0, steps};
+    };
+    const shape square{64, 64};
+    CHECK(asked(square, {leaf(0, {1, 64})}, {64, 1}).cost < 2);
+    CHECK(asked({64, 8}, {leaf(0, {1, 64})}, {8, 1}).cost > 2);
+    CHECK(asked(square, {leaf(0, {1, 64})}, {64, 1}, 2).reason ==
+          "the program has more than one output");
+    CHECK(asked(square, {leaf(0, {1, 64})}, {128, 2}).reason ==
+          "the output is not contiguous along the innermost axis");
+    CHECK(asked(square, {leaf(0, {64, 1})}, {64, 1}).reason ==
+          "no operand is contiguous along another axis");
+    CHECK(asked(square, {leaf(0, {2, 128})}, {64, 1}).reason ==
+          "no operand is contiguous along another axis");
+    CHECK(asked(square, {leaf(0, {-1, 64})}, {64, 1}).reason ==
+          "no operand is contiguous along another axis");
+    CHECK(asked(square, {leaf(0, {1, 64}), leaf(1, {64, 1})}, {64, 1}).reason ==
+          "an operand lies along the output's axis");
+    CHECK(asked({8, 8, 8}, {leaf(0, {1, 8, 64}), leaf(1, {8, 1, 64})}, {64, 8, 1}).reason ==
+          "operands are contiguous along different axes");
+    CHECK(asked(square, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).reason ==
+          "a tile takes 32768 bytes of shared memory, the device has 16384");
+    device.shared_memory = 32 << 10;
+    CHECK(asked(square, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).yes);
 }

@@ -54,20 +54,38 @@ TEST_CASE("select: the cheapest kernel that takes the problem, and why the other
     CHECK(wide.record->kernel == "elementwise/vector4");
     REQUIRE(wide.launches.size() == 1);
     CHECK(wide.launches[0].entry == "vector4");
-    CHECK(wide.record->rejected == std::vector<std::string>{"elementwise/strided: costs more"});
+    REQUIRE(wide.record->rejected.size() == 2);
+    CHECK(wide.record->rejected[0].starts_with("elementwise/tiled: no operand is contiguous"));
+    CHECK(wide.record->rejected[1] == "elementwise/strided: costs more");
     const choice apart = choose(doubled(dtype::f32, 64, 2), device(), {});
     CHECK(apart.record->kernel == "elementwise/strided");
-    REQUIRE(apart.record->rejected.size() == 1);
+    REQUIRE(apart.record->rejected.size() == 2);
     CHECK(apart.record->rejected[0].starts_with("elementwise/vector4: an operand is neither"));
+    CHECK(apart.record->rejected[1].starts_with("elementwise/tiled: no operand is contiguous"));
+}
+
+TEST_CASE("select: a transposed operand is read in tiles") {
+    elementwise_problem p = doubled(dtype::f32, 64, 1);
+    p.domain = {64, 64};
+    p.body.leaves[0].steps = {1, 64};
+    p.body.outputs[0].steps = {64, 1};
+    const choice c = choose(p, device(), {});
+    CHECK(c.record->kernel == "elementwise/tiled");
+    REQUIRE(c.launches.size() == 1);
+    CHECK(c.launches[0].grid == std::array<std::uint32_t, 3>{1, 1, 1});
+    p.domain = {64, 8};  // a tile would be mostly edge
+    p.body.outputs[0].steps = {8, 1};
+    CHECK(choose(p, device(), {}).record->kernel == "elementwise/strided");
 }
 
 TEST_CASE("select: a problem that no kernel takes is refused with the reason of each") {
     std::vector<std::string> reasons;
     CHECK(code_of([] { choose(doubled(dtype::f64, 64, 1), device(), {}); }, &reasons) ==
           errc::unsupported);
-    REQUIRE(reasons.size() == 2);
+    REQUIRE(reasons.size() == 3);
     CHECK(reasons[0] == "elementwise/vector4: the device has no f64");
-    CHECK(reasons[1] == "elementwise/strided: the device has no f64");
+    CHECK(reasons[1] == "elementwise/tiled: the device has no f64");
+    CHECK(reasons[2] == "elementwise/strided: the device has no f64");
     device_info able = device();
     able.float64_arithmetic = true;
     CHECK(choose(doubled(dtype::f64, 64, 1), able, {}).record->kernel == "elementwise/vector4");

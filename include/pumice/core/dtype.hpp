@@ -49,6 +49,11 @@ enum class kind : std::uint8_t {
 /// The type in which kernels compute; storage is a matter of its own.
 enum class arithmetic : std::uint8_t { f32, f64, i32, i64, u32, u64, boolean };
 
+/// Bytes of a value that a kernel holds.
+constexpr int size_of(arithmetic a) noexcept {
+    return a == arithmetic::f64 || a == arithmetic::i64 || a == arithmetic::u64 ? 8 : 4;
+}
+
 struct dtype_info {
     std::string_view name;   // in messages and printing
     std::string_view slang;  // the conformance in shaders/element.slang

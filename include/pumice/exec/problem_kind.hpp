@@ -81,7 +81,7 @@ template <class Problem>
 inline constexpr kernel_entries kernels_for;
 template <>
 inline constexpr kernel_entries kernels_for<elementwise_problem> =
-    kernel_list<elementwise_vector4, elementwise_strided>;
+    kernel_list<elementwise_vector4, elementwise_tiled, elementwise_strided>;
 template <>
 inline constexpr kernel_entries kernels_for<reduce_problem> =
     kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices>;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The elementwise kernels: contiguous in fours, and any strides (shaders/elementwise.slang).
+// The elementwise kernels: contiguous in fours, transposed in tiles, and any strides
+// (shaders/elementwise.slang).
 #pragma once
 
 #include <pumice/expr/host.hpp>
@@ -14,8 +15,8 @@ namespace detail {
 
 inline constexpr std::int64_t elementwise_group = 256;
 
-/// The launch that both kernels share; `row` is the innermost extent, `domain` counts invocations.
-inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t row,
+/// The launch that the kernels share; `domain` counts what has work, `together` of it a workgroup's.
+inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t together,
                                  const char* entry, const device_info& device) {
     std::vector<operand> all = p.body.leaves;
     all.insert(all.end(), p.body.outputs.begin(), p.body.outputs.end());
@@ -24,15 +25,15 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     launch l("elementwise", entry, {emitted_name(p.body.body->view()), index_type(wide), rank},
              {&p.body});
     const std::int64_t count = element_count(domain);
-    const std::uint32_t width =
-        spread(l, (count + elementwise_group - 1) / elementwise_group, device);
+    const std::uint32_t width = spread(l, (count + together - 1) / together, device);
     block_writer w(l, wide);
     w.args(p.body, p.domain);
     w.offsets(p.body);
     w.strides_of(p.body, rank);
     w.row(domain, rank);
     w.index(count);
-    w.index(row);
+    w.index(p.domain.back());
+    w.index(rank > 1 ? p.domain[rank - 2] : 1);
     w.integer(static_cast<std::int32_t>(width));
     return l;
 }
@@ -41,6 +42,68 @@ inline elementwise_problem collapsed(elementwise_problem p) {
     collapse(p.domain, operands_of(p.body), 0, p.domain.rank());
     return p;
 }
+
+/// How the tiled kernel sees a problem: the axis along which the leaves are contiguous stands before
+/// the last one. `refused` says why where it cannot.
+struct elementwise_tiles {
+    static constexpr std::int64_t side = 64;
+
+    elementwise_problem p;
+    const char* refused = nullptr;
+
+    explicit elementwise_tiles(const elementwise_problem& asked) : p(collapsed(asked)) {
+        const int last = p.domain.rank() - 1;
+        if (p.body.outputs.size() != 1) refused = "the program has more than one output";
+        else if (p.body.outputs[0].steps[last] != 1)
+            refused = "the output is not contiguous along the innermost axis";
+        if (refused) return;
+        int along = last;
+        for (const operand& o : p.body.leaves)
+            if (o.buffer >= 0 && o.steps[last] != 0 && o.steps[last] != 1)
+                for (int i = 0; i < last; ++i)
+                    if (o.steps[i] == 1 && (along == last || p.domain[i] > p.domain[along]))
+                        along = i;
+        if (along == last) refused = "no operand is contiguous along another axis";
+        for (const operand& o : p.body.leaves)
+            if (!refused && o.buffer >= 0 && o.steps[along] != 0 && o.steps[along] != 1)
+                refused = o.steps[last] == 1 ? "an operand lies along the output's axis"
+                                             : "operands are contiguous along different axes";
+        if (refused) return;
+        move(p.domain, along, last);
+        for (operand* o : operands_of(p.body)) move(o->steps, along, last);
+    }
+    std::int64_t rows() const { return p.domain[p.domain.rank() - 2]; }
+    /// Bits of load4 along the leaves' axis; empty where an access has one element.
+    std::optional<std::uint32_t> mask() const {
+        if (rows() % 4 != 0 || p.domain.back() % 4 != 0) return std::nullopt;
+        elementwise_problem read = p, written = p;
+        read.body.outputs.clear();
+        written.body.leaves.clear();
+        const int last = p.domain.rank() - 1;
+        move(read.domain, last - 1, last + 1);
+        for (operand* o : operands_of(read.body)) move(o->steps, last - 1, last + 1);
+        if (!vector_mask(written.body, written.domain)) return std::nullopt;
+        return vector_mask(read.body, read.domain);
+    }
+    /// Bytes of shared memory: results as they are computed.
+    std::int64_t shared() const {
+        return side * side * size_of(info(p.body.type()).arithmetic);
+    }
+    /// Evaluations of a long program are not written out sixteen times.
+    int batch(int accesses) const {
+        std::size_t ops = 0;
+        for (const instruction& i : p.body.body->code) ops += i.arity() != 0;
+        return ops <= 4 ? accesses : accesses / 4;
+    }
+
+private:
+    /// Axis `from` stands just before axis `before`.
+    static void move(index_list& list, int from, int before) {
+        const std::int64_t v = list[from];
+        list.erase(from);
+        list.insert(before - 1, v);
+    }
+};
 
 }  // namespace detail
 
@@ -57,7 +120,8 @@ struct elementwise_strided {
     }
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const elementwise_problem p = detail::collapsed(asked);
-        return detail::elementwise_launch(p, p.domain, p.domain.back(), "strided", device);
+        return detail::elementwise_launch(p, p.domain, detail::elementwise_group, "strided",
+                                          device);
     }
     static void reference(const elementwise_problem& p, const host_buffers& buffers) {
         run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves), p.body.scalars,
@@ -86,7 +150,8 @@ struct elementwise_vector4 {
         const elementwise_problem p = detail::collapsed(asked);
         shape quads = p.domain;
         quads[quads.rank() - 1] = (quads.back() + 3) / 4;
-        launch l = detail::elementwise_launch(p, quads, p.domain.back(), "vector4", device);
+        launch l =
+            detail::elementwise_launch(p, quads, detail::elementwise_group, "vector4", device);
         l.specialise({*vector_mask(p.body, p.domain)});
         return l;
     }
@@ -95,6 +160,42 @@ struct elementwise_vector4 {
     }
 };
 
-static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vector4>);
+/// Leaves contiguous along another axis than the output: 64 x 64 elements per workgroup change places
+/// in shared memory.
+struct elementwise_tiled {
+    using problem_type = elementwise_problem;
+    static constexpr std::string_view name = "elementwise/tiled";
+    static constexpr bool portable = false;
+
+    static support supports(const elementwise_problem& asked, const device_info& device) {
+        support s = supports_types(asked.body, device);
+        if (!s.yes) return s;
+        const detail::elementwise_tiles t(asked);
+        if (t.refused) return support::no(t.refused);
+        if (t.shared() > device.shared_memory)
+            return support::no({"a tile takes ", t.shared(),
+                                " bytes of shared memory, the device has ", device.shared_memory});
+        // Of short axes a tile is mostly edge.
+        s.cost = std::min(t.rows(), t.p.domain.back()) >= 16 ? 1.5 : 3;
+        return s;
+    }
+    static launch make(const elementwise_problem& asked, const device_info& device) {
+        const detail::elementwise_tiles t(asked);
+        constexpr std::int64_t side = detail::elementwise_tiles::side;
+        shape tiles = t.p.domain;
+        for (const int axis : {tiles.rank() - 2, tiles.rank() - 1})
+            tiles[axis] = (tiles[axis] + side - 1) / side;
+        launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
+        const std::optional<std::uint32_t> mask = t.mask();
+        l.specialise({mask ? static_cast<int>(*mask) : -1, t.batch(mask ? 4 : 16)});
+        return l;
+    }
+    static void reference(const elementwise_problem& p, const host_buffers& b) {
+        elementwise_strided::reference(p, b);
+    }
+};
+
+static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vector4> &&
+              kernel_type<elementwise_tiled>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -296,10 +296,6 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
 
 // Plain arithmetic --------------------------------------------------------------------------------
 
-inline int size_of(arithmetic a) {
-    return a == arithmetic::f64 || a == arithmetic::i64 || a == arithmetic::u64 ? 8 : 4;
-}
-
 inline const register_tile* register_tile_for(const product& p, const device_info& device) {
     return cheapest(register_tiles, p, [&](const register_tile& t) {
         return t.shared(size_of(p.sum)) <= device.shared_memory &&
