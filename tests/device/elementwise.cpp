@@ -319,23 +319,26 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
     }
 }
 
-TEST_CASE("tiles: a long program, whose evaluations are not written out") {
+TEST_CASE("tiles: long programs, whose evaluations are not written out, with loops of their own") {
     for (const auto& m : machines()) {
         tally count("long programs in tiles on " + m->info().name);
         dice d(7);
-        for (const shape& domain : {shape{68, 132}, shape{67, 131}}) {
-            workspace w(d);
-            maker make;
-            const std::uint16_t x =
-                make.leaf(laid(w, dtype::i32, domain, contiguous_along(domain, 0, 0), 0));
-            std::uint16_t v = x;
-            for (int k = 0; k < 9; ++k)
-                v = k % 2 ? make.apply<op::multiply>(v, x)
-                          : make.apply<op::add>(v, make.value(scalar(dtype::i32, k + 1)));
-            const operand out = w.output(dtype::i32, domain, placing::dense);
-            CHECK(check<elementwise_tiled>(*m, {domain, make.build({v}, {out})}, w, {{out, domain}},
-                                           {tolerance{}}, to_string(domain), count));
-        }
+        for (const dtype type : {dtype::f32, dtype::i32})
+            for (const shape& domain : {shape{68, 132}, shape{67, 131}}) {
+                workspace w(d);
+                maker make;
+                std::uint16_t v =
+                    make.leaf(laid(w, type, domain, contiguous_along(domain, 0, 0), 0));
+                for (const int by : {90001, 7001, 501, 77, 9})
+                    v = make.apply<op::fmod>(v, make.value(scalar(type, by)));
+                v = make.apply<op::negative>(v);
+                const operand out = w.output(type, domain, placing::dense);
+                const elementwise_problem p{domain, make.build({v}, {out})};
+                CHECK(elementwise_tiled::make(p, m->info()).arguments.back() ==
+                      (domain[0] == 68 ? "1" : "4"));
+                CHECK(check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}},
+                                               to_string(domain), count));
+            }
     }
 }
 

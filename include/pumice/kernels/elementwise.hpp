@@ -51,12 +51,20 @@ struct elementwise_tiles {
     elementwise_problem p;
     const char* refused = nullptr;
 
-    explicit elementwise_tiles(const elementwise_problem& asked) : p(collapsed(asked)) {
-        const int last = p.domain.rank() - 1;
-        if (p.body.outputs.size() != 1) refused = "the program has more than one output";
-        else if (p.body.outputs[0].steps[last] != 1)
+    explicit elementwise_tiles(const elementwise_problem& asked) {
+        // Most problems have no such operand: they are not copied. Collapsing keeps the last steps.
+        int last = asked.domain.rank() - 1;
+        while (last > 0 && asked.domain[last] == 1) --last;
+        bool turned = false;
+        for (const operand& o : asked.body.leaves)
+            turned |= o.buffer >= 0 && last > 0 && o.steps[last] != 0 && o.steps[last] != 1;
+        if (!turned) refused = "no operand is contiguous along another axis";
+        else if (asked.body.outputs.size() != 1) refused = "the program has more than one output";
+        else if (asked.body.outputs[0].steps[last] != 1)
             refused = "the output is not contiguous along the innermost axis";
         if (refused) return;
+        p = collapsed(asked);
+        last = p.domain.rank() - 1;
         int along = last;
         for (const operand& o : p.body.leaves)
             if (o.buffer >= 0 && o.steps[last] != 0 && o.steps[last] != 1)
@@ -86,9 +94,7 @@ struct elementwise_tiles {
         return vector_mask(read.body, read.domain);
     }
     /// Bytes of shared memory: results as they are computed.
-    std::int64_t shared() const {
-        return side * side * size_of(info(p.body.type()).arithmetic);
-    }
+    std::int64_t shared() const { return side * side * size_of(info(p.body.type()).arithmetic); }
     /// Evaluations of a long program are not written out sixteen times.
     int batch(int accesses) const {
         std::size_t ops = 0;
