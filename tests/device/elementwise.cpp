@@ -361,25 +361,25 @@ TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
     const auto leaf = [](int buffer, const strides& steps, dtype type = dtype::f32) {
         return operand{buffer, type, 0, steps};
     };
-    const shape square{64, 64};
-    CHECK(asked(square, {leaf(0, {1, 64})}, {64, 1}).cost < 2);
+    const shape whole{64, 64};
+    CHECK(asked(whole, {leaf(0, {1, 64})}, {64, 1}).cost < 2);
     CHECK(asked({64, 8}, {leaf(0, {1, 64})}, {8, 1}).cost > 2);
-    CHECK(asked(square, {leaf(0, {1, 64})}, {64, 1}, 2).reason ==
+    CHECK(asked(whole, {leaf(0, {1, 64})}, {64, 1}, 2).reason ==
           "the program has more than one output");
-    CHECK(asked(square, {leaf(0, {1, 64})}, {128, 2}).reason ==
+    CHECK(asked(whole, {leaf(0, {1, 64})}, {128, 2}).reason ==
           "the output is not contiguous along the innermost axis");
-    CHECK(asked(square, {leaf(0, {64, 1})}, {64, 1}).reason ==
+    CHECK(asked(whole, {leaf(0, {64, 1})}, {64, 1}).reason ==
           "no operand is contiguous along another axis");
-    CHECK(asked(square, {leaf(0, {2, 128})}, {64, 1}).reason ==
+    CHECK(asked(whole, {leaf(0, {2, 128})}, {64, 1}).reason ==
           "no operand is contiguous along another axis");
-    CHECK(asked(square, {leaf(0, {-1, 64})}, {64, 1}).reason ==
+    CHECK(asked(whole, {leaf(0, {-1, 64})}, {64, 1}).reason ==
           "no operand is contiguous along another axis");
-    CHECK(asked(square, {leaf(0, {1, 64}), leaf(1, {64, 1})}, {64, 1}).reason ==
+    CHECK(asked(whole, {leaf(0, {1, 64}), leaf(1, {64, 1})}, {64, 1}).reason ==
           "an operand lies along the output's axis");
     CHECK(asked({8, 8, 8}, {leaf(0, {1, 8, 64}), leaf(1, {8, 1, 64})}, {64, 8, 1}).reason ==
           "operands are contiguous along different axes");
-    CHECK(asked(square, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).reason ==
+    CHECK(asked(whole, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).reason ==
           "a tile takes 32768 bytes of shared memory, the device has 16384");
     device.shared_memory = 32 << 10;
-    CHECK(asked(square, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).yes);
+    CHECK(asked(whole, {leaf(0, {1, 64}, dtype::f64)}, {64, 1}).yes);
 }
