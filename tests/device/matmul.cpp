@@ -200,7 +200,7 @@ template <std::size_t Row>
 struct registers_row : matmul_tiled {
     static constexpr const detail::register_tile& tile = detail::register_tiles[Row];
     static support supports(const matmul_problem& p, const device_info& device) {
-        const int size = detail::size_of(info(p.a.type()).arithmetic);
+        const int size = size_of(info(p.a.type()).arithmetic);
         if (tile.threads() > device.max_workgroup_invocations ||
             tile.shared(size) > device.shared_memory)
             return support::no("too large for the device");
