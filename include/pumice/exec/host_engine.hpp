@@ -57,13 +57,13 @@ public:
         if (op ? !op->native || !lie_dense(extent, inputs, from)
                : !alone || alone.count() > most_at_once)
             return nullptr;
-        at_once_.fetch_add(1, std::memory_order_relaxed);
         std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
         node_ptr n =
             std::make_shared<node>(type, extent, operation::borrowed(lasting), inputs[0]->owner);
         if (op) op->native(from, scalars.data(), made->memory.data(), count);
         else alone.run(first_of(*inputs[0]), made->memory.data());
         n->realise(std::move(made));
+        at_once_.fetch_add(1, std::memory_order_relaxed);
         return n;
     }
 
@@ -201,17 +201,15 @@ private:
 
     void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
                  const std::stop_token& stop) override {
-        std::unordered_map<const node*, std::byte*> fresh;
-        for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            std::shared_ptr<host_storage> s =
-                allocate(byte_count(e.stored[i]->type, e.stored[i]->count()));
-            fresh[e.stored[i]] = s->memory.data();
-            made[i] = std::move(s);
-        }
-        run_steps_on_host(e, threads_, profiling_.get(), stop, [&](const node& n) {
-            const auto f = fresh.find(&n);
-            return f != fresh.end() ? f->second : bytes_of(n);
-        });
+        run_steps_on_host(
+            e, threads_, profiling_.get(), stop,
+            [&](std::size_t i) {
+                const std::shared_ptr<host_storage> s =
+                    allocate(byte_count(e.stored[i]->type, e.stored[i]->count()));
+                made[i] = s;
+                return s->memory.data();
+            },
+            [](const node& n) { return bytes_of(n); });
         stats_.dispatches += e.steps.size();
         ++stats_.evals;
     }

@@ -16,16 +16,19 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
     return record;
 }
 
-/// Runs the steps in order; `memory_of` a node is where it lies from its offset 0. Throws
-/// errc::cancelled once `stop` is asked for.
-template <class MemoryOf>
+/// Runs the steps in order. `make(i)` is new memory for the i-th stored node, `memory_of` a realised
+/// one where it lies from its offset 0. Throws errc::cancelled once `stop` is asked for.
+template <class Make, class MemoryOf>
 void run_steps_on_host(evaluation& e, const host_threads& threads, profile_recorder* profile,
-                       const std::stop_token& stop, MemoryOf&& memory_of) {
+                       const std::stop_token& stop, Make&& make, MemoryOf&& memory_of) {
+    std::unordered_map<const node*, std::byte*> fresh;
+    for (std::size_t i = 0; i < e.stored.size(); ++i) fresh[e.stored[i]] = make(i);
     for (step& s : e.steps) {
         host_buffers buffers;
         std::int64_t touched = 0;
         for (node* n : s.buffers) {
-            buffers.memory.push_back(memory_of(*n));
+            const auto f = fresh.find(n);
+            buffers.memory.push_back(f != fresh.end() ? f->second : memory_of(*n));
             touched += byte_count(n->type, n->count());
         }
         if (!s.record) s.record = host_record(s.what);

@@ -191,19 +191,17 @@ private:
         for (step& s : e.steps) s.record = host_record(s.what);
     }
     void execute_on_host(evaluation& e, std::vector<std::shared_ptr<storage>>& made) {
-        std::unordered_map<const node*, std::byte*> fresh;
-        for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            const node& n = *e.stored[i];
-            const auto held =
-                std::make_shared<vulkan_storage>(runtime_, byte_count(n.type, n.count()));
-            held->host = std::make_unique<host_memory>(held->bytes);
-            fresh[&n] = held->host->data();
-            made[i] = held;
-        }
-        run_steps_on_host(e, threads_, profiling_.get(), {}, [&](const node& n) {
-            const auto f = fresh.find(&n);
-            return f != fresh.end() ? f->second : of(n).host->data();
-        });
+        run_steps_on_host(
+            e, threads_, profiling_.get(), {},
+            [&](std::size_t i) {
+                const auto held =
+                    std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
+                                                                          e.stored[i]->count()));
+                held->host = std::make_unique<host_memory>(held->bytes);
+                made[i] = held;
+                return held->host->data();
+            },
+            [](const node& n) { return of(n).host->data(); });
         stats_.host_kernels += e.steps.size();
         ++stats_.evals;
     }

@@ -38,7 +38,7 @@ public:
     allocation allocate(std::uint64_t size, memory_kind kind) {
         queue_->device()->check_alive("vkAllocateMemory");
         check_limits(size, kind);
-        const std::uint64_t bytes = std::max((size + unit - 1) / unit * unit, unit);
+        const std::uint64_t bytes = rounded(size);
         std::unique_lock lock(mutex_);
         waiting_.reserve(total_.allocations + 1);  // so that `free` needs no memory
         collect();
@@ -75,7 +75,7 @@ public:
     /// it: a large piece may be one that was given back `in_order` while they are at work, so that a
     /// queue full of large results takes no more memory than one after the other.
     allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
-        const std::uint64_t bytes = std::max((size + unit - 1) / unit * unit, unit);
+        const std::uint64_t bytes = rounded(size);
         if (is_large(bytes, kind)) {
             const std::lock_guard lock(mutex_);
             waiting_.reserve(total_.allocations + 1);
@@ -300,9 +300,11 @@ private:
             }
     }
 
+    static std::uint64_t rounded(std::uint64_t size) noexcept {
+        return std::max((size + unit - 1) / unit * unit, unit);
+    }
     static std::uint64_t bytes_of(const allocation& piece) noexcept {
-        return piece.block->dedicated ? piece.block->size
-                                      : std::max((piece.size + unit - 1) / unit * unit, unit);
+        return piece.block->dedicated ? piece.block->size : rounded(piece.size);
     }
 
     vk::MappedMemoryRange range_of(const allocation& piece, std::uint64_t offset,
