@@ -51,7 +51,7 @@ struct sample {
             values[0] = e.apply<op::relu>(e.apply<op::add>(g, e.leaf(bias)));
             values.push_back(e.apply<op::add>(g, e.leaf(w.input(t, out, where))));
         }
-        std::vector<operand> stored;
+        array_list<operand> stored;
         for (std::size_t i = 0; i < values.size(); ++i) {
             stored.push_back(w.output(t, out, where));
             outputs.push_back({stored.back(), out});

@@ -61,7 +61,7 @@ bool cancels(const op_info& op) {
 }
 
 /// Bounds of design.md: 2 units in the last place, 4 where a function of math.slang is called.
-tolerance allowed_for(const op_info& op, dtype type, const std::vector<host_array>& in,
+tolerance allowed_for(const op_info& op, dtype type, const array_list<host_array>& in,
                       std::int64_t n) {
     tolerance t{op.body.find("pm_") == std::string_view::npos ? 2.0 : 4.0};
     if (!is_floating(type) || !cancels(op)) return t;
@@ -92,7 +92,7 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
     workspace w(d);
     maker make;
     std::vector<std::uint16_t> x, results;
-    std::vector<operand> in, out;
+    array_list<operand> in, out;
     for (int k = 0; k < arity; ++k) {
         const dtype t = k == 0 && ops[0]->rule.selects ? dtype::boolean : type;
         in.push_back(w.input(t, domain, placing::dense, how));
@@ -171,7 +171,7 @@ TEST_CASE("every element type converts to every other as on the host") {
                 const std::uint16_t x =
                     make.leaf(w.input(from, domain, placing::dense, values::special));
                 std::vector<std::uint16_t> casts;
-                std::vector<operand> out;
+                array_list<operand> out;
                 std::vector<result> stored;
                 for (std::size_t k = first;
                      k < std::min(first + max_outputs, std::size(all_dtypes)); ++k) {
@@ -204,7 +204,7 @@ TEST_CASE("operands in any layout, any rank, any type, several outputs") {
                 make.apply<op::where>(y, x, make.value(scalar(type, 3)))};
             if (d.chance(0.5)) values.push_back(x);
             if (d.chance(0.3)) values.push_back(make.apply<op::logical_not>(y));
-            std::vector<operand> out;
+            array_list<operand> out;
             std::vector<result> results;
             for (const std::uint16_t v : values) {
                 out.push_back(w.output(make.body.code[v].type, domain, layout));
@@ -346,7 +346,7 @@ TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
     device_info device;
     device.shared_memory = 16 << 10;
     device.float64_arithmetic = true;
-    const auto asked = [&](const shape& domain, const std::vector<operand>& leaves,
+    const auto asked = [&](const shape& domain, const array_list<operand>& leaves,
                            const strides& stored, int outputs = 1) {
         maker make;
         std::uint16_t v = make.leaf(leaves[0]);
@@ -354,7 +354,7 @@ TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
             v = make.apply<op::add>(v, make.leaf(leaves[k]));
         std::vector<std::uint16_t> values(1, v);
         if (outputs == 2) values.push_back(make.apply<op::negative>(v));
-        std::vector<operand> out;
+        array_list<operand> out;
         for (int k = 0; k < outputs; ++k) out.push_back({8 + k, leaves[0].type, 0, stored});
         return elementwise_tiled::supports({domain, make.build(values, out)}, device);
     };

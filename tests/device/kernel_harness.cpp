@@ -148,9 +148,9 @@ std::uint16_t maker::apply(const op_info& op, std::uint16_t x, std::uint16_t y, 
     return body.push(i);
 }
 
-fused maker::build(const std::vector<std::uint16_t>& values, std::vector<operand> outputs) const {
+fused maker::build(const std::vector<std::uint16_t>& values, array_list<operand> outputs) const {
     program raw = body;
-    raw.outputs = values;
+    raw.outputs = {values.begin(), values.end()};
     operand_order order;
     fused out;
     out.body = std::make_shared<program>(canonical<program>(raw.view(), order));

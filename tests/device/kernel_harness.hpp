@@ -98,7 +98,7 @@ struct maker {
         return apply(op_info_of<Op>, x, y, z);
     }
     /// The canonical form; `values` are its outputs, stored at `outputs` unless that is empty.
-    fused build(const std::vector<std::uint16_t>& values, std::vector<operand> outputs = {}) const;
+    fused build(const std::vector<std::uint16_t>& values, array_list<operand> outputs = {}) const;
 };
 
 /// A program that only reads an operand; one that only stores what it is given.

@@ -24,7 +24,7 @@ namespace {
 
 namespace vulkan = pumice::vulkan;
 
-void add_files(std::vector<library_module>& list, const std::string& folder) {
+void add_files(array_list<library_module>& list, const std::string& folder) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         if (entry.path().extension() != ".slang") continue;
         std::ostringstream text;
@@ -37,8 +37,8 @@ void add_files(std::vector<library_module>& list, const std::string& folder) {
 }
 
 /// The library's modules, embedded or the files of PUMICE_SHADERS, and those of tests/extend.
-std::vector<library_module> modules() {
-    std::vector<library_module> list;
+array_list<library_module> modules() {
+    array_list<library_module> list;
     add_files(list, pumice_test::tests_dir() + "/extend");
     if (const std::string folder = pumice::detail::environment("PUMICE_SHADERS"); !folder.empty()) {
         add_files(list, folder);

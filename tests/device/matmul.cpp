@@ -76,7 +76,7 @@ struct sample {
             values.push_back(m.apply<op::multiply>(g, m.value(scalar(t, 0.5))));
             values.push_back(m.cast(is_floating(t) ? dtype::f32 : t, g));
         }
-        std::vector<operand> stored;
+        array_list<operand> stored;
         for (std::size_t i = 0; i < values.size(); ++i) {
             stored.push_back(w.output(i == 2 && is_floating(t) ? dtype::f32 : t, domain, where));
             outputs.push_back({stored.back(), domain});

@@ -15,7 +15,7 @@ TEST_CASE("chunks: a line of pieces within the budget, every kernel once and in 
         std::vector<double> seconds(random() % 40);
         for (double& s : seconds) s = double(random() % 100);
         const double budget = double(random() % 200);
-        const std::vector<pm::chunk> list = pm::cut(seconds, budget);
+        const pm::array_list<pm::chunk> list = pm::cut(seconds, budget);
         REQUIRE(!list.empty());
         std::size_t at = 0;
         for (std::size_t i = 0; i < list.size(); ++i) {

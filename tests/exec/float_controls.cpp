@@ -9,13 +9,13 @@
 #include <random>
 
 using namespace pumice;
-using words = std::vector<std::uint32_t>;
+using words = array_list<std::uint32_t>;
 
 namespace {
 
 void add(words& out, std::uint32_t op, std::initializer_list<std::uint32_t> operands) {
     out.push_back(std::uint32_t(operands.size() + 1) << 16 | op);
-    out.insert(out.end(), operands);
+    out.append(operands);
 }
 
 /// A module as a compiler writes it: capabilities, an entry point with its modes, a type, a function.

@@ -34,7 +34,7 @@ public:
 private:
     void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
     std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
-    void execute(pm::evaluation& e, std::vector<std::shared_ptr<pm::storage>>& made,
+    void execute(pm::evaluation& e, pm::array_list<std::shared_ptr<pm::storage>>& made,
                  const std::stop_token&) override {
         ++runs;
         if (failures > 0) {

@@ -15,8 +15,9 @@ pm::byte_range read(int memory) { return {std::uint64_t(memory), 0, 16, false}; 
 pm::byte_range write(int memory) { return {std::uint64_t(memory), 0, 16, true}; }
 
 /// Barriers when items run in the given order, after work that wrote `before`.
-int barriers(const std::vector<pm::ordered_item>& items, const std::vector<std::size_t>& order,
-             const std::vector<pm::byte_range>& before = {}) {
+int barriers(const pm::array_list<pm::ordered_item>& items,
+             const pm::array_list<std::size_t>& order,
+             const pm::array_list<pm::byte_range>& before = {}) {
     pm::hazard_tracker tracker;
     tracker.add(before);
     int count = 0;
@@ -30,8 +31,8 @@ int barriers(const std::vector<pm::ordered_item>& items, const std::vector<std::
     return count;
 }
 
-std::vector<std::size_t> in_order(std::size_t n) {
-    std::vector<std::size_t> order;
+pm::array_list<std::size_t> in_order(std::size_t n) {
+    pm::array_list<std::size_t> order;
     for (std::size_t i = 0; i < n; ++i) order.push_back(i);
     return order;
 }
@@ -60,13 +61,13 @@ TEST_CASE("ranges decide, not buffers: one common byte is a hazard, neighbours a
 
 TEST_CASE("a diamond has two barriers, a chain of n has n - 1, n independent items none") {
     // x -> a; a -> b, a -> c; b, c -> d
-    const std::vector<pm::ordered_item> diamond{{{read(0), write(1)}},
-                                                {{read(1), write(2)}},
-                                                {{read(1), write(3)}},
-                                                {{read(2), read(3), write(4)}}};
+    const pm::array_list<pm::ordered_item> diamond{{{read(0), write(1)}},
+                                                   {{read(1), write(2)}},
+                                                   {{read(1), write(3)}},
+                                                   {{read(2), read(3), write(4)}}};
     CHECK(barriers(diamond, in_order(4)) == 2);
     CHECK(barriers(diamond, pm::bunch(diamond)) == 2);
-    std::vector<pm::ordered_item> chain, apart;
+    pm::array_list<pm::ordered_item> chain, apart;
     for (int i = 0; i < 10; ++i) {
         chain.push_back({{read(i), write(i + 1)}});
         apart.push_back({{read(100 + i), write(200 + i)}});
@@ -84,21 +85,21 @@ TEST_CASE("the attention block of eight nodes: five barriers in order, three reo
     const pm::ordered_item mul_v{{read(attn_norm), read(wv), write(v)}};
     const pm::ordered_item set_k{{read(rk), write(cache_k)}}, set_v{{read(v), write(cache_v)}};
     const pm::ordered_item flash{{read(rq), read(cache_k), read(cache_v), write(out)}};
-    const std::vector<pm::byte_range> before{write(attn_norm)};
-    const std::vector<pm::ordered_item> eight{mul_q, rope_q, mul_k, rope_k,
-                                              mul_v, set_k,  set_v, flash};
+    const pm::array_list<pm::byte_range> before{write(attn_norm)};
+    const pm::array_list<pm::ordered_item> eight{mul_q, rope_q, mul_k, rope_k,
+                                                 mul_v, set_k,  set_v, flash};
     CHECK(barriers(eight, in_order(8), before) == 5);
     // Rotating and storing K is one kernel there.
     const pm::ordered_item rope_set_k{{read(k), write(cache_k)}};
-    const std::vector<pm::ordered_item> fused{mul_q, rope_q, mul_k, rope_set_k,
-                                              mul_v, set_v,  flash};
+    const pm::array_list<pm::ordered_item> fused{mul_q, rope_q, mul_k, rope_set_k,
+                                                 mul_v, set_v,  flash};
     CHECK(barriers(fused, pm::bunch(fused), before) == 3);
 }
 
 TEST_CASE("a new order keeps the order of every conflicting pair, on random programs") {
     std::mt19937 random(1);
     for (int round = 0; round < 500; ++round) {
-        std::vector<pm::ordered_item> items;
+        pm::array_list<pm::ordered_item> items;
         const int n = 1 + int(random() % 60);
         for (int i = 0; i < n; ++i) {
             pm::ordered_item item;
@@ -107,9 +108,9 @@ TEST_CASE("a new order keeps the order of every conflicting pair, on random prog
             item.accesses.push_back(write(int(random() % 12)));
             items.push_back(item);
         }
-        const std::vector<std::size_t> order = pm::bunch(items);
+        const pm::array_list<std::size_t> order = pm::bunch(items);
         REQUIRE(order.size() == items.size());
-        std::vector<std::size_t> place(items.size());
+        pm::array_list<std::size_t> place(items.size());
         for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
         for (std::size_t a = 0; a < items.size(); ++a)
             for (std::size_t b = a + 1; b < items.size(); ++b) {
@@ -130,7 +131,7 @@ TEST_CASE("a tracker that remembers too much is full, and one that was cleared i
     CHECK(t.full());
     t.clear();
     CHECK_FALSE(t.full());
-    std::vector<pm::ordered_item>
+    pm::array_list<pm::ordered_item>
         apart;  // many independent items keep their order, and each comes once
     for (int i = 0; i < 2000; ++i) apart.push_back({{read(i), write(5000 + i)}});
     CHECK(pm::bunch(apart) == in_order(2000));

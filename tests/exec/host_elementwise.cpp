@@ -29,7 +29,7 @@ host_array view(std::vector<float>& v, std::int64_t offset, strides steps) {
 }
 
 /// Runs the tree by its loop and by its program, in one thread and in three; the reference decides.
-void check(const shape& domain, const std::vector<host_array>& leaves, const strides& out_steps,
+void check(const shape& domain, const array_list<host_array>& leaves, const strides& out_steps,
            std::int64_t room) {
     std::vector<float> want(static_cast<std::size_t>(room), -1);
     const program_view body = program_of<tree>.view();

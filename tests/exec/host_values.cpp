@@ -12,7 +12,7 @@ using pumice_test::builder;
 
 namespace {
 
-fused made_of(const builder& b, std::vector<operand> leaves, std::vector<operand> outputs) {
+fused made_of(const builder& b, array_list<operand> leaves, array_list<operand> outputs) {
     const program_view v = b.view();
     return {std::make_shared<program>(program{{v.code.begin(), v.code.end()},
                                               {v.outputs.begin(), v.outputs.end()}}),

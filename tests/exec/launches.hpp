@@ -9,11 +9,11 @@
 namespace test {
 
 /// The launches of a graph, as a device plans them.
-inline std::vector<pumice::launch> launches_of(const pumice::any_tensor& t,
-                                               const pumice::device_info& device) {
+inline pumice::array_list<pumice::launch> launches_of(const pumice::any_tensor& t,
+                                                      const pumice::device_info& device) {
     pumice::fuser f(std::span(&t.get(), 1), true);
-    const std::vector<pumice::kernel_group> groups = f.run();
-    std::vector<pumice::launch> all;
+    const pumice::array_list<pumice::kernel_group> groups = f.run();
+    pumice::array_list<pumice::launch> all;
     for (const pumice::step& s : pumice::lower(groups, f.order()))
         for (pumice::launch& l : pumice::choose(s.what, device, {}).launches)
             all.push_back(std::move(l));

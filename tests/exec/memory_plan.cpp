@@ -13,7 +13,7 @@ namespace pm = pumice;
 
 namespace {
 
-using buffers = std::vector<pm::planned_buffer>;
+using buffers = pm::array_list<pm::planned_buffer>;
 
 std::int64_t up(std::int64_t bytes, std::int64_t alignment) {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -173,7 +173,7 @@ TEST_CASE("the check of plans sees an overlap, a wrong alignment and a buffer ou
 
 TEST_CASE("buffers of disjoint times share a place, and those of one moment never") {
     const pm::memory_plan apart = pm::plan_memory(buffers{{256, 0, 1}, {256, 2, 3}, {256, 4, 4}});
-    CHECK(apart.offsets == std::vector<std::int64_t>{0, 0, 0});
+    CHECK(apart.offsets == pm::array_list<std::int64_t>{0, 0, 0});
     CHECK(apart.size == 256);
     CHECK(apart.sum == 768);
     // `last` is included: a kernel reads one while it writes the other.

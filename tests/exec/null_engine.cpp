@@ -42,7 +42,7 @@ TEST_CASE("null device: a chain is one launch, counted and kept, without a devic
     CHECK(n.home.stats().evals == 1);
     CHECK(n.home.stats().dispatches == 1);
     CHECK(n.home.stats().submits == 0);
-    const std::vector<pm::launch> l = n.engine->launches();
+    const pm::array_list<pm::launch> l = n.engine->launches();
     REQUIRE(l.size() == 1);
     CHECK(l[0].module == "elementwise");
     CHECK(l[0].programs.size() == 1);
@@ -60,7 +60,7 @@ TEST_CASE(
     const pm::matrix<float> a(pm::zeros(pm::dtype::f32, {8, 16}, n.home));
     pm::matrix<float> y = pm::softmax(pm::relu(a * 2.0f), pm::axis<1>);
     pm::eval(y);
-    const std::vector<pm::launch> l = n.engine->launches();
+    const pm::array_list<pm::launch> l = n.engine->launches();
     REQUIRE(l.size() == 3);
     CHECK(l[0].module == "elementwise");
     CHECK(l[1].module == "elementwise");

@@ -452,9 +452,9 @@ TEST_CASE("own kernel: a profile names it") {
 TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indices") {
     NEEDS_DEVICE();
     const any_tensor x = tensor(numbers(6), {2, 3}), y = twice()(x + 1.0);
-    const std::vector<pm::node_ptr> roots{y.get()};
+    const pm::array_list<pm::node_ptr> roots{y.get()};
     pm::fuser f(roots, true);
-    const std::vector<pm::step> steps = pm::lower(f.run(), f.order());
+    const pm::array_list<pm::step> steps = pm::lower(f.run(), f.order());
     REQUIRE(steps.size() == 1);
     pm::own_kernel_problem p = *steps[0].what.get_if<pm::own_kernel_problem>();
     const pm::device_info& device = pm::default_context().device();
@@ -468,7 +468,7 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
 
     const pm::kernel strided("strided", "void strided(uint3 t, Input<F32> x, Output<F32> y) {}",
                              {.inputs = {{.strided = true}}});
-    const std::vector<pm::node_ptr> plain{strided(x).get()};
+    const pm::array_list<pm::node_ptr> plain{strided(x).get()};
     pm::fuser g(plain, true);
     pm::own_kernel_problem q =
         *pm::lower(g.run(), g.order())[0].what.get_if<pm::own_kernel_problem>();

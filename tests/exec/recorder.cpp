@@ -12,7 +12,7 @@ TEST_CASE("recorder: blocks lie apart on their own lines, and there is always on
     a.parameters.resize(65);
     b.parameters.resize(8);
     const pm::block_offsets two({&a, &b, &b});
-    CHECK(two.at == std::vector<std::uint64_t>{0, 128, 192});
+    CHECK(two.at == pm::array_list<std::uint64_t>{0, 128, 192});
     CHECK(two.size == 256);
     CHECK(pm::block_offsets({}).size == 64);
 }

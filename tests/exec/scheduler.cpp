@@ -13,7 +13,7 @@ constexpr auto here = [](auto&& next) { next(); };
 
 TEST_CASE("scheduler: each chunk once, after its predecessors, run after run") {
     // 0 -> 1, 2 -> 3, and 4 beside them
-    std::vector<pm::chunk> diamond(5);
+    pm::array_list<pm::chunk> diamond(5);
     diamond[0].dependents = {1, 2};
     diamond[1].dependents = diamond[2].dependents = {3};
     diamond[1].predecessors = diamond[2].predecessors = 1;
@@ -35,7 +35,7 @@ TEST_CASE("scheduler: each chunk once, after its predecessors, run after run") {
 
 TEST_CASE("scheduler: a fault or a stop begins no further chunk, and the next run is whole") {
     const double seconds[] = {1, 1, 1, 1};
-    const std::vector<pm::chunk> line = pm::cut(seconds, 1);
+    const pm::array_list<pm::chunk> line = pm::cut(seconds, 1);
     pm::scheduler s(line);
     std::size_t begun = 0;
     const auto fails = [&](std::size_t i) {
@@ -60,7 +60,7 @@ TEST_CASE("scheduler: a fault or a stop begins no further chunk, and the next ru
     s.run({}, [&](std::size_t) { ++begun; }, here);
     CHECK(begun == 4);
     // Nobody spawns: what cannot be passed on is done here.
-    std::vector<pm::chunk> two(2);
+    pm::array_list<pm::chunk> two(2);
     pm::scheduler beside(two);
     begun = 0;
     beside.run({}, [&](std::size_t) { ++begun; }, [](auto&&) { throw std::bad_alloc(); });

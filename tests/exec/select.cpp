@@ -28,8 +28,8 @@ elementwise_problem doubled(dtype type, std::int64_t n, std::int64_t step) {
     const auto x = b.leaf(0, type);
     b.out({b.apply<op::add>(x, x)});
     program p;
-    p.code.assign(b.view().code.begin(), b.view().code.end());
-    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
+    p.code.append(b.view().code.begin(), b.view().code.end());
+    p.outputs.append(b.view().outputs.begin(), b.view().outputs.end());
     elementwise_problem e{{n}, {}};
     e.body.body = std::make_shared<const program>(std::move(p));
     e.body.leaves = {{0, type, 0, {step}}};
@@ -130,8 +130,8 @@ TEST_CASE("select: a kernel of several launches comes with the scratch that they
     pumice_test::builder b;
     b.out({b.given()});
     program body;
-    body.code.assign(b.view().code.begin(), b.view().code.end());
-    body.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
+    body.code.append(b.view().code.begin(), b.view().code.end());
+    body.outputs.append(b.view().outputs.begin(), b.view().outputs.end());
     p.epilogue.body = std::make_shared<const program>(std::move(body));
     p.epilogue.outputs = {{1, dtype::f32, 0, {1}}};
     const choice c = choose(p, device(), {});

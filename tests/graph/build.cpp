@@ -48,7 +48,7 @@ TEST_CASE("elementwise: a number is exact in the tensors' type") {
     const auto number = [](dtype type, const any_operand& v) {
         const any_operand list[] = {of({2}, type), v};
         const any_tensor r = apply(op_info_of<op::add>, list);
-        return r.get()->op.get_if<elementwise_op>()->scalars.at(0);
+        return r.get()->op.get_if<elementwise_op>()->scalars.front();
     };
     const std::int64_t large = (std::int64_t(1) << 53) + 1;
     CHECK(number(dtype::i64, large).as<std::int64_t>() == large);

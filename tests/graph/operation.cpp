@@ -50,7 +50,7 @@ TEST_CASE("visit reaches each kind") {
 TEST_CASE("moving takes the payload along") {
     operation a = reduce_op{reduction::max, {0, 2}, false};
     operation b = std::move(a);
-    CHECK(b.get_if<reduce_op>()->axes == std::vector<int>{0, 2});
+    CHECK(b.get_if<reduce_op>()->axes == array_list<int>{0, 2});
     a = normalize_op{normalization::rms_norm, {1}, 0.5};
     b = std::move(a);
     CHECK(b.get_if<normalize_op>()->epsilon == 0.5);
@@ -74,5 +74,5 @@ TEST_CASE("a borrowed operation is its lender's, which it does not let go") {
         CHECK(second.is<reshape_op>());
     }
     CHECK(lender.get_if<reduce_op>() == held);
-    CHECK(held->axes == std::vector{0, 1});
+    CHECK(held->axes == array_list<int>{0, 1});
 }

@@ -132,9 +132,9 @@ private:
 };
 
 /// What is wrong with the groups, or nothing.
-std::string fault_of(const std::vector<node_ptr>& roots, bool enabled) {
+std::string fault_of(const array_list<node_ptr>& roots, bool enabled) {
     fuser f(roots, enabled);
-    const std::vector<kernel_group> groups = f.run();
+    const array_list<kernel_group> groups = f.run();
     std::set<const node*> stored, later;
     for (const kernel_group& g : groups)
         for (const node* n : g.outputs)
@@ -145,7 +145,7 @@ std::string fault_of(const std::vector<node_ptr>& roots, bool enabled) {
         return n;
     };
     for (const kernel_group& g : groups) {
-        const std::vector<node*> members = g.members();
+        const array_list<node*> members = g.members();
         const std::set<const node*> inside(members.begin(), members.end());
         if (g.outputs.empty()) return "a group stores nothing";
         if (g.outputs.size() > static_cast<std::size_t>(max_outputs))
@@ -181,7 +181,7 @@ TEST_CASE("random graphs: groups are in order, and fused is unfused") {
     for (int seed = 1; seed <= rounds() && wrong < 3; ++seed) {
         random_graph a(fused, static_cast<std::uint32_t>(seed)),
             b(plain, static_cast<std::uint32_t>(seed));
-        std::vector<node_ptr> ra, rb;
+        array_list<node_ptr> ra, rb;
         for (const any_tensor& t : a.roots) ra.push_back(t.get());
         for (const any_tensor& t : b.roots) rb.push_back(t.get());
         for (bool enabled : {true, false}) {

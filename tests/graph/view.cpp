@@ -150,7 +150,7 @@ TEST_CASE("views of views of what is computed read the right elements") {
 TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
     const std::shared_ptr<engine> own = host();
     const any_tensor x = counting(own, {4, 4}), v = permuted(x, {1, 0}), w = cut(v, {{1, none, 2}});
-    own->eval(std::vector<node_ptr>{w.get()});
+    own->eval(array_list<node_ptr>{w.get()});
     CHECK(own->stats().dispatches == 0);
     CHECK(w.get()->realised());
     CHECK(w.get()->data == x.get()->data);

@@ -13,11 +13,11 @@
 
 namespace pumice_test {
 
-inline pumice::fused made(const builder& b, std::vector<pumice::operand> leaves = {},
-                          std::vector<pumice::operand> outputs = {}) {
+inline pumice::fused made(const builder& b, pumice::array_list<pumice::operand> leaves = {},
+                          pumice::array_list<pumice::operand> outputs = {}) {
     pumice::program p;
-    p.code.assign(b.view().code.begin(), b.view().code.end());
-    p.outputs.assign(b.view().outputs.begin(), b.view().outputs.end());
+    p.code.append(b.view().code.begin(), b.view().code.end());
+    p.outputs.append(b.view().outputs.begin(), b.view().outputs.end());
     pumice::fused f;
     f.body = std::make_shared<const pumice::program>(std::move(p));
     f.leaves = std::move(leaves);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support.hpp"
 
+#include <map>
+
 using namespace pumice;
 
 namespace {
@@ -67,7 +69,7 @@ TEST_CASE("a kernel may be generated whole") {
 
 TEST_CASE("a library module may lie in parts, and is kept as one") {
     memory_store kept;
-    const std::vector<library_module> parts{
+    const array_list<library_module> parts{
         {"whole", "module whole;\n__include \"whole/half\";\n"},
         {"whole/half", "implementing whole;\npublic uint half_of(uint x) { return x / 2; }\n"}};
     const kernel_request r{"use",

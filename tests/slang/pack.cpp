@@ -36,7 +36,7 @@ TEST_CASE("pack: what was written is read, the same bytes in whatever order it c
     const std::string bytes = sample().bytes();
     const kernel_pack read(std::as_bytes(std::span(bytes)), library, "my.pack");
     CHECK(read.size() == 3);
-    CHECK(read.find({7, 1})->words == std::vector<std::uint32_t>{0x07230203u, 5, 6});
+    CHECK(read.find({7, 1})->words == array_list<std::uint32_t>{0x07230203u, 5, 6});
     CHECK(read.find({3, 8})->words.empty());
     CHECK_FALSE(read.find({3, 7}));
     CHECK(read.bytes() == bytes);

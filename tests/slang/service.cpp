@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -169,10 +170,10 @@ TEST_CASE("a pack is asked after the disk, and a recorder sees each kernel once"
     const test::folder here;
     service_options shipped = test::options_in(here.path);
     shipped.slang_library = (here.path / "no-slang.so").string();
-    shipped.pack = [&](const digest& name) -> std::optional<spirv_code> {
+    shipped.pack = [&](const digest& name) -> std::shared_ptr<const spirv_code> {
         const auto found = pack.find(name);
-        if (found == pack.end()) return std::nullopt;
-        return found->second;
+        if (found == pack.end()) return nullptr;
+        return std::make_shared<const spirv_code>(found->second);
     };
     kernel_service s(shipped);
     for (int i = 0; i < 3; ++i) CHECK(test::is_spirv(*s.get(test::small_request(i))));

@@ -34,8 +34,8 @@ struct folder {
 };
 
 /// The modules of shaders/.
-inline std::vector<pumice::library_module> library() {
-    std::vector<pumice::library_module> modules;
+inline pumice::array_list<pumice::library_module> library() {
+    pumice::array_list<pumice::library_module> modules;
     for (const pumice::shader_source& s : pumice::shader_sources) {
         modules.push_back({std::string(s.name), {}});
         for (std::string_view piece : s.pieces) modules.back().source += piece;
@@ -44,7 +44,7 @@ inline std::vector<pumice::library_module> library() {
 }
 
 /// A small library of one generic kernel, so that a compilation takes little.
-inline std::vector<pumice::library_module> small_library() {
+inline pumice::array_list<pumice::library_module> small_library() {
     return {{"fill", R"(module fill;
 public interface IValue { static uint value(uint i); }
 [shader("compute")] [numthreads(64, 1, 1)]

@@ -14,11 +14,11 @@ namespace pumice_test {
 /// The one elementwise program that evaluating the roots runs; fails the test where they take more.
 inline std::shared_ptr<const pumice::program> fused_program(const std::vector<pumice::any_tensor>&
                                                                 roots) {
-    std::vector<pumice::node_ptr> list;
+    pumice::array_list<pumice::node_ptr> list;
     for (const pumice::any_tensor& t : roots) list.push_back(t.get());
     pumice::fuser f(list, true);
-    const std::vector<pumice::kernel_group> groups = f.run();
-    const std::vector<pumice::step> steps = pumice::lower(groups, f.order());
+    const pumice::array_list<pumice::kernel_group> groups = f.run();
+    const pumice::array_list<pumice::step> steps = pumice::lower(groups, f.order());
     REQUIRE(steps.size() == 1);
     const auto* p = steps[0].what.get_if<pumice::elementwise_problem>();
     REQUIRE(p != nullptr);

@@ -16,7 +16,7 @@ TEST_CASE("a thousand random graphs of chunks: every edge is respected, every fa
     std::mt19937 random(7);
     int wrong = 0, faults = 0;
     for (int round = 0; round < 1000; ++round) {
-        std::vector<pm::chunk> graph(1 + random() % 24);
+        pm::array_list<pm::chunk> graph(1 + random() % 24);
         std::vector<std::vector<std::size_t>> before(graph.size());
         for (std::size_t to = 1; to < graph.size(); ++to)
             for (std::size_t from = 0; from < to; ++from)

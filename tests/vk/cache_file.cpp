@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <csignal>
+#include <cstring>
 
 using namespace pumice::vulkan;
 namespace fs = std::filesystem;
@@ -20,7 +21,10 @@ namespace {
 
 bytes content(const fs::path& path) {
     std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    bytes list(text.size());
+    std::memcpy(list.data(), text.data(), text.size());
+    return list;
 }
 
 void overwrite(const fs::path& path, const bytes& data) {

@@ -40,7 +40,7 @@ TEST_CASE("device: a device that does not open is an error that names the call")
          {VK_ERROR_FEATURE_NOT_PRESENT, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST}) {
         test::faults::arm(0, result);
         try {
-            vulkan::device::create(instance, instance->candidates().at(0));
+            vulkan::device::create(instance, instance->candidates().front());
             FAIL("it opened");
         } catch (const error& e) {
             CHECK(e.code() == vulkan::code_of(vk::Result(result)));
@@ -48,7 +48,7 @@ TEST_CASE("device: a device that does not open is an error that names the call")
         }
     }
     test::faults::disarm();
-    CHECK_NOTHROW(vulkan::device::create(instance, instance->candidates().at(0)));
+    CHECK_NOTHROW(vulkan::device::create(instance, instance->candidates().front()));
 }
 
 TEST_CASE("device: a hook that throws leaves nothing behind") {
@@ -113,7 +113,7 @@ void whole_run(const std::shared_ptr<vulkan::instance>& instance,
             &d::vkGetQueryPoolResults, &d::vkGetCalibratedTimestampsKHR,
             &d::vkGetMemoryHostPointerPropertiesEXT>(table);
     };
-    const auto device = vulkan::device::create(instance, instance->candidates().at(0), options);
+    const auto device = vulkan::device::create(instance, instance->candidates().front(), options);
     const auto queue = std::make_shared<vulkan::queue>(device);
     vulkan::memory memory(queue);
     vulkan::pipeline_factory factory(device, folder);

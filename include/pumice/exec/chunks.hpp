@@ -3,27 +3,27 @@
 // What is handed to a device in one piece: a command buffer's worth of kernels.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/text.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// Kernels [begin, end) of an order, recorded in one command buffer, and the chunks around it.
 struct chunk {
     std::size_t begin = 0, end = 0;
-    double seconds = 0;                     // expected of it; 0 where nobody has measured
-    std::uint32_t predecessors = 0;         // that have to be done before it starts
-    std::vector<std::uint32_t> dependents;  // by number
-    bool is_output = false;                 // nothing comes after it
+    double seconds = 0;                    // expected of it; 0 where nobody has measured
+    std::uint32_t predecessors = 0;        // that have to be done before it starts
+    array_list<std::uint32_t> dependents;  // by number
+    bool is_output = false;                // nothing comes after it
 };
 
 /// One chunk of everything.
-inline std::vector<chunk> one_chunk(std::size_t kernels) {
-    std::vector<chunk> list(1);
+inline array_list<chunk> one_chunk(std::size_t kernels) {
+    array_list<chunk> list(1);
     list[0].end = kernels;
     list[0].is_output = true;
     return list;
@@ -31,9 +31,9 @@ inline std::vector<chunk> one_chunk(std::size_t kernels) {
 
 /// A line of chunks for kernels that take `seconds` each: no chunk above `budget`, but for one kernel
 /// that is.
-inline std::vector<chunk> cut(std::span<const double> seconds, double budget) {
+inline array_list<chunk> cut(std::span<const double> seconds, double budget) {
     if (seconds.empty()) return one_chunk(0);
-    std::vector<chunk> list;
+    array_list<chunk> list;
     for (std::size_t i = 0; i < seconds.size(); ++i) {
         if (list.empty() || list.back().seconds + seconds[i] > budget) {
             if (!list.empty())

@@ -3,6 +3,8 @@
 // Memory that changes hands: what nobody reads after an elementwise kernel, the kernel writes over.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/lower.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -28,19 +30,19 @@ inline bool is_plain_copy(const step& s) {
 /// The realised inputs of `order` that nobody refers to once the nodes that `done` says have let go of
 /// theirs. Pre: each input of each node is held once beside that node; inputs stand before users.
 template <class Done>
-std::unordered_set<const node*> last_uses(const std::vector<node*>& order, Done&& done) {
+key_set<const node*> last_uses(const array_list<node*>& order, Done&& done) {
     struct uses {
         long all = 0, ending = 0;
     };
-    std::unordered_map<const node*, uses> found;
+    key_map<const node*, uses> found;
     const auto only_here = [&](const node_ptr& n) {
         const uses& u = found[n.get()];
         return u.ending == u.all && n.use_count() == 2 * u.all;
     };
-    std::unordered_map<const node*, const node_ptr*> handle;
+    key_map<const node*, const node_ptr*> handle;
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
-        const auto h = handle.find(*n);
-        const bool ends = done(*n) || (h != handle.end() && only_here(*h->second));
+        const node_ptr* const* const h = handle.find(*n);
+        const bool ends = done(*n) || (h && only_here(**h));
         for (const node_ptr& input : (*n)->inputs) {
             uses& u = found[input.get()];
             ++u.all;
@@ -48,24 +50,24 @@ std::unordered_set<const node*> last_uses(const std::vector<node*>& order, Done&
             handle[input.get()] = &input;
         }
     }
-    std::unordered_set<const node*> list;
+    key_set<const node*> list;
     for (const auto& [n, h] : handle)
         if (n->realised() && n->data && only_here(*h)) list.insert(n);
     return list;
 }
 
 /// For each node that takes over the memory of an input, that input, out of `dying`: the step that
-/// first writes the node writes all of it, and no later step reads the input.
-inline std::unordered_map<const node*, const node*> donations(const std::vector<step>& steps,
-                                                              const std::unordered_set<const node*>&
-                                                                  dying) {
-    std::unordered_map<const node*, const node*> giver;
+/// first writes the node writes all of it, no later step reads the input, and `may(to, from)` holds.
+template <class May>
+key_map<const node*, const node*> donations(const array_list<step>& steps,
+                                            const key_set<const node*>& dying, May&& may) {
+    key_map<const node*, const node*> giver;
     if (dying.empty()) return giver;
-    std::unordered_map<const node*, std::size_t> last_read;
+    key_map<const node*, std::size_t> last_read;
     for (std::size_t i = 0; i < steps.size(); ++i)
         for (const node* n : steps[i].buffers)
             if (dying.contains(n)) last_read[n] = i;
-    std::unordered_set<const node*> written, given;
+    key_set<const node*> written, given;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const auto* p = steps[i].what.get_if<elementwise_problem>();
         if (p)
@@ -76,7 +78,7 @@ inline std::unordered_map<const node*, const node*> donations(const std::vector<
                     if (!may_write_over(*p, out, leaf)) continue;
                     const node* from = steps[i].buffers[static_cast<std::size_t>(leaf.buffer)];
                     if (!dying.contains(from) || last_read[from] != i || from->offset != 0 ||
-                        from->count() != to->count() || !given.insert(from).second)
+                        from->count() != to->count() || !may(to, from) || !given.insert(from))
                         continue;
                     giver[to] = from;
                     break;

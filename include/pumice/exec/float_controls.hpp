@@ -4,22 +4,22 @@
 // without it a driver may turn `x < 0 ? 0 : x` into a maximum that drops NaN.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// The module with SignedZeroInfNanPreserve for each float width that the device offers it for and
 /// the module uses. Anything that is not plain SPIR-V comes back unchanged.
-inline std::vector<std::uint32_t> preserve_nan(std::span<const std::uint32_t> words,
-                                               const device_info& device) {
+inline array_list<std::uint32_t> preserve_nan(std::span<const std::uint32_t> words,
+                                              const device_info& device) {
     constexpr std::uint32_t op_entry_point = 15, op_execution_mode = 16, op_capability = 17,
                             op_function = 54, capability_float64 = 10, capability_preserve = 4466,
                             mode_preserve = 4461;
-    std::vector<std::uint32_t> out(words.begin(), words.end());
+    array_list<std::uint32_t> out(words.begin(), words.end());
     if (words.size() < 6 || !(device.preserves_nan32 || device.preserves_nan64)) return out;
     std::size_t capabilities_end = 0, entry_end = 0;
     std::uint32_t entry = 0;
@@ -41,17 +41,16 @@ inline std::vector<std::uint32_t> preserve_nan(std::span<const std::uint32_t> wo
         at += length;
     }
     if (entry == 0 || capabilities_end == 0) return out;
-    std::vector<std::uint32_t> modes;
+    array_list<std::uint32_t> modes;
     const auto add_mode = [&](std::uint32_t width) {
-        modes.insert(modes.end(), {(4u << 16) | op_execution_mode, entry, mode_preserve, width});
+        modes.append({(4u << 16) | op_execution_mode, entry, mode_preserve, width});
     };
     if (device.preserves_nan32) add_mode(32);
     if (device.preserves_nan64 && doubles) add_mode(64);
     if (modes.empty()) return out;
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(entry_end), modes.begin(), modes.end());
+    out.insert(out.begin() + entry_end, modes.begin(), modes.end());
     const std::uint32_t capability[] = {(2u << 16) | op_capability, capability_preserve};
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(capabilities_end), capability,
-               capability + 2);
+    out.insert(out.begin() + capabilities_end, capability, capability + 2);
     return out;
 }
 

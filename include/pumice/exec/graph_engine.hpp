@@ -4,25 +4,26 @@
 // and how steps run is the engine's own.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/donation.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
 #include <mutex>
-#include <unordered_set>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// What an evaluation has to do.
 struct evaluation {
-    std::vector<node_ptr> keep;  // every node of the plan stays alive until it is done
-    std::vector<step> steps;
-    std::vector<node*> stored;  // outputs of the steps
-    std::vector<node*> views;   // roots that only look at memory
-    part_map parts;             // nodes that are computed within the memory of stored ones
-    bool on_host = false;       // and not on the engine's device
-    std::unordered_set<const node*> dying;  // realised nodes that nobody refers to afterwards
+    array_list<node_ptr> keep;  // every node of the plan stays alive until it is done
+    array_list<step> steps;
+    array_list<node*> stored;    // outputs of the steps
+    array_list<node*> views;     // roots that only look at memory
+    part_map parts;              // nodes that are computed within the memory of stored ones
+    bool on_host = false;        // and not on the engine's device
+    key_set<const node*> dying;  // realised nodes that nobody refers to afterwards
 };
 
 class graph_engine : public engine {
@@ -82,7 +83,7 @@ protected:
 
     /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node;
     /// errc::cancelled once `stop` is asked for.
-    virtual void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+    virtual void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
                          const std::stop_token& stop = {}) = 0;
 
     /// Decides where an evaluation runs, in an engine that has more than one place.
@@ -120,7 +121,7 @@ protected:
         place(e);
         planning.end();
         if (e.stored.empty() && e.views.empty()) return;
-        std::vector<std::shared_ptr<storage>> made(e.stored.size());
+        array_list<std::shared_ptr<storage>> made(e.stored.size());
         if (!e.stored.empty()) execute(e, made);
         for (const step& s : e.steps)
             for (node* n : s.outputs) n->record = s.record;
@@ -153,7 +154,7 @@ protected:
                 graph_.inputs[i]->data = home_.dense(inputs[i], 0)->data;
             for (std::size_t i = 0; i < keys.size(); ++i)
                 graph_.keys[i]->data = home_.create(dtype::u32, {}, &keys[i])->data;
-            std::vector<std::shared_ptr<storage>> made(evaluation_.stored.size());
+            array_list<std::shared_ptr<storage>> made(evaluation_.stored.size());
             home_.execute(evaluation_, made, stop);
             for (const step& s : evaluation_.steps)
                 for (node* n : s.outputs) n->record = s.record;
@@ -185,7 +186,7 @@ protected:
     evaluation plan(std::span<const node_ptr> roots) const {
         evaluation e;
         fuser f(roots, policies().fusion);
-        std::vector<kernel_group> groups = f.run();
+        array_list<kernel_group> groups = f.run();
         for (node* n : f.order())
             for (const node_ptr& input : n->inputs) e.keep.push_back(input);
         for (const node_ptr& n : f.siblings()) e.keep.push_back(n);
@@ -193,19 +194,19 @@ protected:
             for (node* n : g.outputs) e.stored.push_back(n);
         e.parts = find_parts(groups, roots, f.order());
         e.steps = lower(groups, f.order(), e.parts);
-        std::erase_if(e.stored, [&](node* n) { return e.parts.contains(n); });
+        erase_if(e.stored, [&](node* n) { return e.parts.contains(n); });
         // A group that was cut stores its inner nodes too.
-        std::unordered_set<const node*> stored(e.stored.begin(), e.stored.end()), views;
+        key_set<const node*> stored, views;
+        for (const node* n : e.stored) stored.insert(n);
         for (const step& s : e.steps)
             for (node* n : s.outputs)
-                if (stored.insert(n).second) e.stored.push_back(n);
-        std::erase_if(e.steps, [](const step& s) {
+                if (stored.insert(n)) e.stored.push_back(n);
+        erase_if(e.steps, [](const step& s) {
             return std::all_of(s.outputs.begin(), s.outputs.end(),
                                [](const node* n) { return n->count() == 0; });
         });
         for (const node_ptr& r : roots)
-            if (!r->realised() && is_view(*r) && views.insert(r.get()).second)
-                e.views.push_back(r.get());
+            if (!r->realised() && is_view(*r) && views.insert(r.get())) e.views.push_back(r.get());
         // A view that is asked for goes on looking at the memory, so it does not let go.
         e.dying = last_uses(f.order(), [&](const node* n) { return stored.contains(n); });
         return e;
@@ -247,7 +248,7 @@ private:
         buffer_list buffers;
         flattener flat(buffers);
         flat.output(v, affine::identity(v->extent.rank()));
-        const operand o = flat.finish().leaves.at(0);
+        const operand o = flat.finish().leaves[0];
         v->layout = o.steps;
         v->offset = o.offset;
         v->realise(buffers.nodes[0]->data);

@@ -3,10 +3,10 @@
 // Hazards by byte range: a barrier is due only where an access meets one that was not synced yet.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/config.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -25,7 +25,7 @@ struct byte_range {
 class hazard_tracker {
 public:
     /// True where an access is a read after write, a write after read or a write after write.
-    bool conflicts(const std::vector<byte_range>& accesses) const noexcept {
+    bool conflicts(const array_list<byte_range>& accesses) const noexcept {
         for (const byte_range& a : accesses) {
             for (const byte_range& w : written_)
                 if (overlaps(a, w)) return true;
@@ -35,7 +35,7 @@ public:
         }
         return false;
     }
-    void add(const std::vector<byte_range>& accesses) {
+    void add(const array_list<byte_range>& accesses) {
         for (const byte_range& a : accesses) (a.write ? written_ : read_).push_back(a);
     }
     /// A full barrier was recorded: everything before it is visible.
@@ -51,21 +51,21 @@ public:
     static constexpr std::size_t most = 512;
 
 private:
-    std::vector<byte_range> read_, written_;
+    array_list<byte_range> read_, written_;
 };
 
 /// What a scheduled item reads and writes; `fixed` items (views) record nothing.
 struct ordered_item {
-    std::vector<byte_range> accesses;
+    array_list<byte_range> accesses;
     bool view = false;
 };
 
 /// A new order that bunches independent items between barriers: items keep their hazards' order,
 /// and among items without conflict those that do work come first, then views. Greedy, as in ggml.
-inline std::vector<std::size_t> bunch(const std::vector<ordered_item>& items) {
+inline array_list<std::size_t> bunch(const array_list<ordered_item>& items) {
     constexpr std::size_t window = 32;  // how far an item may be pulled forward
-    std::vector<std::size_t> order;
-    std::vector<char> done(items.size(), 0);
+    array_list<std::size_t> order;
+    array_list<char> done(items.size(), 0);
     hazard_tracker batch;
     for (std::size_t first = 0; first < items.size();) {
         if (done[first]) {
@@ -99,9 +99,9 @@ struct placed_item {
 
 /// Items in bunched order with a barrier where a hazard asks for one. `open` is what was not synced
 /// before, and then what is not synced after.
-inline std::vector<placed_item> arrange(const std::vector<ordered_item>& items,
-                                        hazard_tracker& open) {
-    std::vector<placed_item> placed;
+inline array_list<placed_item> arrange(const array_list<ordered_item>& items,
+                                       hazard_tracker& open) {
+    array_list<placed_item> placed;
     for (const std::size_t i : bunch(items)) {
         const bool barrier = open.full() || open.conflicts(items[i].accesses);
         if (barrier) open.clear();

@@ -3,6 +3,7 @@
 // Small reductions and softmax of dense floats, run as they are: a plan would cost more.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_normalize.hpp>
 #include <pumice/exec/host_reduce.hpp>
 #include <pumice/graph/node.hpp>
@@ -30,7 +31,7 @@ public:
     }
 
     /// Takes a loop over the axes, which are the last or, `down`, the first, of at most so many elements.
-    void take(loop* how, const void* op, const std::vector<int>& axes, const shape& extent,
+    void take(loop* how, const void* op, const array_list<int>& axes, const shape& extent,
               std::int64_t most) noexcept {
         const int rank = extent.rank(), count = static_cast<int>(axes.size());
         if (count == 0) return;

@@ -3,6 +3,7 @@
 // Elementwise work of the host device: a native loop or a program over any strides, in several threads.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/collapse.hpp>
@@ -15,12 +16,12 @@ struct host_elementwise {
     program_view body;
     native_loop* native = nullptr;  // the same, where there is one
     shape domain;
-    std::vector<host_array> leaves;
+    array_list<host_array> leaves;
     std::span<const scalar> scalars;
-    std::vector<host_array> outputs;  // overlap no leaf
+    array_list<host_array> outputs;  // overlap no leaf
 
     void run(const host_threads& threads) {
-        std::vector<host_array*> both;
+        array_list<host_array*> both;
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
         collapse(domain, std::move(both), 0, domain.rank());

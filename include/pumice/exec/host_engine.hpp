@@ -3,6 +3,7 @@
 // The host device: the same graphs, fused the same way, by native loops. No Vulkan.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_alone.hpp>
 #include <pumice/exec/host_memory.hpp>
 #include <pumice/exec/host_steps.hpp>
@@ -199,7 +200,7 @@ private:
         return a;
     }
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
                  const std::stop_token& stop) override {
         run_steps_on_host(
             e, threads_, profiling_.get(), stop,

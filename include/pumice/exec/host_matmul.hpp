@@ -3,6 +3,7 @@
 // Products of float matrices on the host: tiles that stay in registers, over columns packed into panels.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_lanes.hpp>
 #include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
@@ -74,7 +75,7 @@ public:
 
 private:
     std::int64_t k_, n_, panels_;
-    std::vector<float> packed_;
+    array_list<float> packed_;
 };
 
 inline bool run_fast(const matmul_problem& p, const host_buffers& buffers,
@@ -82,14 +83,14 @@ inline bool run_fast(const matmul_problem& p, const host_buffers& buffers,
     if (!computes_in_float(p.a) || !computes_in_float(p.b) || p.k == 0) return false;
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     for_each_row(p.batch + 1, [&](const index_list& batch) {
-        std::vector<float> right(static_cast<std::size_t>(p.k * p.n));
+        array_list<float> right(static_cast<std::size_t>(p.k * p.n));
         float_rows b(p.b, buffers);
         for (std::int64_t i = 0; i < p.k; ++i) b.read(batch + i + 0, p.n, right.data() + i * p.n);
         const float_product product(right.data(), p.k, p.n);
         const auto some_rows = [&](std::int64_t part) {
             float_rows a(p.a, buffers);
             float_results out(p.epilogue, buffers);
-            std::vector<float> left(static_cast<std::size_t>(tile_rows * p.k)),
+            array_list<float> left(static_cast<std::size_t>(tile_rows * p.k)),
                 sums(static_cast<std::size_t>(tile_rows * p.n));
             const std::int64_t end = std::min((part + 1) * group, p.m);
             for (std::int64_t m = part * group; m < end; m += tile_rows) {

@@ -4,6 +4,7 @@
 // does not depend on the threads, so neither does its result.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_lanes.hpp>
 #include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
@@ -147,7 +148,7 @@ private:
                            chunks = (width + least_part - 1) / least_part,
                            pieces = plan_.outers * lines * chunks,
                            share = std::max<std::int64_t>(1, least_part / width);
-        std::vector<double> found(static_cast<std::size_t>(pieces));
+        array_list<double> found(static_cast<std::size_t>(pieces));
         threads.run((pieces + share - 1) / share, 8, [&](std::int64_t part) {
             float_rows values(plan_.p.prologue, buffers_);
             index_list at = row_at(plan_.all, part * share / chunks);
@@ -210,7 +211,7 @@ private:
 
     reduce_plan plan_;
     const host_buffers& buffers_;
-    std::vector<double> totals_;
+    array_list<double> totals_;
 };
 
 inline bool run_fast(const reduce_problem& p, const host_buffers& buffers,

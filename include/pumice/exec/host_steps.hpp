@@ -3,6 +3,7 @@
 // The steps of an evaluation, run by the host.
 #pragma once
 
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/scheduler.hpp>
 
@@ -21,14 +22,14 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
 template <class Make, class MemoryOf>
 void run_steps_on_host(evaluation& e, const host_threads& threads, profile_recorder* profile,
                        const std::stop_token& stop, Make&& make, MemoryOf&& memory_of) {
-    std::unordered_map<const node*, std::byte*> fresh;
+    key_map<const node*, std::byte*> fresh;
     for (std::size_t i = 0; i < e.stored.size(); ++i) fresh[e.stored[i]] = make(i);
     for (step& s : e.steps) {
         host_buffers buffers;
         std::int64_t touched = 0;
         for (node* n : s.buffers) {
-            const auto f = fresh.find(n);
-            buffers.memory.push_back(f != fresh.end() ? f->second : memory_of(*n));
+            std::byte* const* const f = fresh.find(n);
+            buffers.memory.push_back(f ? *f : memory_of(*n));
             touched += byte_count(n->type, n->count());
         }
         if (!s.record) s.record = host_record(s.what);

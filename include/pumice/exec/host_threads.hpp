@@ -3,6 +3,7 @@
 // The host device's threads: parts of one job, each done once by whichever thread comes first.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/config.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -49,7 +49,7 @@ public:
             }
         };
         {
-            std::vector<std::jthread> helpers;
+            array_list<std::jthread> helpers;
             try {
                 for (std::int64_t i = 1; i < threads; ++i) helpers.emplace_back(work);
             } catch (const std::system_error&) {  // those that could be had do it

@@ -4,6 +4,7 @@
 // lie so.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/reference.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -39,7 +40,7 @@ public:
 private:
     host_array leaf_;  // without data where values are computed
     host_rows machine_;
-    std::vector<float> room_;
+    array_list<float> room_;
 };
 
 class float_results {
@@ -67,7 +68,7 @@ public:
 private:
     host_array out_;  // without data where the epilogue computes
     host_rows machine_;
-    std::vector<float> room_;
+    array_list<float> room_;
 };
 
 /// The coordinates of row number `i` of a domain, counted in row-major order; 0 along the last axis.

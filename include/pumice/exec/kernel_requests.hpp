@@ -3,6 +3,7 @@
 // What the Slang service is asked for, and where a context lets it look.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/policy/policies.hpp>
@@ -13,8 +14,8 @@
 namespace pumice::inline PUMICE_ABI {
 
 /// The library's shaders, as the Slang service takes them.
-inline std::vector<library_module> shader_library() {
-    std::vector<library_module> modules;
+inline array_list<library_module> shader_library() {
+    array_list<library_module> modules;
     for (const shader_source& s : shader_sources) {
         library_module m{std::string(s.name), {}};
         for (std::string_view piece : s.pieces) m.source += piece;

@@ -3,6 +3,8 @@
 // From a fused group of nodes to the problems that kernels solve.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/graph/passes/flatten.hpp>
 #include <pumice/graph/passes/fuse.hpp>
@@ -16,8 +18,8 @@ namespace pumice::inline PUMICE_ABI {
 /// One problem and the nodes behind its buffer numbers.
 struct step {
     problem what;
-    std::vector<node*> buffers;
-    std::vector<node*> outputs;
+    array_list<node*> buffers;
+    array_list<node*> outputs;
     std::shared_ptr<const kernel_record> record = {};  // of the chosen kernel
 };
 
@@ -26,17 +28,19 @@ struct placed_part {
     node* whole;
     std::int64_t offset;  // in elements
 };
-using part_map = std::unordered_map<node*, placed_part>;
+using part_map = key_map<node*, placed_part>;
 
 /// The parts of concatenations that kernels can write where they belong: those that one kernel
 /// computes for nobody else, and that lie in one piece there.
-inline part_map find_parts(const std::vector<kernel_group>& groups, std::span<const node_ptr> roots,
-                           const std::vector<node*>& order) {
-    std::unordered_set<node*> computed;  // by a kernel that stores through its epilogue
+inline part_map find_parts(const array_list<kernel_group>& groups, std::span<const node_ptr> roots,
+                           const array_list<node*>& order) {
+    key_set<const node*> wanted,
+        computed;  // the latter by a kernel that stores through its epilogue
+    for (const node_ptr& r : roots) wanted.insert(r.get());
     for (const kernel_group& g : groups)
         if (g.anchor && fuser::has_epilogue(*g.anchor))
-            computed.insert(g.outputs.begin(), g.outputs.end());
-    for (const node_ptr& r : roots) computed.erase(r.get());
+            for (const node* n : g.outputs)
+                if (!wanted.contains(n)) computed.insert(n);
     part_map parts;
     for (node* whole : order) {
         const auto* concat = whole->op.get_if<concat_op>();
@@ -55,13 +59,13 @@ inline part_map find_parts(const std::vector<kernel_group>& groups, std::span<co
 
 class lowering {
 public:
-    lowering(const kernel_group& g, const part_map& parts)
-        : group_(g), parts_(parts), members_(g.inlined.begin(), g.inlined.end()) {
+    lowering(const kernel_group& g, const part_map& parts) : group_(g), parts_(parts) {
+        for (node* n : g.inlined) members_.insert(n);
         for (node* n : g.outputs) members_.insert(n);
     }
 
     /// False where a program passes the bounds of one kernel (see flattener::fits).
-    bool run(std::vector<step>& out) {
+    bool run(array_list<step>& out) {
         if (!group_.anchor) {
             buffer_list buffers;
             const auto held = fresh<elementwise_problem>();
@@ -75,7 +79,7 @@ public:
 
 private:
     template <class Op>
-    friend bool lower_op(const lowering& group, const Op& op, std::vector<step>& out);
+    friend bool lower_op(const lowering& group, const Op& op, array_list<step>& out);
 
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
         return flattener(buffers, &members_, given_at ? group_.anchor : nullptr,
@@ -92,8 +96,8 @@ private:
         if (!flat.fits()) return false;
         f = flat.finish();
         for (node* n : group_.outputs) {
-            const auto part = parts_.find(n);
-            const placed_part to = part == parts_.end() ? placed_part{n, 0} : part->second;
+            const placed_part* const part = parts_.find(n);
+            const placed_part to = part ? *part : placed_part{n, 0};
             operand o{buffers.number_of(to.whole), n->type, to.offset, {}};
             at.locate(n->layout, o);
             f.outputs.push_back(o);
@@ -114,13 +118,13 @@ private:
         return flat.finish();
     }
     void memory(buffer_list& buffers, node* n, operand& o) const {
-        o = stored(buffers, n).leaves.at(0);
+        o = stored(buffers, n).leaves[0];
     }
 
-    bool add(std::vector<step>& out, problem p, buffer_list& buffers) const {
-        std::vector<node*> outputs = group_.outputs;
+    bool add(array_list<step>& out, problem p, buffer_list& buffers) const {
+        array_list<node*> outputs = group_.outputs;
         for (node*& n : outputs)
-            if (const auto part = parts_.find(n); part != parts_.end()) n = part->second.whole;
+            if (const placed_part* const part = parts_.find(n)) n = part->whole;
         out.push_back({std::move(p), std::move(buffers.nodes), std::move(outputs), {}});
         return true;
     }
@@ -132,7 +136,7 @@ private:
     node* input(std::size_t i) const { return group_.anchor->inputs[i].get(); }
     const shape& extent() const { return group_.anchor->extent; }
 
-    bool lower(const reduce_op& op, std::vector<step>& out) const {
+    bool lower(const reduce_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<reduce_problem>();
         reduce_problem& p = *held;
@@ -161,7 +165,7 @@ private:
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const normalize_op& op, std::vector<step>& out) const {
+    bool lower(const normalize_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<normalize_problem>();
         normalize_problem& p = *held;
@@ -182,7 +186,7 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const scan_op& op, std::vector<step>& out) const {
+    bool lower(const scan_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<scan_problem>();
         scan_problem& p = *held;
@@ -209,7 +213,7 @@ private:
                body(buffers, along(p.count), p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const matmul_op&, std::vector<step>& out) const {
+    bool lower(const matmul_op&, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<matmul_problem>();
         matmul_problem& p = *held;
@@ -227,7 +231,7 @@ private:
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const conv_op& op, std::vector<step>& out) const {
+    bool lower(const conv_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<conv_problem>();
         conv_problem& p = *held;
@@ -248,7 +252,7 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const pool_op& op, std::vector<step>& out) const {
+    bool lower(const pool_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<pool_problem>();
         pool_problem& p = *held;
@@ -265,14 +269,14 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const copy_op&, std::vector<step>& out) const { return copy_whole(out); }
-    bool lower(const assign_op& op, std::vector<step>& out) const {
+    bool lower(const copy_op&, array_list<step>& out) const { return copy_whole(out); }
+    bool lower(const assign_op& op, array_list<step>& out) const {
         const affine part = affine::identity(op.extent.rank());
         return copy_whole(out) &&
                write_into(input(1), op.extent, part.broadcast_to(op.extent, input(1)->extent),
                           part.through(op.part), out);
     }
-    bool lower(const concat_op& op, std::vector<step>& out) const {
+    bool lower(const concat_op& op, array_list<step>& out) const {
         affine to = affine::identity(extent().rank());
         for (const node_ptr& part : group_.anchor->inputs) {
             if (!parts_.contains(part.get()) &&
@@ -282,13 +286,13 @@ private:
         }
         return true;
     }
-    bool copy_whole(std::vector<step>& out) const {
+    bool copy_whole(array_list<step>& out) const {
         const affine same = affine::identity(extent().rank());
         return write_into(input(0), extent(), same, same, out);
     }
     /// Writes `from`, at the indices `at`, to those of the anchor that `to` gives.
     bool write_into(node* from, const shape& domain, const affine& at, const affine& to,
-                    std::vector<step>& out) const {
+                    array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<elementwise_problem>();
         elementwise_problem& p = *held;
@@ -300,7 +304,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const take_op& op, std::vector<step>& out) const {
+    bool lower(const take_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<take_problem>();
         take_problem& p = *held;
@@ -345,7 +349,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const sort_op& op, std::vector<step>& out) const {
+    bool lower(const sort_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<sort_problem>();
         sort_problem& p = *held;
@@ -364,7 +368,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const scatter_op& op, std::vector<step>& out) const {
+    bool lower(const scatter_op& op, array_list<step>& out) const {
         if (!copy_whole(out)) return false;
         buffer_list buffers;
         const auto held = fresh<scatter_problem>();
@@ -382,7 +386,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const kernel_op& op, std::vector<step>& out) const {
+    bool lower(const kernel_op& op, array_list<step>& out) const {
         buffer_list buffers;
         const auto held = fresh<own_kernel_problem>();
         own_kernel_problem& p = *held;
@@ -408,31 +412,31 @@ private:
     }
 
     template <class Op>
-    bool lower(const Op&, std::vector<step>&) const {
+    bool lower(const Op&, array_list<step>&) const {
         PUMICE_ASSERT(false && "views and sources are no anchors");
         return true;
     }
 
     const kernel_group& group_;
     const part_map& parts_;
-    std::unordered_set<const node*> members_;
+    key_set<const node*> members_;
 };
 
 template <class Op>
-bool lower_op(const lowering& group, const Op& op, std::vector<step>& out) {
+bool lower_op(const lowering& group, const Op& op, array_list<step>& out) {
     return group.lower(op, out);
 }
 
 /// All groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.
-inline std::vector<step> lower(const std::vector<kernel_group>& groups,
-                               const std::vector<node*>& order, const part_map& parts = {}) {
-    std::vector<step> steps;
+inline array_list<step> lower(const array_list<kernel_group>& groups,
+                              const array_list<node*>& order, const part_map& parts = {}) {
+    array_list<step> steps;
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
         if (lowering(g, parts).run(steps)) continue;
         while (steps.size() > before) steps.pop_back();
-        const std::vector<node*> members = g.members();
+        const array_list<node*> members = g.members();
         for (node* n : order) {
             if (std::find(members.begin(), members.end(), n) == members.end()) continue;
             kernel_group alone;

@@ -3,6 +3,7 @@
 // Where the buffers of a fixed sequence of work lie in one piece of memory, by when each is needed.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/escape.hpp>
 #include <pumice/core/checked.hpp>
 
@@ -25,7 +26,7 @@ struct planned_buffer {
 
 /// Every buffer counts as the multiple of the alignment that holds it.
 struct memory_plan {
-    std::vector<std::int64_t> offsets;
+    array_list<std::int64_t> offsets;
     std::int64_t size = 0;   // of the piece that holds them all
     std::int64_t sum = 0;    // what they would take with nothing shared
     std::int64_t bound = 0;  // the most that is needed at one moment: no plan is smaller
@@ -40,8 +41,8 @@ struct memory_chain {
         std::int64_t bytes;
     };
     int first = 0;
-    std::vector<step> steps;
-    std::vector<std::size_t> members;
+    array_list<step> steps;
+    array_list<std::size_t> members;
 
     int last() const { return steps.back().last; }
     std::int64_t bytes() const { return steps.front().bytes; }
@@ -57,12 +58,12 @@ struct memory_chain {
 };
 
 /// The chains, and the plan's sum.
-inline std::vector<memory_chain> memory_chains(std::span<const planned_buffer> buffers,
-                                               std::int64_t alignment, std::int64_t& sum) {
+inline array_list<memory_chain> memory_chains(std::span<const planned_buffer> buffers,
+                                              std::int64_t alignment, std::int64_t& sum) {
     const std::size_t none = buffers.size();
-    std::vector<std::size_t> taker(buffers.size(), none);
-    std::vector<char> takes(buffers.size(), 0);
-    std::vector<std::int64_t> bytes;
+    array_list<std::size_t> taker(buffers.size(), none);
+    array_list<char> takes(buffers.size(), 0);
+    array_list<std::int64_t> bytes;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const planned_buffer& b = buffers[i];
         if (b.bytes < 0 || b.first > b.last || b.in_place_of >= static_cast<std::int64_t>(none))
@@ -80,7 +81,7 @@ inline std::vector<memory_chain> memory_chains(std::span<const planned_buffer> b
         taker[from] = i;
         takes[i] = 1;
     }
-    std::vector<memory_chain> chains;
+    array_list<memory_chain> chains;
     for (std::size_t head = 0; head < buffers.size(); ++head) {
         if (takes[head]) continue;
         memory_chain chain{buffers[head].first, {}, {}};
@@ -95,11 +96,11 @@ inline std::vector<memory_chain> memory_chains(std::span<const planned_buffer> b
 }
 
 /// The most that the chains need at one moment.
-inline std::int64_t memory_bound(const std::vector<memory_chain>& chains) {
+inline std::int64_t memory_bound(const array_list<memory_chain>& chains) {
     struct change {
         std::int64_t moment, bytes;
     };
-    std::vector<change> changes;
+    array_list<change> changes;
     for (const memory_chain& c : chains) {
         std::int64_t from = c.first;
         for (const memory_chain::step& s : c.steps) {
@@ -118,9 +119,9 @@ inline std::int64_t memory_bound(const std::vector<memory_chain>& chains) {
 /// Places the chains in the given order, each into the lowest gap that its neighbours in time
 /// leave, until one ends at `limit` or beyond. Gives that one's place in the order, and in `size` what
 /// those before it take.
-inline std::size_t place(const std::vector<memory_chain>& chains,
-                         const std::vector<std::size_t>& order, std::int64_t limit,
-                         std::vector<std::int64_t>& offsets, std::int64_t& size) {
+inline std::size_t place(const array_list<memory_chain>& chains,
+                         const array_list<std::size_t>& order, std::int64_t limit,
+                         array_list<std::int64_t>& offsets, std::int64_t& size) {
     struct placed {
         std::int64_t offset;
         int first, last;
@@ -129,8 +130,8 @@ inline std::size_t place(const std::vector<memory_chain>& chains,
     struct taken {
         std::int64_t from, to;  // an offset strictly between them would overlap
     };
-    std::vector<placed> done;  // by offset
-    std::vector<taken> neighbours;
+    array_list<placed> done;  // by offset
+    array_list<taken> neighbours;
     size = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
         const memory_chain& c = chains[order[i]];
@@ -172,19 +173,19 @@ inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
     if (alignment <= 0)
         fail(errc::invalid_argument, "memory plan", {"the alignment is ", alignment});
     memory_plan plan;
-    const std::vector<detail::memory_chain> chains =
+    const array_list<detail::memory_chain> chains =
         detail::memory_chains(buffers, alignment, plan.sum);
     plan.bound = detail::memory_bound(chains);
-    std::vector<std::size_t> order;
+    array_list<std::size_t> order;
     for (std::size_t i = 0; i < chains.size(); ++i)
         if (chains[i].bytes() > 0) order.push_back(i);
 
-    std::vector<std::int64_t> offsets(chains.size(), 0), best = offsets;
+    array_list<std::int64_t> offsets(chains.size(), 0), best = offsets;
     plan.size = order.empty() ? 0 : std::numeric_limits<std::int64_t>::max();
     using chain = const detail::memory_chain&;
     const auto attempt = [&](bool (*before)(chain, chain)) {
         // Equal chains stay in the order of the last attempt.
-        std::vector<std::size_t> place(chains.size());
+        array_list<std::size_t> place(chains.size());
         for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
             return before(chains[a], chains[b]) ||
@@ -234,8 +235,8 @@ inline bool took_over(const memory_plan& plan, std::span<const planned_buffer> b
 
 /// A row a buffer, then the totals.
 inline std::string to_string(const memory_plan& plan, std::span<const planned_buffer> buffers) {
-    std::vector<std::vector<std::string>> rows{{"offset", "bytes", "moments", "buffer"}};
-    std::vector<std::size_t> widths;
+    array_list<std::vector<std::string>> rows{{"offset", "bytes", "moments", "buffer"}};
+    array_list<std::size_t> widths;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const planned_buffer& b = buffers[i];
         rows.push_back({cat({plan.offsets[i]}), cat({b.bytes}), cat({b.first, "-", b.last}),

@@ -4,6 +4,7 @@
 // Planning and emission are tested on it, and kernels for another machine are gathered with it.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 
@@ -40,7 +41,7 @@ public:
     }
 
     /// Every launch so far, in order.
-    std::vector<launch> launches() const {
+    array_list<launch> launches() const {
         const std::lock_guard lock(mutex_);
         return launches_;
     }
@@ -52,7 +53,7 @@ private:
     }
     struct nothing final : storage {};
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
                  const std::stop_token&) override {
         for (step& s : e.steps) {
             choice c = choose(s.what, info_, policies());
@@ -60,7 +61,7 @@ private:
             stats_.dispatches += c.launches.size();
             if (policies().kernel_sink)
                 for (const launch& l : c.launches) gather(l);
-            launches_.insert(launches_.end(), c.launches.begin(), c.launches.end());
+            launches_.append(c.launches.begin(), c.launches.end());
         }
         for (auto& m : made) m = std::make_shared<nothing>();
         ++stats_.evals;
@@ -74,7 +75,7 @@ private:
 
     device_info info_;
     std::unique_ptr<kernel_service> kernels_;
-    std::vector<launch> launches_;
+    array_list<launch> launches_;
     statistics stats_;
 };
 

@@ -3,6 +3,7 @@
 // What solves each kind of problem: the lists of the library's kernels, and the host's loops.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_elementwise.hpp>
 #include <pumice/exec/host_matmul.hpp>
 #include <pumice/exec/host_normalize.hpp>
@@ -25,8 +26,8 @@ namespace pumice::inline PUMICE_ABI {
 
 /// A chosen kernel, ready to launch.
 struct choice {
-    std::vector<launch> launches;  // in order; hazards between them are tracked as between any
-    std::int64_t scratch = 0;      // bytes of buffer -2
+    array_list<launch> launches;  // in order; hazards between them are tracked as between any
+    std::int64_t scratch = 0;     // bytes of buffer -2
     std::shared_ptr<kernel_record> record;
 };
 
@@ -44,7 +45,7 @@ using kernel_entries = std::span<const kernel_entry>;
 struct problem_kind {
     kernel_entries kernels;
     /// The programs fused before the kernel's own work, and that behind it.
-    std::vector<const fused*> (*before)(const void* p);
+    array_list<const fused*> (*before)(const void* p);
     const fused* (*after)(const void* p);
     /// A loop of the host's own; false where there is none for this problem.
     bool (*run_fast)(const void* p, const host_buffers&, const host_threads&);
@@ -116,7 +117,7 @@ bool run_fast(const Problem&, const host_buffers&, const host_threads&) {
 
 template <class P>
 struct kind_of_problem {
-    static std::vector<const fused*> before(const void* held) {
+    static array_list<const fused*> before(const void* held) {
         const P& p = *static_cast<const P*>(held);
         if constexpr (requires { p.body; }) return {&p.body};
         else if constexpr (requires { p.prologue; }) return {&p.prologue};
@@ -124,7 +125,7 @@ struct kind_of_problem {
         else if constexpr (requires { p.input; }) return {&p.input};
         else if constexpr (requires { p.a; }) return {&p.a, &p.b};
         else if constexpr (requires { p.inputs; }) {
-            std::vector<const fused*> all;
+            array_list<const fused*> all;
             for (const fused& f : p.inputs) all.push_back(&f);
             return all;
         } else return {};

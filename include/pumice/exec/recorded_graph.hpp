@@ -4,6 +4,8 @@
 // writes the addresses of its inputs and outputs into a parameter block and submits.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/memory_plan.hpp>
 #include <pumice/exec/recorder.hpp>
@@ -13,21 +15,21 @@ namespace pumice::inline PUMICE_ABI {
 
 class recorded_graph {
 public:
-    using chunks = std::shared_ptr<const std::vector<chunk>>;
+    using chunks = std::shared_ptr<const array_list<chunk>>;
 
     /// What one run in flight owns: memory between the kernels, their parameters, a recording a chunk.
     struct slot {
         vulkan::allocation arena, block;
         chunks pieces;
-        std::vector<vulkan::commands> recordings;  // of the pieces
+        array_list<vulkan::commands> recordings;  // of the pieces
         std::unique_ptr<scheduler> order;
         std::uint64_t value = 0;  // of its last submit
         bool busy = false;        // a run is not through with its submits
 
         // What a run works with, so that it needs no memory of its own.
         std::vector<any_tensor> changed;  // outputs that are new tensors
-        std::vector<node_ptr> held;       // inputs as the kernels read them
-        std::vector<byte_range> touched;
+        array_list<node_ptr> held;        // inputs as the kernels read them
+        array_list<byte_range> touched;
     };
 
     /// Chooses kernels, compiles them and plans; uses no device memory. Pre: `e` is the plan of the
@@ -59,7 +61,7 @@ public:
         for (const node_ptr& n : g.outputs)
             host_sees_ |= byte_count(n->type, n->count()) <= least_worth_copying &&
                           !runtime_->device().info().unified_memory;
-        chunks_ = std::make_shared<const std::vector<chunk>>(one_chunk(order_.size()));
+        chunks_ = std::make_shared<const array_list<chunk>>(one_chunk(order_.size()));
     }
     recorded_graph(const recorded_graph&) = delete;
     recorded_graph& operator=(const recorded_graph&) = delete;
@@ -77,8 +79,8 @@ public:
     std::span<const planned_buffer> planned() const noexcept { return buffers_; }
 
     /// Realised nodes that the graph read when it was traced.
-    std::vector<node*> constants() const {
-        std::vector<node*> list;
+    array_list<node*> constants() const {
+        array_list<node*> list;
         for (const auto& [n, p] : places_)
             if (p.what == place::constant) list.push_back(n);
         return list;
@@ -91,9 +93,9 @@ public:
     bool host_sees() const noexcept { return host_sees_; }
 
     /// How the graph is handed to the device. Slots that are taken from now on are recorded so.
-    const std::vector<chunk>& pieces() const noexcept { return *chunks_; }
-    void set_pieces(std::vector<chunk> list) {
-        chunks_ = std::make_shared<const std::vector<chunk>>(std::move(list));
+    const array_list<chunk>& pieces() const noexcept { return *chunks_; }
+    void set_pieces(array_list<chunk> list) {
+        chunks_ = std::make_shared<const array_list<chunk>>(std::move(list));
     }
 
     /// A slot that nobody uses, or null where the most that may be are in flight: the one that the
@@ -143,8 +145,8 @@ public:
     }
 
     /// What a run in that slot asks the device for, recorded in `order()`.
-    std::vector<command> commands_of(const slot& s) const {
-        std::vector<command> list;
+    array_list<command> commands_of(const slot& s) const {
+        array_list<command> list;
         for (std::size_t i = 0; i < launches_.size(); ++i)
             list.push_back({launches_[i],
                             pipelines_[i],
@@ -154,13 +156,13 @@ public:
                             choices_[owner_[i]].record.get()});
         return list;
     }
-    const std::vector<placed_item>& order() const noexcept { return order_; }
-    void record(vulkan::commands& to, const std::vector<command>& list, const chunk& piece,
+    const array_list<placed_item>& order() const noexcept { return order_; }
+    void record(vulkan::commands& to, const array_list<command>& list, const chunk& piece,
                 bool reusable, const timestamps& times = {}) const {
         to.begin(reusable);
         to.barrier(any_access, any_access);  // whatever was submitted before
-        std::vector<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
-                                      order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
+        array_list<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
+                                     order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
         if (!part.empty()) part[0].barrier = false;
         record_commands(to, list, part, times);
         if (host_sees_ && piece.is_output) to.barrier(any_access, vulkan::scope::host);
@@ -183,16 +185,16 @@ private:
 
     void find_places() {
         for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-            places_.emplace(graph_.inputs[i].get(), place{place::input, i});
+            places_.insert(graph_.inputs[i].get(), place{place::input, i});
         for (std::size_t i = 0; i < graph_.keys.size(); ++i)
-            places_.emplace(graph_.keys[i].get(), place{place::key, i});
+            places_.insert(graph_.keys[i].get(), place{place::key, i});
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
-            places_.emplace(graph_.outputs[i].get(), place{place::output, i});
+            places_.insert(graph_.outputs[i].get(), place{place::output, i});
         for (node* n : evaluation_.stored)
-            if (places_.emplace(n, place{place::arena, buffers_.size()}).second)
+            if (places_.insert(n, place{place::arena, buffers_.size()}))
                 buffers_.push_back({byte_count(n->type, n->count()), -1, -1, -1, {}});
         for (const step& s : evaluation_.steps)
-            for (node* n : s.buffers) places_.emplace(n, place{place::constant, 0});
+            for (node* n : s.buffers) places_.insert(n, place{place::constant, 0});
         for (const choice& c : choices_) {
             scratch_.push_back(buffers_.size());
             if (c.scratch > 0)
@@ -202,13 +204,13 @@ private:
     place place_of(std::size_t launch_number, int buffer) const {
         const std::size_t owner = owner_[launch_number];
         if (buffer < 0) return {place::arena, scratch_[owner]};
-        return places_.at(evaluation_.steps[owner].buffers[static_cast<std::size_t>(buffer)]);
+        return *places_.find(evaluation_.steps[owner].buffers[static_cast<std::size_t>(buffer)]);
     }
 
     /// Orders the launches as if nothing shared memory; then memory is shared only across barriers
     /// that stand there anyway, or within one kernel that reads and writes element by element.
     void arrange_and_plan() {
-        std::vector<ordered_item> items;
+        array_list<ordered_item> items;
         for (std::size_t i = 0; i < launches_.size(); ++i) {
             ordered_item item;
             for (const access& a : launches_[i]->accesses) {
@@ -221,8 +223,8 @@ private:
         }
         hazard_tracker open;
         order_ = arrange(items, open);
-        std::vector<int> readers(buffers_.size(), 0);  // launches at its last moment
-        std::vector<std::size_t> last_reader(buffers_.size(), 0);
+        array_list<int> readers(buffers_.size(), 0);  // launches at its last moment
+        array_list<std::size_t> last_reader(buffers_.size(), 0);
         int moment = 0;
         for (const placed_item& placed : order_) {
             moment += placed.barrier;
@@ -248,12 +250,12 @@ private:
     }
 
     /// An elementwise kernel may write over an operand that nobody reads after it.
-    void take_over(std::size_t launch_number, const std::vector<int>& readers,
-                   const std::vector<std::size_t>& last_reader) {
+    void take_over(std::size_t launch_number, const array_list<int>& readers,
+                   const array_list<std::size_t>& last_reader) {
         const step& s = evaluation_.steps[owner_[launch_number]];
         const auto* p = s.what.get_if<elementwise_problem>();
         if (!p || choices_[owner_[launch_number]].launches.size() != 1) return;
-        std::vector<std::size_t> taken;
+        array_list<std::size_t> taken;
         for (const operand& out : p->body.outputs) {
             const place to = place_of(launch_number, out.buffer);
             if (to.what != place::arena) continue;
@@ -276,7 +278,7 @@ private:
     /// The same for an output and an input, in case a run is given the input's memory.
     void find_givers() {
         givers_.assign(graph_.outputs.size(), -1);
-        std::vector<int> moment_of(launches_.size());
+        array_list<int> moment_of(launches_.size());
         int moment = 0;
         for (const placed_item& placed : order_) moment_of[placed.index] = moment += placed.barrier;
         const auto touches = [&](std::size_t launch_number, place wanted) {
@@ -342,7 +344,7 @@ private:
     /// Pre: the device does not use the slot.
     void record_all(slot& s) const {
         give_back(s);
-        const std::vector<command> list = commands_of(s);
+        const array_list<command> list = commands_of(s);
         s.recordings.reserve(chunks_->size());
         for (const chunk& piece : *chunks_) {
             s.recordings.push_back(runtime_->commands().take());
@@ -376,21 +378,21 @@ private:
     std::shared_ptr<vulkan_runtime> runtime_;
     traced_graph graph_;
     evaluation evaluation_;
-    std::vector<choice> choices_;  // of each step
-    std::vector<const launch*> launches_;
-    std::vector<std::size_t> owner_;  // the step of each launch
-    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines_;
-    std::unordered_map<node*, place> places_;
-    std::vector<planned_buffer> buffers_;  // in the arena
-    std::vector<std::size_t> scratch_;     // of each step, its number in buffers_
-    std::vector<placed_item> order_;
+    array_list<choice> choices_;  // of each step
+    array_list<const launch*> launches_;
+    array_list<std::size_t> owner_;  // the step of each launch
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;
+    key_map<node*, place> places_;
+    array_list<planned_buffer> buffers_;  // in the arena
+    array_list<std::size_t> scratch_;     // of each step, its number in buffers_
+    array_list<placed_item> order_;
     chunks chunks_;
     memory_plan plan_;
-    std::vector<int> givers_;  // of each output, see giver_of
+    array_list<int> givers_;  // of each output, see giver_of
     std::unique_ptr<block_offsets> blocks_;
-    std::vector<patch> patches_;
+    array_list<patch> patches_;
     bool host_sees_ = false;
-    std::vector<std::unique_ptr<slot>> slots_;
+    array_list<std::unique_ptr<slot>> slots_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -4,6 +4,7 @@
 // once and executables that run often are recorded here.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/hazards.hpp>
 #include <pumice/exec/vulkan_storage.hpp>
 
@@ -36,10 +37,10 @@ inline byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, 
 
 /// Where each launch's parameter block lies in one allocation for all of them.
 struct block_offsets {
-    std::vector<std::uint64_t> at;
+    array_list<std::uint64_t> at;
     std::uint64_t size = 64;
 
-    explicit block_offsets(const std::vector<const launch*>& launches) {
+    explicit block_offsets(const array_list<const launch*>& launches) {
         std::uint64_t end = 0;
         for (const launch* l : launches) {
             at.push_back(end);
@@ -61,7 +62,7 @@ void write_block(const launch& l, AddressOf&& address_of, std::byte* to) {
 }
 
 /// Records commands in the order that `arrange` gave them, and the times before and after each.
-inline void record_commands(vulkan::commands& buffer, const std::vector<command>& list,
+inline void record_commands(vulkan::commands& buffer, const array_list<command>& list,
                             std::span<const placed_item> order, const timestamps& times = {}) {
     if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
     std::uint32_t next = 0;  // timestamp

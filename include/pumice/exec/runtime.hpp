@@ -3,6 +3,8 @@
 // A Vulkan device at work: queue, memory, command buffers, kernels compiled to pipelines.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/float_controls.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -12,7 +14,6 @@
 #include <pumice/vk/pipeline.hpp>
 
 #include <thread>
-#include <unordered_map>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -73,20 +74,19 @@ public:
     }
 
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are several.
-    std::vector<std::shared_ptr<const vulkan::pipeline>> pipelines(const std::vector<const launch*>&
-                                                                       launches) {
-        std::vector<std::shared_ptr<const vulkan::pipeline>> result(launches.size());
-        std::unordered_map<std::uint64_t, std::vector<std::size_t>> missing;
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines(const array_list<const launch*>&
+                                                                      launches) {
+        array_list<std::shared_ptr<const vulkan::pipeline>> result(launches.size());
+        key_map<std::uint64_t, array_list<std::size_t>> missing;
         for (std::size_t i = 0; i < launches.size(); ++i) {
             const std::uint64_t key = key_of(*launches[i]);
-            const auto known = ready_.find(key);
-            if (known != ready_.end()) result[i] = known->second;
+            if (const auto* known = ready_.find(key)) result[i] = *known;
             else missing[key].push_back(i);
         }
-        std::vector<std::pair<std::uint64_t, const launch*>> work;
+        array_list<std::pair<std::uint64_t, const launch*>> work;
         for (const auto& [key, users] : missing) work.emplace_back(key, launches[users[0]]);
-        std::vector<std::shared_ptr<const vulkan::pipeline>> made(work.size());
-        std::vector<std::exception_ptr> faults(work.size());
+        array_list<std::shared_ptr<const vulkan::pipeline>> made(work.size());
+        array_list<std::exception_ptr> faults(work.size());
         std::atomic<std::size_t> next{0};
         const auto build = [&] {
             for (std::size_t i; (i = next.fetch_add(1)) < work.size();) {
@@ -98,7 +98,7 @@ public:
             }
         };
         {
-            std::vector<std::jthread> helpers;
+            array_list<std::jthread> helpers;
             const std::size_t threads =
                 std::min<std::size_t>(work.size(),
                                       std::max(1u, std::thread::hardware_concurrency()));
@@ -144,7 +144,7 @@ private:
     vulkan::pipeline_factory factory_;
     kernel_service kernels_;
     std::optional<vulkan::commands> host_sees_;
-    std::unordered_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
+    key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -3,6 +3,7 @@
 // Which kernel solves a problem: candidates in lists, `supports()` with reasons, cost or policy.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/lower.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -12,8 +13,8 @@ namespace detail {
 
 inline choice choose(kernel_entries kernels, const void* p, const device_info& device,
                      const policy_set& policies) {
-    std::vector<kernel_candidate> able;
-    std::vector<std::size_t> able_kernels;
+    array_list<kernel_candidate> able;
+    array_list<std::size_t> able_kernels;
     std::vector<std::string> reasons;  // of each kernel, empty where it takes the problem
     for (const kernel_entry& k : kernels) {
         support s = k.supports(p, device);

@@ -3,6 +3,8 @@
 // The Vulkan engine: steps become dispatches in one command buffer and one submit.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/vulkan_profiler.hpp>
 
@@ -131,7 +133,7 @@ public:
 
     void upload(std::span<const node_ptr> nodes) override {
         const std::lock_guard lock(mutex_);
-        std::vector<vulkan_storage*> list;
+        array_list<vulkan_storage*> list;
         for (const node_ptr& n : nodes)
             if (n->realised() && n->count() > 0) list.push_back(&of(*n));
         bring(list);
@@ -150,11 +152,11 @@ private:
     friend class vulkan_executable;
 
     /// Brings what is only on the host to the device.
-    void bring(const std::vector<vulkan_storage*>& list) {
+    void bring(const array_list<vulkan_storage*>& list) {
         for (std::size_t i = 0; i < list.size();) {
             temporary_memory temp{runtime_->memory(), {}, 0};
-            std::vector<command> items;
-            std::vector<ordered_item> accesses;
+            array_list<command> items;
+            array_list<ordered_item> accesses;
             // No more staging at a time than a copy needs to run at full speed.
             for (std::int64_t staged = 0; i < list.size() && staged < std::int64_t{64} << 20; ++i) {
                 const std::size_t before = items.size();
@@ -178,7 +180,8 @@ private:
     void place(evaluation& e) const override {
         std::int64_t left = policies().host_below;
         if (left == 0 || e.steps.empty()) return;
-        const std::unordered_set<const node*> stored(e.stored.begin(), e.stored.end());
+        key_set<const node*> stored;
+        for (const node* n : e.stored) stored.insert(n);
         for (const step& s : e.steps) {
             const auto* own = s.what.get_if<own_kernel_problem>();
             if (own && !own->call->what->how.host) return;
@@ -190,7 +193,7 @@ private:
         e.on_host = true;
         for (step& s : e.steps) s.record = host_record(s.what);
     }
-    void execute_on_host(evaluation& e, std::vector<std::shared_ptr<storage>>& made) {
+    void execute_on_host(evaluation& e, array_list<std::shared_ptr<storage>>& made) {
         run_steps_on_host(
             e, threads_, profiling_.get(), {},
             [&](std::size_t i) {
@@ -206,13 +209,13 @@ private:
         ++stats_.evals;
     }
 
-    void execute(evaluation& e, std::vector<std::shared_ptr<storage>>& made,
+    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
                  const std::stop_token&) override {
         if (e.on_host) return execute_on_host(e, made);
         profile_scope choosing(profiling_.get(), "choosing");
         const auto taken = take_over(e);
-        std::vector<choice> choices;
-        std::vector<const launch*> launches;
+        array_list<choice> choices;
+        array_list<const launch*> launches;
         for (step& s : e.steps) {
             choices.push_back(choose(s.what, device(), policies()));
             s.record = choices.back().record;
@@ -225,10 +228,10 @@ private:
         compiling.end();
         profile_scope preparing(profiling_.get(), "preparing");
 
-        std::unordered_map<const node*, vulkan_storage*> places;
+        key_map<const node*, vulkan_storage*> places;
         for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            if (const auto t = taken.find(e.stored[i]); t != taken.end()) {
-                made[i] = t->second->data;
+            if (const node* const* const from = taken.find(e.stored[i])) {
+                made[i] = (*from)->data;
             } else {
                 const auto fresh =
                     std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
@@ -239,16 +242,16 @@ private:
             places[e.stored[i]] = static_cast<vulkan_storage*>(made[i].get());
         }
         temporary_memory temp{runtime_->memory(), {}, 0};
-        std::vector<command> items;
-        std::vector<ordered_item> accesses;
-        std::vector<vulkan_storage*> touched;
+        array_list<command> items;
+        array_list<ordered_item> accesses;
+        array_list<vulkan_storage*> touched;
         const block_offsets blocks(launches);
         const vulkan::allocation ring = temp.get(blocks.size, vulkan::memory_kind::parameters);
         for (std::size_t i = 0, at = 0; i < e.steps.size(); ++i) {
-            std::vector<vulkan_storage*> buffers;
+            array_list<vulkan_storage*> buffers;
             for (node* n : e.steps[i].buffers) {
-                const auto p = places.find(n);
-                buffers.push_back(p != places.end() ? p->second : &of(*n));
+                vulkan_storage* const* const p = places.find(n);
+                buffers.push_back(p ? *p : &of(*n));
                 upload(*buffers.back(), temp, items, accesses);
                 touched.push_back(buffers.back());
             }
@@ -295,31 +298,29 @@ private:
 
     /// Which stored nodes take over whose memory. Where that is the whole work of a step which others
     /// follow, the step goes. What is submitted in pieces could fail halfway, so there nothing is.
-    std::unordered_map<const node*, const node*> take_over(evaluation& e) const {
+    key_map<const node*, const node*> take_over(evaluation& e) const {
         if (policies().submit_budget > 0) return {};
-        auto taken = donations(e.steps, e.dying);
-        std::erase_if(taken, [](const auto& pair) {
-            const auto& [to, from] = pair;
+        auto taken = donations(e.steps, e.dying, [](const node* to, const node* from) {
             const vulkan_storage& s = of(*from);
-            return from->data.use_count() != 1 || s.borrowed() ||
-                   s.bytes != byte_count(to->type, to->count());
+            return from->data.use_count() == 1 && !s.borrowed() &&
+                   s.bytes == byte_count(to->type, to->count());
         });
         if (taken.empty()) return taken;
         for (std::size_t i = 0; i + 1 < e.steps.size(); ++i) {
             const step& s = e.steps[i];
-            const auto t = taken.find(s.outputs[0]);
-            if (t == taken.end() || e.steps[i + 1].outputs[0] != s.outputs[0] ||
-                !is_plain_copy(s) || s.buffers[0] != t->second)
+            const node* const* const from = taken.find(s.outputs[0]);
+            if (!from || e.steps[i + 1].outputs[0] != s.outputs[0] || !is_plain_copy(s) ||
+                s.buffers[0] != *from)
                 continue;
-            e.steps.erase(e.steps.begin() + static_cast<std::ptrdiff_t>(i--));
+            e.steps.erase(e.steps.begin() + i--);
         }
         return taken;
     }
 
     /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
     /// is mapped, through staging otherwise.
-    void upload(vulkan_storage& s, temporary_memory& temp, std::vector<command>& items,
-                std::vector<ordered_item>& accesses) {
+    void upload(vulkan_storage& s, temporary_memory& temp, array_list<command>& items,
+                array_list<ordered_item>& accesses) {
         if (s.on_device || !s.host) return;
         s.allocate();
         if (s.piece.mapped) {
@@ -342,11 +343,11 @@ private:
 
     /// Records in bunched order with a barrier where a hazard asks for one, and submits: all at once,
     /// or each command alone where a submit is bounded.
-    std::uint64_t record(const std::vector<command>& items,
-                         const std::vector<ordered_item>& accesses) {
+    std::uint64_t record(const array_list<command>& items,
+                         const array_list<ordered_item>& accesses) {
         profile_scope recording(profiling_.get(), "recording");
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
-        const std::vector<placed_item> order = arrange(accesses, tracker);
+        const array_list<placed_item> order = arrange(accesses, tracker);
         const std::size_t most = policies().submit_budget > 0 ? 1 : order.size();
         std::uint64_t value = 0;
         try {
@@ -471,8 +472,8 @@ private:
     std::string report_;
     statistics stats_;
     hazard_tracker open_;
-    std::vector<vulkan::semaphore_point> waits_;  // of the next submit
-    std::unique_ptr<vulkan_profiler> timing_;     // null but for while a profile is at work
+    array_list<vulkan::semaphore_point> waits_;  // of the next submit
+    std::unique_ptr<vulkan_profiler> timing_;    // null but for while a profile is at work
     host_threads threads_;
 };
 

@@ -3,6 +3,7 @@
 // A recorded graph and the engine that runs it: one submit a chunk, in a slot that is the run's own.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/recorded_graph.hpp>
 #include <pumice/exec/vulkan_engine.hpp>
 
@@ -32,7 +33,7 @@ public:
         std::unique_lock lock(home_->mutex_);
         const double budget = budget_for(stop);
         const bool timed = budget > 0 && !measured_ && !recorded_.order().empty();
-        if (timed) recorded_.set_pieces(cut(std::vector<double>(recorded_.order().size(), 0), -1));
+        if (timed) recorded_.set_pieces(cut(array_list<double>(recorded_.order().size(), 0), -1));
         slot& s = take(lock, stop);
         const borrowed lent{*this, s};
         bind(s, inputs, outputs, donated);
@@ -44,7 +45,7 @@ public:
                        static_cast<std::uint64_t>(byte_count(n.type, n.offset));
             },
             [&](std::size_t i) { return of(output(s, outputs, i)).piece.device_address; }, keys);
-        std::vector<double> seconds(timed ? s.recordings.size() : 0);
+        array_list<double> seconds(timed ? s.recordings.size() : 0);
         std::uint64_t last[2] = {0, 0};  // of the chunk before, and the one before that
         s.order->run(
             stop,
@@ -193,7 +194,7 @@ private:
     std::uint64_t submit_timed(const slot& s, std::size_t number) {
         profile_scope recording(home_->profiling_.get(), "recording");
         vulkan::commands buffer = home_->runtime_->commands().take();
-        const std::vector<command> list = recorded_.commands_of(s);
+        const array_list<command> list = recorded_.commands_of(s);
         const chunk& piece = (*s.pieces)[number];
         recorded_.record(
             buffer, list, piece, false, home_->times(piece.end - piece.begin, [&](std::size_t i) {
@@ -209,7 +210,7 @@ private:
     std::shared_ptr<vulkan_engine> home_;
     // Guarded by the engine's lock.
     recorded_graph recorded_;
-    std::vector<vulkan_storage*> constants_;
+    array_list<vulkan_storage*> constants_;
     bool measured_ = false;  // the pieces are cut by measured times
     std::condition_variable_any slot_free_;
 };

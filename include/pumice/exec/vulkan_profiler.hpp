@@ -3,6 +3,7 @@
 // What a Vulkan device measures while its engine is profiled: two timestamps around each command.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/recorder.hpp>
 
@@ -107,9 +108,9 @@ private:
 
     std::shared_ptr<const vulkan::device> device_;
     std::optional<vulkan::clock_pair> start_;
-    std::vector<std::unique_ptr<vulkan::timestamp_pool>> pools_;
+    array_list<std::unique_ptr<vulkan::timestamp_pool>> pools_;
     std::uint32_t used_ = 0;  // of the last pool
-    std::vector<event> events_;
+    array_list<event> events_;
     std::size_t kept_ = 0;  // events that were submitted
     std::size_t beyond_ = 0, dropped_ = 0;
     profile_recorder::clock::time_point first_;  // when the first commands were recorded

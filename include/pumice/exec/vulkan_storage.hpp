@@ -3,6 +3,7 @@
 // Memory of a tensor that knows where it is valid: host, device or both.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/runtime.hpp>
 
@@ -54,7 +55,7 @@ private:
 /// Device memory that goes back when the scope ends, whatever happens.
 struct temporary_memory {
     vulkan::memory& pool;
-    std::vector<vulkan::allocation> pieces;
+    array_list<vulkan::allocation> pieces;
     std::uint64_t value = 0;
     vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
         pieces.push_back(pool.allocate(size, kind));

@@ -4,13 +4,13 @@
 // compiler vectorises. It is the host device's elementwise kernel and the device kernels' reference.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/host_block.hpp>
 #include <pumice/expr/program.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -266,9 +266,9 @@ private:
     }
 
     program_view p_;
-    std::vector<host_array> leaves_, outputs_;
+    array_list<host_array> leaves_, outputs_;
     std::unique_ptr<std::uint64_t[]> values_;
-    std::vector<void*> where_;  // the values of each instruction
+    array_list<void*> where_;  // the values of each instruction
 };
 
 /// Calls `f(coordinates)` for each row of `domain` (all axes but the last), in row-major order.

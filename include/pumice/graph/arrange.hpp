@@ -3,6 +3,7 @@
 // Ops that cut, join, repeat and pad: views and concatenations, no kernel of their own.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/build.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -54,7 +55,7 @@ namespace detail {
 /// x[..., begin:end:step, ...] along one axis, for bounds within it.
 PUMICE_FUNCTION any_tensor cut(const any_tensor& x, int axis, std::int64_t begin,
                                std::int64_t end) {
-    std::vector<slice> slices(x.shape().size());
+    array_list<slice> slices(x.shape().size());
     slices[static_cast<std::size_t>(axis)] = {begin, end, 1};
     return slice_view(x, slices);
 }
@@ -144,7 +145,7 @@ PUMICE_BODY std::vector<any_tensor> split(const any_tensor& x, std::int64_t part
         fail(errc::shape_mismatch, "split",
              {"axis ", axis, " of ", to_string(x.shape()), " does not fall into ", parts,
               " equal parts"});
-    std::vector<std::int64_t> places;
+    array_list<std::int64_t> places;
     for (std::int64_t i = 1; i < parts; ++i) places.push_back(i * (length / parts));
     return split(x, places, axis);
 }

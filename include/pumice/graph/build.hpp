@@ -4,6 +4,7 @@
 // both end here; every user fault is thrown here, before anything runs.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/view.hpp>
 
@@ -133,7 +134,7 @@ PUMICE_BODY any_tensor apply(const op_info& op, std::span<const any_operand> ope
     if (static_cast<int>(operands.size()) != op.arity)
         fail(errc::invalid_argument, op.name,
              {"takes ", op.arity, " operands, got ", operands.size()});
-    std::vector<dtype> types;
+    array_list<dtype> types;
     std::optional<dtype> common;
     bool clash = false;
     shape domain;
@@ -159,7 +160,7 @@ PUMICE_BODY any_tensor apply(const op_info& op, std::span<const any_operand> ope
 
     auto body = std::make_shared<program>();
     elementwise_op payload;
-    std::vector<node_ptr> inputs;
+    array_list<node_ptr> inputs;
     instruction call{instruction::code::apply, dtype::boolean, 0, {}, &op};
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
@@ -205,15 +206,15 @@ PUMICE_BODY any_tensor astype(const any_tensor& x, dtype type) {
 }
 
 namespace detail {
-inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int rank,
-                                       const char* place) {
+inline array_list<int> normalize_axes(std::span<const std::int64_t> axes, int rank,
+                                      const char* place) {
     bool named[max_rank] = {};
     for (std::int64_t a : axes) {
         bool& here = named[normalize_axis(a, rank, place)];
         if (here) fail(errc::invalid_argument, place, {"axis ", a, " is named twice"});
         here = true;
     }
-    std::vector<int> result;
+    array_list<int> result;
     for (int i = 0; i < rank; ++i)
         if (named[i]) result.push_back(i);
     return result;
@@ -224,7 +225,7 @@ inline std::vector<int> normalize_axes(std::span<const std::int64_t> axes, int r
 PUMICE_BODY reduce_op make_reduction(reduction what, int rank, std::span<const std::int64_t> axes,
                                      bool keepdims) {
     const std::string place(to_string(what));
-    std::vector<int> list = detail::normalize_axes(axes, rank, place.c_str());
+    array_list<int> list = detail::normalize_axes(axes, rank, place.c_str());
     if (list.empty())
         for (int i = 0; i < rank; ++i) list.push_back(i);
     return {what, std::move(list), keepdims};
@@ -276,7 +277,7 @@ PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,
     const dtype type = x.dtype();
     if (!is_floating(type))
         detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
-    std::vector<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
+    array_list<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
     if (list.empty()) fail(errc::invalid_argument, place, {"needs an axis"});
     if (!(epsilon >= 0))
         fail(errc::invalid_argument, place,
@@ -416,7 +417,7 @@ PUMICE_BODY any_tensor concat(std::span<const any_tensor> parts, std::int64_t ax
     detail::require(!parts.empty(), "concat", "needs at least one tensor");
     const int at = normalize_axis(axis, parts[0].rank(), "concat");
     shape out = parts[0].shape();
-    std::vector<node_ptr> inputs;
+    array_list<node_ptr> inputs;
     out[at] = 0;
     for (const any_tensor& p : parts) {
         const dtype types[] = {parts[0].dtype(), p.dtype()};

@@ -3,6 +3,7 @@
 // Einstein summation: subscripts parsed at run time, then views, sums, products and matrix products.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
@@ -44,7 +45,7 @@ struct labelled {
     }
     /// Sums over the labels that are not in `kept`.
     void sum_but(const std::string& kept) {
-        std::vector<std::int64_t> axes;
+        array_list<std::int64_t> axes;
         std::string left;
         for (std::size_t i = 0; i < labels.size(); ++i) {
             if (kept.find(labels[i]) != std::string::npos) left += labels[i];
@@ -80,7 +81,7 @@ public:
         for (labelled<>& t : terms) shorten(t);
     }
 
-    std::vector<labelled<>> terms;
+    array_list<labelled<>> terms;
     std::string result;
 
     [[noreturn]] void wrong(std::initializer_list<piece> why,
@@ -166,7 +167,7 @@ private:
                 ++i;
                 continue;
             }
-            std::vector<std::int64_t> order;
+            array_list<std::int64_t> order;
             std::string left;
             shape to;
             for (std::size_t k = 0; k < t.labels.size(); ++k) {
@@ -179,7 +180,7 @@ private:
             order.push_back(static_cast<std::int64_t>(i));
             order.push_back(static_cast<std::int64_t>(again));
             to.push_back(checked_multiply(n, n, "einsum"));
-            std::vector<slice> slices(to.size());
+            array_list<slice> slices(to.size());
             slices.back().step = n + 1;
             t.x = slice_view(reshape(permute_dims(t.x, order), to), slices);
             t.labels = left + t.labels[i];
@@ -240,7 +241,7 @@ PUMICE_FUNCTION labelled<> contract(labelled<> a, labelled<> b, const std::strin
 
 PUMICE_BODY any_tensor einsum(std::string_view subscripts, std::span<const any_tensor> operands) {
     detail::require(!operands.empty(), "einsum", "needs at least one tensor");
-    std::vector<dtype> types;
+    array_list<dtype> types;
     std::optional<dtype> common = operands[0].dtype();
     for (const any_tensor& x : operands) {
         types.push_back(x.dtype());

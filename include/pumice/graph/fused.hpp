@@ -3,6 +3,7 @@
 // A program with its strided operands: what fusion makes of many nodes.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/operation.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -18,9 +19,9 @@ struct operand {
 /// A program with its operands: the value (or the outputs) at each coordinate of a domain.
 struct fused {
     std::shared_ptr<const program> body;
-    std::vector<operand> leaves;
-    std::vector<scalar> scalars;
-    std::vector<operand> outputs;  // empty for a prologue
+    array_list<operand> leaves;
+    array_list<scalar> scalars;
+    array_list<operand> outputs;  // empty for a prologue
 
     dtype type(int output = 0) const { return body->view().output_type(output); }
 };

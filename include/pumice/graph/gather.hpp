@@ -3,6 +3,7 @@
 // Elements picked by tensors of indices and put where indices say, and sorting, which is both.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
@@ -120,7 +121,7 @@ PUMICE_FUNCTION any_tensor scatter_rows_of(const any_tensor& data, const any_ten
     const any_tensor flat = reshape(keys, {count}), order = argsort(flat, 0);
     const any_tensor parts[] = {reshape(data, {rows, width}), take(flat, order, 0), order,
                                 reshape(updates, {count, width})};
-    std::vector<node_ptr> inputs;
+    array_list<node_ptr> inputs;
     for (const any_tensor& t : parts) inputs.push_back(t.get());
     return reshape(any_tensor(make_node(data.dtype(), {rows, width}, scatter_op{what},
                                         std::move(inputs))),
@@ -211,7 +212,7 @@ PUMICE_BODY any_tensor scatter_nd(const any_tensor& data, const any_tensor& indi
     }
     detail::need_updates(data, updates, wanted, what, "scatter_nd");
     detail::row_numbers<> keys(to, picked, indices.dtype());
-    std::vector<slice> slices(by.size());
+    array_list<slice> slices(by.size());
     for (int k = 0; k < picked; ++k) {
         slices.back() = {k, k + 1, 1};
         keys.add(squeeze(slice_view(indices, slices), -1), to[k], true);
@@ -235,7 +236,7 @@ PUMICE_BODY top_elements top_k(const any_tensor& x, std::int64_t k, std::int64_t
     if (k < 0 || k > x.shape()[at])
         fail(errc::invalid_argument, "top_k",
              {k, " of the ", x.shape()[at], " elements along axis ", at});
-    std::vector<slice> slices(x.shape().size());
+    array_list<slice> slices(x.shape().size());
     slices[static_cast<std::size_t>(at)] = {0, k, 1};
     const any_tensor indices = slice_view(argsort(x, at, largest), slices);
     return {take_along_axis(x, indices, at), indices};

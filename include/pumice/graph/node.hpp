@@ -3,6 +3,7 @@
 // A node of the lazy graph, immutable but for its one-way state: lazy, then realised.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <atomic>
@@ -36,7 +37,7 @@ struct node {
     dtype type = dtype::f32;
     shape extent;
     operation op;
-    std::vector<node_ptr> inputs;  // dropped when realised
+    array_list<node_ptr> inputs;  // dropped when realised
     std::shared_ptr<engine> owner;
 
     strides layout;                               // of the memory, realised or to be, in elements
@@ -74,7 +75,7 @@ struct node {
     void release_inputs() noexcept;
 
 private:
-    void take_inputs(std::vector<node_ptr>& into) noexcept;
+    void take_inputs(array_list<node_ptr>& into) noexcept;
 };
 
 /// A node that computes nothing: where it can, it looks at its input's memory.
@@ -83,7 +84,7 @@ inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
-                                   std::vector<node_ptr> inputs);
+                                   array_list<node_ptr> inputs);
 
 /// Makes a realised node: values that somebody gave, in row-major order.
 PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<storage> memory,
@@ -94,7 +95,7 @@ PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_
 PUMICE_INLINE void node::release_inputs() noexcept {
     if (inputs.empty()) return;
     for (const node_ptr& input : inputs) input->count_use(-1);
-    std::vector<node_ptr> dead = std::move(inputs);
+    array_list<node_ptr> dead = std::move(inputs);
     inputs.clear();
     while (!dead.empty()) {
         node_ptr last = std::move(dead.back());
@@ -102,7 +103,7 @@ PUMICE_INLINE void node::release_inputs() noexcept {
         if (last.use_count() == 1) last->take_inputs(dead);
     }
 }
-PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
+PUMICE_INLINE void node::take_inputs(array_list<node_ptr>& into) noexcept {
     for (node_ptr& input : inputs) {
         input->count_use(-1);
         into.push_back(std::move(input));
@@ -111,7 +112,7 @@ PUMICE_INLINE void node::take_inputs(std::vector<node_ptr>& into) noexcept {
 }
 
 PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
-                               std::vector<node_ptr> inputs) {
+                               array_list<node_ptr> inputs) {
     static_cast<void>(byte_count(type, element_count(extent)));
     for (const node_ptr& input : inputs)
         if (input->owner != inputs.front()->owner)

@@ -3,6 +3,7 @@
 // What a graph node computes: one small struct per op family, data only.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/of_engine.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
@@ -12,14 +13,13 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// A program made at run time.
 struct program {
-    std::vector<instruction> code;
-    std::vector<std::uint16_t> outputs;
+    array_list<instruction> code;
+    array_list<std::uint16_t> outputs;
 
     std::uint16_t push(const instruction& i) {
         code.push_back(i);
@@ -36,10 +36,10 @@ struct source_op {};
 /// One output from a program over the inputs (broadcast to the node's shape) and scalars.
 struct elementwise_op {
     std::shared_ptr<const program> body;
-    std::vector<scalar> scalars;
+    array_list<scalar> scalars;
     /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
     /// these axes (row-major linear index where the axis is -1).
-    std::vector<int> iota_axes;
+    array_list<int> iota_axes;
     /// The program as the host runs it, over the inputs and scalars; null where only the program is known.
     native_loop* native = nullptr;
 };
@@ -82,7 +82,7 @@ constexpr std::string_view to_string(reduction r) noexcept {
 
 struct reduce_op {
     reduction what = reduction::sum;
-    std::vector<int> axes;  // ascending, within the input's rank
+    array_list<int> axes;  // ascending, within the input's rank
     bool keepdims = false;
 };
 
@@ -96,8 +96,8 @@ constexpr std::string_view to_string(normalization n) noexcept {
 /// Each element by what all elements along `axes` give together.
 struct normalize_op {
     normalization what = normalization::softmax;
-    std::vector<int> axes;  // ascending
-    double epsilon = 0;     // added to what a norm takes the root of
+    array_list<int> axes;  // ascending
+    double epsilon = 0;    // added to what a norm takes the root of
 };
 
 /// Running sums or products along an axis. With `leads`, of the elements before each, and one result more
@@ -219,7 +219,7 @@ class host_alone;
 /// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it makes,
 /// and no others.
 template <class Op>
-PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, std::vector<step>& out);
+PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, array_list<step>& out);
 /// How the host computes an op alone (exec/host_alone.hpp), where it can.
 template <class Op>
 PUMICE_OF_ENGINE void find_alone(const Op& op, const node& from, host_alone& out);
@@ -266,7 +266,7 @@ public:
         return detail::operations::visit(*this, f);
     }
     /// Of an op that is no source.
-    bool lower(const lowering& group, std::vector<step>& out) const {
+    bool lower(const lowering& group, array_list<step>& out) const {
         return held_->lower(group, out);
     }
     void find_alone(const node& from, host_alone& out) const { held_->find_alone(from, out); }
@@ -276,14 +276,14 @@ private:
         int kind;
         explicit any_box(int k) : kind(k) {}
         virtual ~any_box() = default;
-        virtual bool lower(const lowering& group, std::vector<step>& out) const = 0;
+        virtual bool lower(const lowering& group, array_list<step>& out) const = 0;
         virtual void find_alone(const node& from, host_alone& out) const = 0;
     };
     template <class Op>
     struct box final : any_box {
         Op op;
         explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
-        bool lower(const lowering& group, std::vector<step>& out) const override {
+        bool lower(const lowering& group, array_list<step>& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }
         void find_alone(const node& from, host_alone& out) const override {

@@ -3,6 +3,7 @@
 // A kernel of the user's own in the graph: what it takes and gives, and the nodes of a call to it.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/callback.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/graph/build.hpp>
@@ -81,9 +82,9 @@ struct kernel_arguments {
 };
 
 struct kernel_options {
-    std::vector<kernel_input> inputs = {};
-    std::vector<kernel_output> outputs = {{}};
-    std::vector<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
+    array_list<kernel_input> inputs = {};
+    array_list<kernel_output> outputs = {{}};
+    array_list<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
     /// Types and shapes of all outputs by those of the inputs, in place of what `outputs` says.
     callback<std::vector<kernel_value>(std::span<const kernel_value>)> results = {};
     kernel_grid grid = {};
@@ -102,11 +103,11 @@ struct own_kernel {
 /// One call: what all of its results share.
 struct kernel_call {
     std::shared_ptr<const own_kernel> what;
-    std::vector<std::pair<std::string, dtype>> names;  // of element types
+    array_list<std::pair<std::string, dtype>> names;  // of element types
     std::vector<kernel_value> inputs, outputs;
-    std::vector<scalar> scalars;
+    array_list<scalar> scalars;
     std::array<std::int64_t, 3> threads{1, 1, 1};
-    std::vector<std::weak_ptr<node>> results;  // of each output; gone where nobody wants it
+    array_list<std::weak_ptr<node>> results;  // of each output; gone where nobody wants it
 };
 
 /// Throws errc::invalid_argument for a description that contradicts itself.
@@ -220,7 +221,7 @@ public:
     }
     std::vector<any_tensor> results(std::span<const any_tensor> inputs,
                                     const callback<std::shared_ptr<engine>()>& home) {
-        std::vector<node_ptr> read;
+        array_list<node_ptr> read;
         for (std::size_t i = 0; i < inputs.size(); ++i)
             read.push_back(how_.inputs[i].fused || how_.inputs[i].strided ? inputs[i].get()
                                                                           : copy(inputs[i]).get());

@@ -3,6 +3,8 @@
 // A lazy graph as text: Graphviz DOT with the fused kernels as clusters.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/graph/passes/fuse.hpp>
@@ -55,30 +57,30 @@ inline std::string describe(const node& n) {
 /// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type and
 /// shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
 inline std::string to_dot(std::span<const any_tensor> roots) {
-    std::vector<node_ptr> list;
+    array_list<node_ptr> list;
     for (const any_tensor& t : roots) list.push_back(t.get());
     fuser f(list, true);
-    const std::vector<kernel_group> groups = f.run();
-    std::unordered_map<const node*, int> number;
+    const array_list<kernel_group> groups = f.run();
+    key_index number;
     const auto id = [&](const node* n) {
-        return cat({"n", number.try_emplace(n, static_cast<int>(number.size())).first->second});
+        return cat({"n", number.insert(detail::bits_of_key(n))});
     };
     std::string text = "digraph pumice {\n  node [shape=box];\n";
-    std::unordered_set<const node*> grouped;
+    key_set<const node*> grouped;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         append_text(text, {"  subgraph cluster_", g, " {\n    label=\"kernel ", g, "\";\n"});
         for (const node* n : groups[g].members()) {
-            if (!grouped.insert(n).second) continue;
+            if (!grouped.insert(n)) continue;
             append_text(text, {"    ", id(n), " [label=\"", describe(*n), "\"];\n"});
         }
         text += "  }\n";
     }
-    std::unordered_set<const node*> drawn;
+    key_set<const node*> drawn;
     for (const node* n : f.order()) {
         if (!grouped.contains(n))
             append_text(text, {"  ", id(n), " [label=\"", describe(*n), "\", style=dashed];\n"});
         for (const node_ptr& input : n->inputs) {
-            if (input->realised() && drawn.insert(input.get()).second)
+            if (input->realised() && drawn.insert(input.get()))
                 append_text(text, {"  ", id(input.get()), " [label=\"data\", shape=ellipse];\n"});
             append_text(text, {"  ", id(input.get()), " -> ", id(n), " [label=\"",
                                to_string(input->type), " ", to_string(input->extent), "\"];\n"});

@@ -4,6 +4,7 @@
 // squeeze, flip. All but reshape are one affine map.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
 #include <optional>
@@ -180,8 +181,8 @@ PUMICE_BODY any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
 }
 
 PUMICE_BODY any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes) {
-    std::vector<slice> slices(static_cast<std::size_t>(x.rank()),
-                              axes.empty() ? slice{{}, {}, -1} : slice{});
+    array_list<slice> slices(static_cast<std::size_t>(x.rank()),
+                             axes.empty() ? slice{{}, {}, -1} : slice{});
     for (std::int64_t a : axes)
         slices[static_cast<std::size_t>(normalize_axis(a, x.rank(), "flip"))].step = -1;
     return slice_view(x, slices);

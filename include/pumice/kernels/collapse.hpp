@@ -3,6 +3,7 @@
 // Fewer axes for the same accesses: ones dropped, neighbours merged where every operand allows it.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/problem.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -11,7 +12,7 @@ namespace pumice::inline PUMICE_ABI {
 /// Post: the same set of operand offsets is visited in the same order; the range keeps >= 1 axis.
 /// Returns how many axes the range has now.
 template <class Operand = operand>
-int collapse(shape& domain, std::vector<Operand*> operands, int first, int last) {
+int collapse(shape& domain, array_list<Operand*> operands, int first, int last) {
     const auto drop = [&](int axis) {
         domain.erase(axis);
         for (Operand* o : operands) o->steps.erase(axis);
@@ -37,8 +38,8 @@ int collapse(shape& domain, std::vector<Operand*> operands, int first, int last)
 }
 
 /// Pointers to all operands of a fused program, for `collapse`.
-inline std::vector<operand*> operands_of(fused& f) {
-    std::vector<operand*> list;
+inline array_list<operand*> operands_of(fused& f) {
+    array_list<operand*> list;
     for (operand& o : f.leaves) list.push_back(&o);
     for (operand& o : f.outputs) list.push_back(&o);
     return list;

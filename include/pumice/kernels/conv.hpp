@@ -3,6 +3,7 @@
 // Convolutions as products in tiles, the input's windows gathered on the way (shaders/matmul.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/tile.hpp>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ inline bool pointwise(const conv_problem& q, product& p) {
     move_axis(right, 0, 1);
     move_axis(right, 2, 4);
     shape lines{q.out_size[0], q.out_size[1]};
-    std::vector<operand*> all = operands_of(right);
+    array_list<operand*> all = operands_of(right);
     for (operand* o : all)
         std::rotate(o->steps.begin(), o->steps.begin() + 2, o->steps.begin() + 4);
     if (collapse(lines, all, 0, 2) != 1) return false;

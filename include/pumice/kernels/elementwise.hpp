@@ -4,6 +4,7 @@
 // (shaders/elementwise.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/launch.hpp>
@@ -18,8 +19,8 @@ inline constexpr std::int64_t elementwise_group = 256;
 /// The launch that the kernels share; `domain` counts what has work, `together` of it a workgroup's.
 inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t together,
                                  const char* entry, const device_info& device) {
-    std::vector<operand> all = p.body.leaves;
-    all.insert(all.end(), p.body.outputs.begin(), p.body.outputs.end());
+    array_list<operand> all = p.body.leaves;
+    all.append(p.body.outputs.begin(), p.body.outputs.end());
     const bool wide = needs_wide_index(all, p.domain);
     const int rank = domain.rank();
     launch l("elementwise", entry, {emitted_name(p.body.body->view()), index_type(wide), rank},

@@ -3,6 +3,7 @@
 // How a kernel is asked to run: which Slang to specialise, its parameter block, its grid. Data only.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/kernels/problem.hpp>
 
@@ -28,11 +29,11 @@ struct launch {
     std::string module, entry;  // in shaders/, or with `text` the module that is made of it
     std::shared_ptr<const std::string> text;
     std::vector<std::string> arguments;  // specialisation, as Slang text
-    std::vector<std::shared_ptr<const program>>
+    array_list<std::shared_ptr<const program>>
         programs;  // generated modules that the arguments name
-    std::vector<std::byte> parameters;
-    std::vector<relocation> relocations;
-    std::vector<access> accesses;
+    array_list<std::byte> parameters;
+    array_list<relocation> relocations;
+    array_list<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
 
@@ -108,7 +109,7 @@ public:
                 bytes(&none, 8, 8);
             }
         }
-        std::vector<const scalar*> order;
+        array_list<const scalar*> order;
         for (const instruction& i : f.body->code)
             if (i.what == instruction::code::scalar) order.push_back(&f.scalars[i.index]);
         for (const scalar* s : order) bytes(&s->bits, 8, 8), used = true;
@@ -157,7 +158,7 @@ private:
 };
 
 /// True where a byte range passes 2^31, so that kernels need 64-bit indices.
-inline bool needs_wide_index(const std::vector<operand>& operands, const shape& domain) {
+inline bool needs_wide_index(const array_list<operand>& operands, const shape& domain) {
     for (const operand& o : operands) {
         const access a = range_of({o.buffer, dtype::u8, o.offset, o.steps}, domain, false);
         if (a.begin < -0x7fffffffLL || a.end > 0x7fffffffLL) return true;

@@ -3,6 +3,7 @@
 // Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/tile.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -27,7 +28,7 @@ inline void fold_batch(product& p) {
         const int last = p.batch.rank() - 1;
         for (const operand& o : p.right.leaves)
             if (o.steps[last] != 0 && p.batch[last] != 1) return;
-        std::vector<operand*> rows = operands_of(p.left);
+        array_list<operand*> rows = operands_of(p.left);
         for (operand* o : operands_of(p.epilogue)) rows.push_back(o);
         for (const operand* o : rows)
             if (p.m != 1 && p.batch[last] != 1 && o->steps[last] != o->steps[last + 1] * p.m)
@@ -48,7 +49,7 @@ inline product product_of(const matmul_problem& q) {
               {q.k},   q.a, q.b, q.epilogue, info(q.a.type()).arithmetic};
     swap_axes(p.right, q.batch.rank(), q.batch.rank() + 1);  // (k, n) -> (n, k)
     fold_batch(p);
-    std::vector<operand*> all = operands_of(p.left);
+    array_list<operand*> all = operands_of(p.left);
     for (fused* f : {&p.right, &p.epilogue})
         for (operand* o : operands_of(*f)) all.push_back(o);
     const int batch = collapse(p.batch, all, 0, p.batch.rank());

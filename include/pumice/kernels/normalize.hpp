@@ -5,6 +5,7 @@
 // (shaders/normalize.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/normalize_reference.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -41,7 +42,7 @@ struct normalize_plan {
         flat_in = vector_mask(p.prologue, all);
         flat_out = vector_mask(p.epilogue, all);
     }
-    std::vector<operand*> operands() { return operands_of(p.prologue, p.epilogue); }
+    array_list<operand*> operands() { return operands_of(p.prologue, p.epilogue); }
     bool vectors() const { return flat_in && flat_out; }
     bool is_double() const { return p.prologue.type() == dtype::f64; }
 

@@ -4,6 +4,7 @@
 // launched, and their host function.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/kernels/detail/rows.hpp>
 
@@ -243,7 +244,7 @@ struct own_kernel_slang {
     static launch make(const own_kernel_problem& p, const device_info& device) {
         return detail::own_kernel_launch(p).make(device);
     }
-    static std::vector<launch> make_all(const own_kernel_problem& p, const device_info& device) {
+    static array_list<launch> make_all(const own_kernel_problem& p, const device_info& device) {
         return {make(p, device)};
     }
     static std::int64_t scratch(const own_kernel_problem& p, const device_info&) {
@@ -258,13 +259,13 @@ struct own_kernel_slang {
             fail(errc::unsupported, cat({"kernel ", call.what->name}),
                  {"it is written in Slang and needs a Vulkan device; give it a `host` function to "
                   "run on the host device"});
-        std::vector<std::vector<std::byte>> held;
+        array_list<array_list<std::byte>> held;
         const auto fresh = [&](const kernel_value& v) {
             held.emplace_back(static_cast<std::size_t>(byte_count(v.dtype,
                                                                   element_count(v.shape))));
             return host_array{held.back().data(), v.dtype, 0, row_major_strides(v.shape)};
         };
-        std::vector<kernel_memory> inputs, outputs;
+        array_list<kernel_memory> inputs, outputs;
         for (std::size_t i = 0; i < p.inputs.size(); ++i) {
             const fused& f = p.inputs[i];
             const host_array dense[] = {fresh(call.inputs[i])};
@@ -279,7 +280,7 @@ struct own_kernel_slang {
         }
         how.host({inputs, outputs, call.scalars, call.threads});
         if (!p.epilogue.body) return;
-        std::vector<host_array> leaves = buffers.arrays(p.epilogue.leaves);
+        array_list<host_array> leaves = buffers.arrays(p.epilogue.leaves);
         const program finish = detail::given_as_leaf(*p.epilogue.body, leaves.size());
         leaves.push_back({outputs[0].data, call.outputs[0].dtype, 0,
                           row_major_strides(call.outputs[0].shape)});

@@ -3,6 +3,7 @@
 // What a fused group asks of a kernel, as plain data: domains, programs, strided operands.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/fused.hpp>
 
 #include <memory>
@@ -99,9 +100,9 @@ struct scatter_problem {
 /// A call of a kernel of the user's own.
 struct own_kernel_problem {
     std::shared_ptr<const kernel_call> call;
-    std::vector<fused> inputs;  // over their extents; of one that is not fused, its leaf as it lies
-    fused epilogue;             // over the output's extent, where the output is fused
-    std::vector<operand> outputs;  // where it is not; without a buffer where nobody wants it
+    array_list<fused> inputs;  // over their extents; of one that is not fused, its leaf as it lies
+    fused epilogue;            // over the output's extent, where the output is fused
+    array_list<operand> outputs;  // where it is not; without a buffer where nobody wants it
 };
 
 /// What solves a kind of problem (exec/problem_kind.hpp).

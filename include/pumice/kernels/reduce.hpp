@@ -4,6 +4,7 @@
 // or in slices that a second launch joins (shaders/reduce.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/reduce_reference.hpp>
 
 #include <algorithm>
@@ -204,7 +205,7 @@ struct reduce_slices : detail::reduce_whole<false, false> {
     static launch make(const reduce_problem& p, const device_info& device) {
         return cut(p).make(detail::reduce_step::slice, device);
     }
-    static std::vector<launch> make_all(const reduce_problem& p, const device_info& device) {
+    static array_list<launch> make_all(const reduce_problem& p, const device_info& device) {
         const detail::reduce_plan plan = cut(p);
         return {plan.make(detail::reduce_step::slice, device),
                 plan.make(detail::reduce_step::joined, device)};

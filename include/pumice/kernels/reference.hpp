@@ -3,6 +3,7 @@
 // What every kernel struct has, and the host buffers on which `reference()` runs.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/launch.hpp>
@@ -14,14 +15,14 @@ namespace pumice::inline PUMICE_ABI {
 
 /// Host memory of a problem's buffers, by number.
 struct host_buffers {
-    std::vector<std::byte*> memory;
+    array_list<std::byte*> memory;
 
     host_array array(const operand& o) const {
         return {o.buffer < 0 ? nullptr : memory[static_cast<std::size_t>(o.buffer)], o.type,
                 o.offset, o.steps};
     }
-    std::vector<host_array> arrays(const std::vector<operand>& list) const {
-        std::vector<host_array> r;
+    array_list<host_array> arrays(const array_list<operand>& list) const {
+        array_list<host_array> r;
         for (const operand& o : list) r.push_back(array(o));
         return r;
     }
@@ -129,7 +130,7 @@ public:
     }
 
 private:
-    std::vector<std::byte> bytes_;
+    array_list<std::byte> bytes_;
 };
 
 /// The widest type of an element type's kind.

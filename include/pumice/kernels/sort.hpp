@@ -4,6 +4,7 @@
 // are then merged in pairs (shaders/sort.slang).
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/rows.hpp>
 
 #include <algorithm>
@@ -102,7 +103,7 @@ struct sort_plan {
 
 /// A row's places in order, by values of the widest type of their kind.
 template <class T>
-void order_places(std::span<const T> values, bool descending, std::vector<std::int64_t>& places) {
+void order_places(std::span<const T> values, bool descending, array_list<std::int64_t>& places) {
     std::iota(places.begin(), places.end(), std::int64_t{0});
     const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
     std::sort(places.begin(), places.end(), [&](std::int64_t i, std::int64_t j) {
@@ -128,9 +129,9 @@ struct sort_rows {
     static launch make(const sort_problem& p, const device_info& device) {
         return detail::sort_plan(p).sort_blocks(device);
     }
-    static std::vector<launch> make_all(const sort_problem& p, const device_info& device) {
+    static array_list<launch> make_all(const sort_problem& p, const device_info& device) {
         const detail::sort_plan plan(p);
-        std::vector<launch> list{plan.sort_blocks(device)};
+        array_list<launch> list{plan.sort_blocks(device)};
         int half = 0;
         for (std::int64_t run = plan.held; run < p.length; run *= 2, half = 1 - half)
             list.push_back(plan.merge(run, half, device));
@@ -144,7 +145,7 @@ struct sort_rows {
         const std::int64_t bytes = info(p.values.type).bits / 8, read = values.steps.back(),
                            write = output.steps.back();
         detail::wide_values row(p.length);
-        std::vector<std::int64_t> places(static_cast<std::size_t>(p.length));
+        array_list<std::int64_t> places(static_cast<std::size_t>(p.length));
         shape rows = p.outer;
         rows.push_back(std::min<std::int64_t>(p.length, 1));
         for_each_row(rows, [&](const index_list& at) {

@@ -3,12 +3,13 @@
 // Products in tiles (shaders/matmul.slang): sizes of tiles, the way each factor is read, the launch.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/reference.hpp>
 
 #include <bit>
-#include <functional>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -177,7 +178,7 @@ inline shape operator+(shape a, std::int64_t d) {
 
 /// Whether a program's operands over `domain` need 64-bit indices.
 inline bool is_wide(fused f, const shape& domain) {
-    std::vector<operand> all;
+    array_list<operand> all;
     for (const operand* o : operands_of(f)) all.push_back(*o);
     return needs_wide_index(all, domain);
 }
@@ -234,7 +235,7 @@ struct core_choice {
 struct special_loader {
     std::string type;
     bool along_k = true;  // how its chunks lie
-    std::function<void(block_writer&)> write;
+    callback<void(block_writer&)> write;
 };
 
 /// How an epilogue may store four elements at once, as the kernels' argument; -1: it may not.

@@ -4,11 +4,12 @@
 // read-only disk, damage) can do more than make a kernel compile again.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/detail/os.hpp>
 
-#include <map>
+#include <algorithm>
 #include <utility>
 
 namespace pumice::inline PUMICE_ABI {
@@ -181,10 +182,11 @@ private:
     /// so the folder as a whole stays bounded and nobody ever has to list it.
     void trim(const std::filesystem::path& fresh) const {
         struct entry {
+            std::filesystem::file_time_type time;
             std::uintmax_t size;
             std::filesystem::path path;
         };
-        std::multimap<std::filesystem::file_time_type, entry> entries;  // the oldest first
+        array_list<entry> entries;
         std::uintmax_t total = 0;
         std::error_code failed, ignored;
         std::filesystem::directory_iterator it(fresh.parent_path(), failed), end;
@@ -192,10 +194,12 @@ private:
             const std::uintmax_t size = it->file_size(ignored);
             if (ignored) continue;
             total += size;
-            entries.insert({it->last_write_time(ignored), {size, it->path()}});
+            entries.push_back({it->last_write_time(ignored), size, it->path()});
         }
         if (total <= limit_ / buckets) return;
-        for (const auto& [time, e] : entries) {
+        std::sort(entries.begin(), entries.end(),
+                  [](const entry& a, const entry& b) { return a.time < b.time; });
+        for (const entry& e : entries) {
             if (total <= limit_ / buckets / 4 * 3) break;
             if (e.path == fresh) continue;
             std::filesystem::remove(e.path, ignored);

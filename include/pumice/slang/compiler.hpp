@@ -3,14 +3,14 @@
 // From a request to SPIR-V through Slang: library modules, generated text, specialise, link.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/slang/library.hpp>
 #include <pumice/slang/request.hpp>
 
 #include <array>
-#include <functional>
 #include <mutex>
-#include <unordered_map>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -62,9 +62,8 @@ inline std::string numbered(std::string_view text) {
 
 /// Where compiled library modules rest between processes. Both functions may be empty.
 struct module_store {
-    std::function<std::optional<std::string>(const std::string& name, const std::string& tag)> read;
-    std::function<void(const std::string& name, const std::string& tag, const std::string& blob)>
-        write;
+    callback<std::optional<std::string>(const std::string& name, const std::string& tag)> read;
+    callback<void(const std::string& name, const std::string& tag, const std::string& blob)> write;
 };
 
 /// Compiles requests against a fixed set of library modules. Safe from any thread; one kernel at a
@@ -72,10 +71,11 @@ struct module_store {
 class slang_compiler {
 public:
     /// Pre: `library` outlives the compiler (it does: libraries are never closed).
-    slang_compiler(slang_library& library, const std::vector<library_module>& modules,
+    slang_compiler(slang_library& library, const array_list<library_module>& modules,
                    module_store store = {}, bool debug = detail::slang_debug())
         : library_(library), store_(std::move(store)), debug_(debug) {
-        for (const library_module& m : modules) modules_[m.name].source = m.source;
+        for (const library_module& m : modules)
+            modules_.push_back({m.name, std::string(m.source), {}, false});
         files_.lookup = [this](std::string_view path) { return file(path); };
     }
     slang_compiler(const slang_compiler&) = delete;
@@ -91,10 +91,22 @@ public:
 
 private:
     struct module_state {
-        std::string source;
+        std::string name, source;
         std::string blob;     // compiled by this very Slang; empty: none
         bool looked = false;  // whether the store was asked
     };
+
+    struct generated_state {
+        std::string name, text;
+        slang::IModule* module;
+    };
+    /// The entry of that name, or null.
+    template <class List>
+    static auto find(List& list, std::string_view name) -> decltype(list.data()) {
+        for (auto& each : list)
+            if (each.name == name) return &each;
+        return nullptr;
+    }
 
     void fresh_session();
     detail::com_ptr<ISlangBlob> file(std::string_view path);
@@ -111,9 +123,8 @@ private:
     slang_library& library_;
     module_store store_;
     bool debug_;
-    std::unordered_map<std::string, module_state> modules_;
-    std::unordered_map<std::string, std::pair<std::string, slang::IModule*>>
-        generated_;  // text, module
+    array_list<module_state> modules_;
+    array_list<generated_state> generated_;  // of this session
     detail::memory_files files_;
     detail::com_ptr<slang::ISession> session_;
     std::string tag_;
@@ -125,8 +136,8 @@ inline spirv_code slang_compiler::compile(const kernel_request& request) {
     const std::lock_guard lock(library_.mutex);
     bool clash = false;  // a session never forgets a name
     for (const generated_module& g : request.generated) {
-        const auto known = generated_.find(g.name);
-        clash = clash || (known != generated_.end() && known->second.first != g.text);
+        const generated_state* known = find(generated_, g.name);
+        clash = clash || (known && known->text != g.text);
     }
     if (!session_ || clash || ++kernels_ > kernels_per_session) fresh_session();
     spirv_code code = build(request);
@@ -178,12 +189,12 @@ inline detail::com_ptr<ISlangBlob> slang_compiler::file(std::string_view path) {
     const bool binary = path.ends_with(compiled);
     if (!binary && !path.ends_with(text)) return {};
     path.remove_suffix(binary ? compiled.size() : text.size());
-    const auto found = modules_.find(std::string(path));
-    if (found == modules_.end()) return {};
-    module_state& m = found->second;
+    module_state* const found = find(modules_, path);
+    if (!found) return {};
+    module_state& m = *found;
     if (!binary) return detail::memory_blob::make(m.source);
     if (!m.looked && store_.read) {
-        std::optional<std::string> blob = store_.read(found->first, tag_);
+        std::optional<std::string> blob = store_.read(m.name, tag_);
         if (blob && fits(*blob)) m.blob = std::move(*blob);
     }
     m.looked = true;
@@ -205,12 +216,12 @@ inline void slang_compiler::keep_modules() {
     const auto count = static_cast<std::size_t>(session_->getLoadedModuleCount());
     for (; loaded_ < count; ++loaded_) {
         slang::IModule* module = session_->getLoadedModule(static_cast<SlangInt>(loaded_));
-        const auto found = modules_.find(module->getName());
-        if (found == modules_.end() || !found->second.blob.empty()) continue;
+        module_state* const m = find(modules_, module->getName());
+        if (!m || !m->blob.empty()) continue;
         detail::com_ptr<ISlangBlob> blob;
         if (SLANG_FAILED(module->serialize(blob.out())) || !blob) continue;
-        found->second.blob = detail::text_of(blob.get());
-        if (store_.write) store_.write(found->first, tag_, found->second.blob);
+        m->blob = detail::text_of(blob.get());
+        if (store_.write) store_.write(m->name, tag_, m->blob);
     }
 }
 
@@ -232,22 +243,21 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
 
 inline slang::IModule* slang_compiler::generated(const kernel_request& request,
                                                  const generated_module& module) {
-    if (const auto known = generated_.find(module.name); known != generated_.end())
-        return known->second.second;
+    if (const generated_state* known = find(generated_, module.name)) return known->module;
     detail::com_ptr<ISlangBlob> said;
     slang::IModule* loaded =
         session_->loadModuleFromSourceString(module.name.c_str(), (module.name + ".slang").c_str(),
                                              module.text.c_str(), said.out());
     check(request, "checking the generated text", loaded != nullptr, said.get());
-    generated_[module.name] = {module.text, loaded};
+    generated_.push_back({module.name, module.text, loaded});
     return loaded;
 }
 
 inline spirv_code slang_compiler::build(const kernel_request& request) {
-    std::vector<slang::IComponentType*> parts;
+    array_list<slang::IComponentType*> parts;
     slang::IModule* home = nullptr;
     detail::com_ptr<ISlangBlob> said;
-    if (modules_.contains(request.module)) {
+    if (find(modules_, request.module)) {
         home = session_->loadModule(request.module.c_str(), said.out());
         check(request, "loading the library module", home != nullptr, said.get());
         parts.push_back(home);
@@ -270,7 +280,7 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
                                                                program.out(), said.out()));
     check(request, "joining the modules", good && program, said.get());
 
-    std::vector<slang::SpecializationArg> arguments;
+    array_list<slang::SpecializationArg> arguments;
     for (const std::string& a : request.arguments)
         arguments.push_back(slang::SpecializationArg::fromExpr(a.c_str()));
     if (arguments.empty()) {

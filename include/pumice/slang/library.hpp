@@ -4,12 +4,12 @@
 // compiled: a program whose kernels are cached or packed runs without it.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
 #include <pumice/slang/detail/com.hpp>
 #include <pumice/slang/detail/os.hpp>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <mutex>
 
@@ -77,7 +77,7 @@ inline fs::path slang_in(const fs::path& folder) {
     return best.empty() ? fs::path() : folder / best;
 }
 
-inline void add_path_list(std::vector<fs::path>& folders, const std::string& list) {
+inline void add_path_list(array_list<fs::path>& folders, const std::string& list) {
 #if defined(_WIN32)
     const char separator = ';';
 #else
@@ -92,8 +92,8 @@ inline void add_path_list(std::vector<fs::path>& folders, const std::string& lis
 
 /// Folders to look in, in order: beside the program, the Vulkan SDK, then where the dynamic loader
 /// looks, as far as that can be known without it.
-inline std::vector<fs::path> slang_folders() {
-    std::vector<fs::path> folders;
+inline array_list<fs::path> slang_folders() {
+    array_list<fs::path> folders;
     for (const fs::path& folder : program_folders()) {
         folders.push_back(folder);
         folders.push_back(folder.parent_path() / "lib");
@@ -200,14 +200,18 @@ private:
 inline slang_library& slang_library::open(const slang_location& place, bool* opened_now) {
     // Never freed: a global session takes long to destroy and Slang must outlive every session.
     static std::mutex& guard = *new std::mutex;
-    static auto& libraries = *new std::map<std::filesystem::path, std::unique_ptr<slang_library>>;
+    struct opened {
+        std::filesystem::path file;
+        slang_library* library;
+    };
+    static auto& libraries = *new array_list<opened>;
     const std::lock_guard lock(guard);
-    if (const auto known = libraries.find(place.file); known != libraries.end())
-        return *known->second;
+    for (const opened& known : libraries)
+        if (known.file == place.file) return *known.library;
 
     std::vector<std::string> reasons;
     for (const std::string& path : place.tried) reasons.push_back(cat({"not there: ", path}));
-    std::vector<std::filesystem::path> files;
+    array_list<std::filesystem::path> files;
     if (place.found()) files.push_back(place.file);
     else if (!place.named)
         for (const std::string& name : detail::slang_names()) files.emplace_back(name);
@@ -220,9 +224,11 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
             if (opened_now) *opened_now = true;
             const std::filesystem::path real =
                 place.found() ? file : detail::library_file(handle, symbol);
-            auto& library = libraries[place.file];
-            library.reset(new slang_library(reinterpret_cast<maker>(symbol), real));
-            return *library;
+            auto library =
+                std::unique_ptr<slang_library>(new slang_library(reinterpret_cast<maker>(symbol),
+                                                                 real));
+            libraries.push_back({place.file, library.get()});
+            return *library.release();
         }
         reasons.push_back(handle ? detail::to_utf8(file) +
                                        " has no slang_createGlobalSession2: too old"

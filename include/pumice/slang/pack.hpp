@@ -3,12 +3,12 @@
 // Compiled kernels in one file or array, shipped with a program so that it runs without Slang.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/request.hpp>
 
-#include <map>
-#include <optional>
+#include <memory>
 #include <span>
 
 namespace pumice::inline PUMICE_ABI {
@@ -64,29 +64,30 @@ public:
             const std::size_t at = header + entry * i;
             const std::uint64_t first = word(at + 4), words = word(at + 5);
             if (first != next || words > size - first) refuse({"the pack is damaged"});
-            spirv_code& code = kernels_[digest_at(at)];
-            code.words.clear();
-            for (std::uint64_t k = 0; k < words; ++k) code.words.push_back(word(first + k));
+            const auto code = std::make_shared<spirv_code>();
+            code->words.reserve(words);
+            for (std::uint64_t k = 0; k < words; ++k) code->words.push_back(word(first + k));
+            kernels_.set(digest_at(at), code);
             next += words;
         }
         if (next != size) refuse({"the pack is damaged"});
     }
 
-    void add(digest name, const spirv_code& code) { kernels_.insert_or_assign(name, code); }
+    void add(digest name, const spirv_code& code) {
+        kernels_.set(name, std::make_shared<const spirv_code>(code));
+    }
     void add(const kernel_pack& other) {
-        kernels_.insert(other.kernels_.begin(), other.kernels_.end());
+        for (const auto& [name, code] : other.kernels_)
+            if (!kernels_.find(name)) kernels_.set(name, code);
     }
 
-    std::optional<spirv_code> find(digest name) const {
-        const auto found = kernels_.find(name);
-        if (found == kernels_.end()) return std::nullopt;
-        return found->second;
-    }
+    /// The code of a name, or null.
+    std::shared_ptr<const spirv_code> find(digest name) const { return kernels_.find(name); }
     std::size_t size() const noexcept { return kernels_.size(); }
 
     /// The same kernels give the same bytes, in whatever order they were added.
     std::string bytes() const {
-        std::vector<std::uint32_t> words;
+        array_list<std::uint32_t> words;
         const auto put = [&](digest d) {
             for (const std::uint64_t v : {d.low, d.high}) {
                 words.push_back(static_cast<std::uint32_t>(v));
@@ -99,11 +100,11 @@ public:
         for (const auto& [name, code] : kernels_) {
             put(name);
             words.push_back(static_cast<std::uint32_t>(first));
-            words.push_back(static_cast<std::uint32_t>(code.words.size()));
-            first += code.words.size();
+            words.push_back(static_cast<std::uint32_t>(code->words.size()));
+            first += code->words.size();
         }
         for (const auto& [name, code] : kernels_)
-            words.insert(words.end(), code.words.begin(), code.words.end());
+            words.append(code->words.begin(), code->words.end());
         const std::string rest = little_endian(words);
         words = {magic[0], magic[1]};
         put(digest_of(rest));
@@ -114,7 +115,7 @@ private:
     static constexpr std::uint32_t magic[2] = {0x494d5550u, 0x4b434150u};  // "PUMIPACK"
     static constexpr std::size_t checked_from = 6, header = 12, entry = 6;
 
-    static std::string little_endian(const std::vector<std::uint32_t>& words) {
+    static std::string little_endian(const array_list<std::uint32_t>& words) {
         std::string bytes;
         bytes.reserve(4 * words.size());
         for (const std::uint32_t w : words)
@@ -124,7 +125,7 @@ private:
     }
 
     digest library_;
-    std::map<digest, spirv_code> kernels_;
+    spirv_table kernels_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -3,12 +3,16 @@
 // What is asked of the Slang service and what it gives: plain data, no Slang header.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/text.hpp>
+#include <pumice/slang/detail/digest.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -30,12 +34,42 @@ struct kernel_request {
     std::string module;  // of the library, or one of `generated`
     std::string entry;
     std::vector<std::string> arguments = {};
-    std::vector<generated_module> generated = {};  // each may import the ones before it
+    array_list<generated_module> generated = {};  // each may import the ones before it
 };
 
 /// A compiled kernel. Its SPIR-V entry point is named "main".
 struct spirv_code {
-    std::vector<std::uint32_t> words;
+    array_list<std::uint32_t> words;
+};
+
+/// The codes of kernels by the digests of their requests, ascending.
+class spirv_table {
+public:
+    struct entry {
+        digest name;
+        std::shared_ptr<const spirv_code> code;
+    };
+    const entry* begin() const noexcept { return entries_.begin(); }
+    const entry* end() const noexcept { return entries_.end(); }
+    std::size_t size() const noexcept { return entries_.size(); }
+    /// The code of a name, or null.
+    std::shared_ptr<const spirv_code> find(const digest& name) const {
+        const entry* const at = place_of(name);
+        return at != end() && at->name == name ? at->code : nullptr;
+    }
+    /// A later code of the same name replaces the one before.
+    void set(const digest& name, std::shared_ptr<const spirv_code> code) {
+        const std::size_t at = static_cast<std::size_t>(place_of(name) - begin());
+        if (at < size() && entries_[at].name == name) entries_[at].code = std::move(code);
+        else entries_.insert(begin() + at, entry{name, std::move(code)});
+    }
+
+private:
+    const entry* place_of(const digest& name) const {
+        return std::lower_bound(begin(), end(), name,
+                                [](const entry& e, const digest& d) { return e.name < d; });
+    }
+    array_list<entry> entries_;
 };
 
 /// For messages and logs: `ew.ewVec<p_0123, int>`.

@@ -3,10 +3,11 @@
 // Kernels on request: memory, then disk, then a pack, then Slang.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/slang/cache.hpp>
 #include <pumice/slang/compiler.hpp>
 
-#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -22,14 +23,14 @@ struct kernel_counters {
 };
 
 struct service_options {
-    std::vector<library_module> modules = {};
+    array_list<library_module> modules = {};
     std::string slang_library = {};  // file or folder; empty: see find_slang
     std::filesystem::path cache_folder = default_cache_folder();
     std::uint64_t cache_limit = disk_cache::default_limit;
     /// A shipped pack; asked after the disk. The digest names the kernel whatever Slang made it.
-    std::function<std::optional<spirv_code>(const digest&)> pack = {};
+    callback<std::shared_ptr<const spirv_code>(const digest&)> pack = {};
     /// Told of each kernel the first time that this service gives it: how a pack is recorded.
-    std::function<void(const digest&, const kernel_request&, const spirv_code&)> record = {};
+    callback<void(const digest&, const kernel_request&, const spirv_code&)> record = {};
 };
 
 /// Gives compiled kernels. Safe from any thread: a kernel that several threads want compiles once,
@@ -42,7 +43,7 @@ public:
           library_digest_(to_string(digest_of_library(options_.modules))) {}
 
     /// Names the modules that kernels are made from.
-    static digest digest_of_library(const std::vector<library_module>& modules) {
+    static digest digest_of_library(const array_list<library_module>& modules) {
         std::string text;
         for (const library_module& m : modules)
             part(part(text, "name", m.name), "source", m.source);
@@ -57,35 +58,35 @@ public:
         std::shared_ptr<std::mutex> turn;
         {
             const std::lock_guard lock(mutex_);
-            if (const auto found = ready_.find(name); found != ready_.end()) {
+            if (auto code = ready_.find(name)) {
                 ++counters_.memory_hits;
-                return found->second;
+                return code;
             }
-            auto& sought = sought_[name];
-            if (!sought) sought = std::make_shared<std::mutex>();
-            turn = sought;
+            for (const auto& [other, its] : sought_)
+                if (other == name) turn = its;
+            if (!turn) sought_.push_back({name, turn = std::make_shared<std::mutex>()});
         }
         const std::lock_guard one_at_a_time(*turn);
         {
             const std::lock_guard lock(mutex_);
-            if (const auto found = ready_.find(name); found != ready_.end()) {
+            if (auto code = ready_.find(name)) {
                 ++counters_.memory_hits;
-                return found->second;
+                return code;
             }
         }
         std::shared_ptr<const spirv_code> code;
         try {
-            code = std::make_shared<const spirv_code>(find_or_compile(request, key, name));
+            code = find_or_compile(request, key, name);
             if (options_.record) options_.record(name, request, *code);
             if (!dump_.empty()) dump(request, name, *code);
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            sought_.erase(name);
+            forget(name);
             throw;
         }
         const std::lock_guard lock(mutex_);
-        ready_[name] = code;
-        sought_.erase(name);
+        ready_.set(name, code);
+        forget(name);
         return code;
     }
 
@@ -114,34 +115,39 @@ private:
         return text.append("\n").append(value).append("\n");
     }
 
-    spirv_code find_or_compile(const kernel_request& request, const std::string& key,
-                               const digest& name) {
+    void forget(const digest& name) {
+        erase_if(sought_, [&](const sought& s) { return s.name == name; });
+    }
+
+    std::shared_ptr<const spirv_code> find_or_compile(const kernel_request& request,
+                                                      const std::string& key, const digest& name) {
         if (const std::optional<std::string> kept = cache_.read(key, identity())) {
-            if (std::optional<spirv_code> code = words_of(*kept)) {
+            if (auto code = words_of(*kept)) {
                 ++counters_.disk_hits;
-                return std::move(*code);
+                return code;
             }
         }
         if (options_.pack)
-            if (std::optional<spirv_code> packed = options_.pack(name)) {
+            if (auto packed = options_.pack(name)) {
                 ++counters_.pack_hits;
-                return std::move(*packed);
+                return packed;
             }
-        spirv_code code = compiler_for(request).compile(request);
+        auto code = std::make_shared<const spirv_code>(compiler_for(request).compile(request));
         ++counters_.compiles;
         cache_.write(key, identity(),
-                     {reinterpret_cast<const char*>(code.words.data()),
-                      code.words.size() * sizeof(std::uint32_t)});
+                     {reinterpret_cast<const char*>(code->words.data()),
+                      code->words.size() * sizeof(std::uint32_t)});
         return code;
     }
 
-    static std::optional<spirv_code> words_of(const std::string& bytes) {
-        if (bytes.size() < 5 * sizeof(std::uint32_t)) return std::nullopt;
+    /// Null where these are no SPIR-V.
+    static std::shared_ptr<const spirv_code> words_of(const std::string& bytes) {
+        if (bytes.size() < 5 * sizeof(std::uint32_t)) return nullptr;
         spirv_code code;
         code.words.resize(bytes.size() / sizeof(std::uint32_t));
         std::memcpy(code.words.data(), bytes.data(), code.words.size() * sizeof(std::uint32_t));
-        if (code.words[0] != 0x07230203u) return std::nullopt;
-        return code;
+        if (code.words[0] != 0x07230203u) return nullptr;
+        return std::make_shared<const spirv_code>(std::move(code));
     }
 
     /// The Slang that would compile, told by its file alone; empty when no file is found, and then
@@ -221,9 +227,13 @@ private:
     std::string library_digest_;
     kernel_counters counters_;
 
-    std::mutex mutex_;  // of the two maps
-    std::unordered_map<digest, std::shared_ptr<const spirv_code>, digest_hash> ready_;
-    std::unordered_map<digest, std::shared_ptr<std::mutex>, digest_hash> sought_;
+    struct sought {
+        digest name;
+        std::shared_ptr<std::mutex> turn;
+    };
+    std::mutex mutex_;  // of the next two
+    spirv_table ready_;
+    array_list<sought> sought_;  // what some thread is making right now
 
     std::mutex compiler_mutex_;  // of the rest
     std::optional<slang_location> place_;

@@ -3,6 +3,7 @@
 // Functions of tensors traced once per types and shapes, and run from the recording after that.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/tensor/creation.hpp>
 
 #include <tuple>
@@ -110,7 +111,7 @@ public:
 private:
     std::size_t most_;
     mutable small_mutex mutex_;
-    std::vector<executable> list_;  // the last used first
+    array_list<executable> list_;  // the last used first
 };
 
 /// What tracing hands to a function for an argument of type A, and keeps of a result of type A.
@@ -294,7 +295,7 @@ PUMICE_BODY void executable::start(std::span<any_tensor> results,
     }
     constexpr std::size_t few = 16;
     std::uint32_t here[few];
-    std::vector<std::uint32_t> many(s.keys > few ? s.keys : 0);
+    array_list<std::uint32_t> many(s.keys > few ? s.keys : 0);
     std::uint32_t* keys = s.keys > few ? many.data() : here;
     for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
     s.graph->run(inputs, std::span(keys, s.keys), results, stop, donated);

@@ -3,6 +3,7 @@
 // Where tensors live and run: a handle to an engine, made from policies.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/lock.hpp>
 #include <pumice/graph/build.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -167,8 +168,8 @@ PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, std::span<con
 
 namespace detail {
 /// The nodes of tensors that belong to one context.
-inline std::vector<node_ptr> nodes_of(std::span<const any_tensor> tensors, const char* place) {
-    std::vector<node_ptr> nodes;
+inline array_list<node_ptr> nodes_of(std::span<const any_tensor> tensors, const char* place) {
+    array_list<node_ptr> nodes;
     for (const any_tensor& t : tensors) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
             fail(errc::context_mismatch, place,
@@ -185,12 +186,12 @@ PUMICE_BODY void eval(std::span<const any_tensor> roots) {
         if (!n->realised()) n->owner->eval(std::span(&n, 1));
         return;
     }
-    const std::vector<node_ptr> nodes = detail::nodes_of(roots, "eval");
+    const array_list<node_ptr> nodes = detail::nodes_of(roots, "eval");
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
 }
 
 PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
-    const std::vector<node_ptr> nodes = detail::nodes_of(tensors, "upload");
+    const array_list<node_ptr> nodes = detail::nodes_of(tensors, "upload");
     if (!nodes.empty()) nodes.front()->owner->upload(nodes);
 }
 
@@ -214,7 +215,7 @@ PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int
         t = from_bytes(n.type, n.extent, bytes, home);
         return;
     }
-    std::vector<std::byte> whole(static_cast<std::size_t>(t.size_bytes()));
+    array_list<std::byte> whole(static_cast<std::size_t>(t.size_bytes()));
     read(t, whole);
     std::memcpy(whole.data() + begin, bytes.data(), bytes.size());
     t = from_bytes(t.dtype(), t.shape(), whole, home);
@@ -228,7 +229,7 @@ inline std::span<std::byte> host_bytes(any_tensor& t, bool writable) {
     const auto size = static_cast<std::size_t>(t.size_bytes());
     if (t.get()->row_major() && (!writable || is_alone(t)))
         if (std::byte* bytes = home->host(t.get(), writable)) return {bytes, size};
-    std::vector<std::byte> values(size);
+    array_list<std::byte> values(size);
     home->read(t.get(), values.data());
     t = any_tensor(home->create(t.dtype(), t.shape(), values.data()));
     return {home->host(t.get(), writable), size};

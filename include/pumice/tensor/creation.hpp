@@ -4,6 +4,7 @@
 // so they cost no memory until something needs them stored.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/tensor/tensor.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -222,7 +223,7 @@ private:
     std::shared_ptr<engine> owner_;
     std::shared_ptr<program> body_ = std::make_shared<program>();
     elementwise_op op_;
-    std::vector<node_ptr> inputs_;
+    array_list<node_ptr> inputs_;
 };
 
 inline void need_floating(dtype type, const char* place) {

@@ -3,13 +3,13 @@
 // The seam between the storeys: the few functions that the front asks of an engine.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
 
 #include <atomic>
 #include <span>
 #include <stop_token>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -37,9 +37,9 @@ struct statistics {
 
 /// A graph with open inputs, as tracing a function gives it.
 struct traced_graph {
-    std::vector<node_ptr> inputs;  // realised nodes without memory
-    std::vector<node_ptr> keys;  // the same, for the random keys that each run takes: one u32 each
-    std::vector<node_ptr> outputs;  // distinct lazy nodes, no views
+    array_list<node_ptr> inputs;  // realised nodes without memory
+    array_list<node_ptr> keys;    // the same, for the random keys that each run takes: one u32 each
+    array_list<node_ptr> outputs;  // distinct lazy nodes, no views
 };
 
 /// Bytes between the kernels of a prepared graph; all zero where nothing is planned.
@@ -142,7 +142,7 @@ namespace detail {
 /// What a thread is tracing: nothing runs meanwhile, and random keys are inputs of the graph.
 struct open_trace {
     std::shared_ptr<engine> home;
-    std::vector<node_ptr> keys;
+    array_list<node_ptr> keys;
 };
 inline thread_local constinit open_trace* current_trace = nullptr;
 

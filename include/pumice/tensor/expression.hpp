@@ -3,6 +3,7 @@
 // Expressions: the type says what is fused, the value owns the operands and refers to nothing.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/expr/host_loop.hpp>
 #include <pumice/expr/ops.hpp>
@@ -344,7 +345,7 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
         owner->note(n);
         return n;
     }
-    std::vector<any_operand> values;
+    array_list<any_operand> values;
     for (const instruction& i : op.body->code) {
         switch (i.what) {
             case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
@@ -353,7 +354,7 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
                 values.emplace_back(astype(values[i.args[0]].array, i.type));
                 break;
             default: {
-                std::vector<any_operand> arguments;
+                array_list<any_operand> arguments;
                 for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
                 values.emplace_back(pumice::apply(*i.op, arguments));
                 owner->note(values.back().array.get());

@@ -3,6 +3,7 @@
 // Kernels of the user's own: a Slang function as an op of the lazy graph.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/tensor/tensor.hpp>
 
@@ -32,7 +33,7 @@ public:
     template <std::size_t N, detail::kernel_argument... A>
     std::array<any_tensor, N> outputs(const A&... arguments) const {
         std::vector<any_tensor> inputs;
-        std::vector<scalar> scalars;
+        array_list<scalar> scalars;
         (take(inputs, scalars, arguments), ...);
         const std::vector<any_tensor> results = call(inputs, scalars);
         if (results.size() != N)
@@ -54,7 +55,7 @@ public:
 
 private:
     template <class A>
-    static void take(std::vector<any_tensor>& inputs, std::vector<scalar>& scalars, const A& a) {
+    static void take(std::vector<any_tensor>& inputs, array_list<scalar>& scalars, const A& a) {
         if constexpr (std::floating_point<A>) scalars.emplace_back(static_cast<double>(a));
         else if constexpr (std::signed_integral<A>)
             scalars.emplace_back(static_cast<std::int64_t>(a));

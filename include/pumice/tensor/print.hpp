@@ -3,6 +3,7 @@
 // Printing like NumPy: nested brackets, long axes shortened. Printing evaluates.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/tensor/tensor.hpp>
 
 #include <cstdio>
@@ -103,7 +104,7 @@ private:
 
     dtype type_;
     shape extent_;
-    std::vector<std::byte> data_;
+    array_list<std::byte> data_;
     bool shorten_;
     std::size_t width_ = 0;
 };

@@ -3,6 +3,7 @@
 // Where the time goes: what a context's device and its host did, as data, as a table, as a trace.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/tensor/context.hpp>
 
 #ifndef PUMICE_COMPILED
@@ -99,8 +100,8 @@ struct profile_row {
 };
 
 /// The events of the host or of the devices by name, the longest first.
-inline std::vector<profile_row> profile_rows(const profile& p, bool host) {
-    std::vector<profile_row> rows;
+inline array_list<profile_row> profile_rows(const profile& p, bool host) {
+    array_list<profile_row> rows;
     for (const profile_event& e : p.events) {
         if ((e.track == 0) != host) continue;
         std::size_t i = 0;
@@ -119,7 +120,7 @@ inline std::vector<profile_row> profile_rows(const profile& p, bool host) {
 }  // namespace detail
 
 PUMICE_BODY std::string profile::table() const {
-    const std::vector<detail::profile_row> kernels = detail::profile_rows(*this, false);
+    const array_list<detail::profile_row> kernels = detail::profile_rows(*this, false);
     const std::string total_name = "all";
     detail::profile_row total{&total_name};
     for (const detail::profile_row& r : kernels) {

@@ -3,6 +3,7 @@
 // A file that is either whole and ours or not there: for blobs that a driver must not see damaged.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/text.hpp>
 
 #define XXH_INLINE_ALL
@@ -15,7 +16,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifndef _WIN32
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
-using bytes = std::vector<unsigned char>;
+using bytes = array_list<unsigned char>;
 
 /// Whose blob it is. One byte of difference makes a file worthless.
 using cache_identity = std::array<unsigned char, 48>;

@@ -3,6 +3,7 @@
 // Command buffers that come back by timeline value.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/commands.hpp>
 
 #include <mutex>
@@ -49,7 +50,7 @@ private:
     std::shared_ptr<vulkan::queue> queue_;
     std::mutex mutex_;
     std::size_t made_ = 0;
-    std::vector<entry> used_;
+    array_list<entry> used_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -3,6 +3,7 @@
 // Recording: a command buffer, and the few commands that Pumice uses.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/barrier.hpp>
 #include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
@@ -108,7 +109,7 @@ public:
     }
     void barrier(scope before, scope after, std::span<const buffer_range> only) {
         if (only.empty()) return;
-        std::vector<vk::BufferMemoryBarrier2> memory(only.size());
+        array_list<vk::BufferMemoryBarrier2> memory(only.size());
         for (std::size_t i = 0; i < only.size(); ++i) {
             detail::set_scopes(memory[i], before, after);
             memory[i].srcQueueFamilyIndex = memory[i].dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
@@ -125,7 +126,7 @@ public:
 
     /// pre: the regions lie within the allocations and do not overlap. Empty ones are left out.
     void copy(const allocation& from, const allocation& to, std::span<const copy_region> regions) {
-        std::vector<vk::BufferCopy> list;
+        array_list<vk::BufferCopy> list;
         list.reserve(regions.size());
         for (const copy_region& r : regions) {
             PUMICE_ASSERT(r.from + r.size <= from.size && r.to + r.size <= to.size);

@@ -3,6 +3,7 @@
 // Turns a VkPhysicalDevice into a device_info, and says why a device cannot be used.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/vk/enabled.hpp>
 
@@ -57,7 +58,7 @@ inline extension_list device_extensions(vk::PhysicalDevice device, const dispatc
     if (device.enumerateDeviceExtensionProperties(nullptr, &count, nullptr, table) !=
         vk::Result::eSuccess)
         return list;
-    std::vector<vk::ExtensionProperties> found(count);
+    array_list<vk::ExtensionProperties> found(count);
     // VK_INCOMPLETE (a layer that changed its mind) still fills `count` entries.
     if (static_cast<int>(device.enumerateDeviceExtensionProperties(nullptr, &count, found.data(),
                                                                    table)) < 0)
@@ -71,7 +72,7 @@ inline extension_list device_extensions(vk::PhysicalDevice device, const dispatc
 inline bool choose_families(candidate& c, const dispatcher& table) {
     std::uint32_t count = 0;
     c.handle.getQueueFamilyProperties(&count, nullptr, table);
-    std::vector<vk::QueueFamilyProperties> families(count);
+    array_list<vk::QueueFamilyProperties> families(count);
     c.handle.getQueueFamilyProperties(&count, families.data(), table);
     std::optional<std::uint32_t> chosen;
     bool with_graphics = false;
@@ -126,7 +127,7 @@ inline void describe_matrices(candidate& c, const dispatcher& table) {
     if (!table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ||
         c.handle.getCooperativeMatrixPropertiesKHR(&count, nullptr, table) != vk::Result::eSuccess)
         return;
-    std::vector<vk::CooperativeMatrixPropertiesKHR> found(count);
+    array_list<vk::CooperativeMatrixPropertiesKHR> found(count);
     if (static_cast<int>(c.handle.getCooperativeMatrixPropertiesKHR(&count, found.data(), table)) <
         0)
         return;

@@ -3,6 +3,7 @@
 // A VkDevice with one queue: what everything else in vk/ holds by std::shared_ptr.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/counters.hpp>
 #include <pumice/vk/instance.hpp>
 
@@ -131,7 +132,7 @@ private:
         for (const char* wanted : wanted_extensions)
             if (chosen_.extensions.has(wanted)) on.names.emplace_back(wanted);
         chosen_.extensions = std::move(on);  // from here on: the enabled ones
-        std::vector<const char*> extensions;
+        array_list<const char*> extensions;
         for (const std::string& each : chosen_.extensions.names) extensions.push_back(each.c_str());
 
         features offered;

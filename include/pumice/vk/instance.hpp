@@ -3,22 +3,23 @@
 // A VkInstance, the devices that it shows, and the messages of validation layers.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/base/lock.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/vk/describe.hpp>
 #include <pumice/vk/loader.hpp>
 
 #include <atomic>
-#include <functional>
 #include <memory>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
 /// Edits function pointers after they were loaded: tests count calls and inject faults so.
-using dispatcher_hook = std::function<void(dispatcher&)>;
+using dispatcher_hook = callback<void(dispatcher&)>;
 
 /// What validation layers say. Called from any thread, inside a Vulkan call.
-using message_hook = std::function<void(severity, std::string_view)>;
+using message_hook = callback<void(severity, std::string_view)>;
 
 struct instance_options {
     loader door{};  // empty: open_loader()
@@ -104,7 +105,7 @@ public:
     static std::shared_ptr<instance> shared() {
         struct kept {
             small_mutex mutex;
-            std::vector<std::pair<std::string, std::shared_ptr<instance>>> made;
+            array_list<std::pair<std::string, std::shared_ptr<instance>>> made;
         };
         static kept& all = *new kept;
         std::string settings = detail::loader_settings();
@@ -147,7 +148,7 @@ public:
     bool debug_utils() const noexcept { return debug_; }
 
     /// All devices, refused ones too, in the loader's order.
-    const std::vector<candidate>& candidates() const noexcept { return candidates_; }
+    const array_list<candidate>& candidates() const noexcept { return candidates_; }
     /// Why there is no candidate: what was searched and what to do. Empty where there is one.
     const std::vector<std::string>& reasons() const noexcept { return reasons_; }
 
@@ -162,7 +163,7 @@ private:
         if (vk::enumerateInstanceExtensionProperties(nullptr, &count, nullptr, table_) !=
             vk::Result::eSuccess)
             return false;
-        std::vector<vk::ExtensionProperties> found(count);
+        array_list<vk::ExtensionProperties> found(count);
         const vk::Result result =
             vk::enumerateInstanceExtensionProperties(nullptr, &count, found.data(), table_);
         if (static_cast<int>(result) < 0) return false;
@@ -191,7 +192,7 @@ private:
                             !detail::environment("VK_LOADER_LAYERS_ENABLE").empty();
         debug_ = (options.debug || layers) && offers(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
         const bool portability = offers(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
-        std::vector<const char*> extensions;
+        array_list<const char*> extensions;
         if (debug_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
         if (portability) extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
 
@@ -241,7 +242,7 @@ private:
     void enumerate() {
         std::uint32_t count = 0;
         vk::Result result = handle_.enumeratePhysicalDevices(&count, nullptr, table_);
-        std::vector<vk::PhysicalDevice> found(count);
+        array_list<vk::PhysicalDevice> found(count);
         if (result == vk::Result::eSuccess && count > 0)
             result = handle_.enumeratePhysicalDevices(&count, found.data(), table_);
         if (static_cast<int>(result) < 0) {
@@ -267,7 +268,7 @@ private:
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
     std::uint32_t api_version_ = 0;
     detail::message_sink sink_;
-    std::vector<candidate> candidates_;
+    array_list<candidate> candidates_;
     std::vector<std::string> reasons_;
 };
 

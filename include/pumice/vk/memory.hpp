@@ -4,6 +4,7 @@
 // use.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/allocation.hpp>
 #include <pumice/vk/queue.hpp>
 
@@ -325,9 +326,9 @@ private:
     memory_options options_;
     std::uint64_t largest_ = 0;
     mutable std::mutex mutex_;
-    std::vector<std::unique_ptr<detail::memory_block>> blocks_[memory_kinds];
-    std::vector<waiting> waiting_;  // a heap, the earliest value in front
-    std::uint64_t unused_ = 0;      // bytes in blocks of which nothing is handed out
+    array_list<std::unique_ptr<detail::memory_block>> blocks_[memory_kinds];
+    array_list<waiting> waiting_;  // a heap, the earliest value in front
+    std::uint64_t unused_ = 0;     // bytes in blocks of which nothing is handed out
     memory_stats total_;
 };
 

@@ -3,6 +3,7 @@
 // One VkDeviceMemory with one VkBuffer over all of it, mapped for life where the host can see it.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/device.hpp>
 #include <pumice/vk/ranges.hpp>
 
@@ -55,8 +56,7 @@ inline int suits(memory_kind kind, VkMemoryPropertyFlags flags, const device_inf
 }
 
 /// The memory types among `bits` that suit, best first; with equals, the larger heap first.
-inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits,
-                                             const device& d) {
+inline array_list<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits, const device& d) {
     const VkPhysicalDeviceMemoryProperties& memory = d.memory_properties();
     const auto score = [&](std::uint32_t i) {
         return suits(kind, memory.memoryTypes[i].propertyFlags, d.info());
@@ -64,7 +64,7 @@ inline std::vector<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bit
     const auto heap = [&](std::uint32_t i) {
         return memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size;
     };
-    std::vector<std::uint32_t> types;
+    array_list<std::uint32_t> types;
     for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i)
         if ((bits & (1u << i)) && score(i) >= 0) types.push_back(i);
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
@@ -137,7 +137,7 @@ private:
         if (no_room(result, "vkCreateBuffer", why)) return false;
         vk::MemoryRequirements needs{};
         device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
-        const std::vector<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
+        const array_list<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
         if (types.empty())
             why.push_back(cat({"the device has no memory type for ", to_string(kind)}));
         for (const std::uint32_t type : types)

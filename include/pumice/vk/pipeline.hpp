@@ -3,6 +3,7 @@
 // Compute pipelines from SPIR-V, and the driver's cache of them on disk.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/cache_file.hpp>
 #include <pumice/vk/device.hpp>
 
@@ -85,7 +86,7 @@ public:
         d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
                 "vkCreateShaderModule", "kernel " + name);
 
-        std::vector<vk::SpecializationMapEntry> entries(options.constants.size());
+        array_list<vk::SpecializationMapEntry> entries(options.constants.size());
         for (std::size_t i = 0; i < entries.size(); ++i) {
             entries[i].constantID = options.constants[i].id;
             entries[i].offset =

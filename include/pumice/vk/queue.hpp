@@ -3,6 +3,7 @@
 // Submits command buffers; each submit raises the queue's timeline by one.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/vk/timeline.hpp>
 
 #include <mutex>
@@ -107,7 +108,7 @@ private:
         static constexpr std::size_t inside = 4;
         std::size_t size_;
         T here_[inside] = {};
-        std::vector<T> many_;
+        array_list<T> many_;
     };
 
     static vk::SemaphoreSubmitInfo point(const semaphore_point& p) noexcept {

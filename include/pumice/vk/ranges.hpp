@@ -3,11 +3,11 @@
 // Hands out ranges of a block of memory and joins them again: plain arithmetic, no Vulkan.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/config.hpp>
 
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
@@ -166,7 +166,7 @@ private:
     std::uint32_t heads_[bin_count];
     std::uint64_t filled_[4] = {};
     std::uint32_t spare_ = none;
-    std::vector<entry> nodes_;
+    array_list<entry> nodes_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI::vulkan

@@ -27,7 +27,7 @@ public:
         return t;
     }
     std::string groups(std::initializer_list<any_tensor> roots, bool enabled = true) {
-        std::vector<node_ptr> list;
+        array_list<node_ptr> list;
         for (const any_tensor& t : roots) list.push_back(t.get());
         fuser f(list, enabled);
         std::string text;
@@ -324,6 +324,6 @@ TEST_CASE("order: inputs before users, every lazy node once") {
     const any_tensor x = g.data({4, 4}), a = apply<op::exp>(x), v = turned(a),
                      b = apply<op::add>(a, v);
     const node_ptr roots[] = {b.get(), a.get(), b.get()};
-    const std::vector<node*> order = lazy_order(roots);
-    CHECK(order == std::vector<node*>{a.get().get(), v.get().get(), b.get().get()});
+    const array_list<node*> order = lazy_order(roots);
+    CHECK(order == array_list<node*>{a.get().get(), v.get().get(), b.get().get()});
 }

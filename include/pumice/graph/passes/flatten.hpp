@@ -4,15 +4,15 @@
 // else is a memory operand. The result is canonical, as a type's program is.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/graph/affine.hpp>
-
-#include <unordered_set>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// Gathers the memory operands of one kernel: each distinct node gets a buffer number.
 struct buffer_list {
-    std::vector<node*> nodes;
+    array_list<node*> nodes;
     int number_of(node* n) {
         for (std::size_t i = 0; i < nodes.size(); ++i)
             if (nodes[i] == n) return static_cast<int>(i);
@@ -25,8 +25,7 @@ class flattener {
 public:
     /// `inlined` are the lazy elementwise nodes that belong to the kernel, null: none; `given` is the
     /// node whose value the kernel hands in at the indices `given_at`, or null.
-    explicit flattener(buffer_list& buffers,
-                       const std::unordered_set<const node*>* inlined = nullptr,
+    explicit flattener(buffer_list& buffers, const key_set<const node*>* inlined = nullptr,
                        const node* given = nullptr, const affine& given_at = {})
         : buffers_(buffers), inlined_(inlined), given_(given), given_at_(given_at) {}
 
@@ -88,7 +87,7 @@ private:
     }
 
     std::uint16_t inlined(node* n, const elementwise_op& e, const affine& at) {
-        std::vector<std::uint16_t> numbers;
+        array_list<std::uint16_t> numbers;
         for (const instruction& i : e.body->code) {
             instruction copy = i;
             for (int k = 0; k < i.arity(); ++k) copy.args[k] = numbers[i.args[k]];
@@ -139,13 +138,13 @@ private:
     }
 
     buffer_list& buffers_;
-    const std::unordered_set<const node*>* inlined_;
+    const key_set<const node*>* inlined_;
     const node* given_;
     affine given_at_;
     program program_;
-    std::vector<operand> leaves_;
-    std::vector<scalar> scalars_;
-    std::vector<known> known_;
+    array_list<operand> leaves_;
+    array_list<scalar> scalars_;
+    array_list<known> known_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

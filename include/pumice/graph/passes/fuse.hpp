@@ -3,24 +3,24 @@
 // THE fuser: which lazy nodes share a kernel. Typed code and loaded models come through here.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/hash.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/graph/own_kernel.hpp>
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
-#include <unordered_set>
 
 namespace pumice::inline PUMICE_ABI {
 
 /// Nodes that one kernel computes.
 struct kernel_group {
-    node* anchor = nullptr;      // the reduction, product ... inside; null: purely elementwise
-    std::vector<node*> outputs;  // stored; all of one extent, or the results of one kernel_call
-    std::vector<node*> inlined;  // elementwise nodes that the kernel recomputes in registers
-    std::vector<node*> members() const {
-        std::vector<node*> list = inlined;
-        list.insert(list.end(), outputs.begin(), outputs.end());
+    node* anchor = nullptr;     // the reduction, product ... inside; null: purely elementwise
+    array_list<node*> outputs;  // stored; all of one extent, or the results of one kernel_call
+    array_list<node*> inlined;  // elementwise nodes that the kernel recomputes in registers
+    array_list<node*> members() const {
+        array_list<node*> list = inlined;
+        list.append(outputs.begin(), outputs.end());
         if (anchor) list.push_back(anchor);
         return list;
     }
@@ -28,27 +28,27 @@ struct kernel_group {
 
 /// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep. What one
 /// kernel_call gives stands together; `siblings` keeps results that come along unasked.
-inline std::vector<node*> lazy_order(std::span<const node_ptr> roots,
-                                     std::vector<node_ptr>* siblings = nullptr) {
-    std::vector<node*> order;
-    std::unordered_set<const node*> seen;
+inline array_list<node*> lazy_order(std::span<const node_ptr> roots,
+                                    array_list<node_ptr>* siblings = nullptr) {
+    array_list<node*> order;
+    key_set<const node*> seen;
     struct frame {
         node* n;
         std::size_t next;
     };
-    std::vector<frame> stack;
+    array_list<frame> stack;
     const auto finish = [&](node* n) {
         order.push_back(n);
         const auto* k = n->op.get_if<kernel_op>();
         if (!k || !siblings) return;
         for (const std::weak_ptr<node>& result : k->call->results)
-            if (node_ptr s = result.lock(); s && !s->realised() && seen.insert(s.get()).second) {
+            if (node_ptr s = result.lock(); s && !s->realised() && seen.insert(s.get())) {
                 order.push_back(s.get());
                 siblings->push_back(std::move(s));
             }
     };
     for (const node_ptr& root : roots) {
-        if (root->realised() || !seen.insert(root.get()).second) continue;
+        if (root->realised() || !seen.insert(root.get())) continue;
         stack.push_back({root.get(), 0});
         while (!stack.empty()) {
             frame& top = stack.back();
@@ -58,7 +58,7 @@ inline std::vector<node*> lazy_order(std::span<const node_ptr> roots,
                 continue;
             }
             node* input = top.n->inputs[top.next++].get();
-            if (!input->realised() && seen.insert(input).second) stack.push_back({input, 0});
+            if (!input->realised() && seen.insert(input)) stack.push_back({input, 0});
         }
     }
     return order;
@@ -76,13 +76,13 @@ public:
     }
 
     /// The groups, producers before consumers.
-    std::vector<kernel_group> run() {
+    array_list<kernel_group> run() {
         for (auto n = order_.rbegin(); n != order_.rend(); ++n) place(*n);
         return collect();
     }
-    const std::vector<node*>& order() const noexcept { return order_; }
+    const array_list<node*>& order() const noexcept { return order_; }
     /// Results that come along with another of their call: the plan keeps them alive.
-    const std::vector<node_ptr>& siblings() const noexcept { return siblings_; }
+    const array_list<node_ptr>& siblings() const noexcept { return siblings_; }
 
     /// Whether a kernel goes on from what `n` computes before it stores.
     static bool has_epilogue(const node& n) {
@@ -105,7 +105,7 @@ private:
         kernel_group group;
         shape domain;
         int instructions = 0;
-        std::vector<reading> reads;
+        array_list<reading> reads;
         int merged_into = -1;
     };
     struct membership {
@@ -123,8 +123,8 @@ private:
 
     /// Stored whatever its users do: a root, or read by lazy nodes outside of this evaluation.
     bool must_store(const node* n) const {
-        const auto u = users_.find(n);
-        const std::size_t inside = u == users_.end() ? 0 : u->second.size();
+        const auto* users = users_.find(n);
+        const std::size_t inside = users ? users->size() : 0;
         return roots_.contains(n) ||
                n->pending_uses.load(std::memory_order_relaxed) > static_cast<int>(inside);
     }
@@ -132,13 +132,12 @@ private:
     void place(node* n) {
         if (is_view(*n)) return place_view(n);
         if (const auto* k = n->op.get_if<kernel_op>()) {  // with the other results of its call
-            const auto [call, first] =
-                calls_.try_emplace(k->call.get(), static_cast<int>(groups_.size()));
-            if (!first) {
-                at(call->second).group.outputs.push_back(n);
-                member_[n] = {call->second, true};
+            if (const int* group = calls_.find(k->call.get())) {
+                at(*group).group.outputs.push_back(n);
+                member_[n] = {*group, true};
                 return;
             }
+            calls_[k->call.get()] = static_cast<int>(groups_.size());
         }
         const bool store = must_store(n);
         const int joined = enabled_ ? join(n, store) : -1;
@@ -155,24 +154,25 @@ private:
         return n;
     }
 
-    building& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
-    const building& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
+    static std::size_t index(int group) { return static_cast<std::size_t>(group); }
+    building& at(int group) { return groups_[index(group)]; }
+    const building& at(int group) const { return groups_[index(group)]; }
     /// The group that a node belongs to by now, and -1 for none.
     int group_of(const node* n) const {
-        const auto m = member_.find(n);
-        int g = m == member_.end() ? -1 : m->second.group;
+        const membership* const m = member_.find(n);
+        int g = m ? m->group : -1;
         while (g >= 0 && at(g).merged_into >= 0) g = at(g).merged_into;
         return g;
     }
 
-    static void add_reading(std::vector<reading>& list, reading r) {
+    static void add_reading(array_list<reading>& list, reading r) {
         if (std::find(list.begin(), list.end(), r) == list.end()) list.push_back(r);
     }
     static std::uint64_t way_on(std::uint64_t way, std::uint64_t step) {
         return hasher{}.add(way).add(step).value();
     }
     /// What `n` reads when it is itself wanted at the coordinates `way`.
-    static void add_inputs(std::vector<reading>& list, const node* n, std::uint64_t way) {
+    static void add_inputs(array_list<reading>& list, const node* n, std::uint64_t way) {
         const auto* e = elementwise(*n);
         if (!e) way = way_on(way, reinterpret_cast<std::uintptr_t>(n));
         for (const node_ptr& input : n->inputs) add_reading(list, {input.get(), way});
@@ -180,8 +180,8 @@ private:
             add_reading(list, {n, way_on(way, k)});
     }
     /// The readings of a group once it computes `n` instead of reading it.
-    static std::vector<reading> readings_with(const std::vector<reading>& before, const node* n) {
-        std::vector<reading> after;
+    static array_list<reading> readings_with(const array_list<reading>& before, const node* n) {
+        array_list<reading> after;
         for (const reading& r : before) {
             if (base(r.n) != n) add_reading(after, r);
             else
@@ -195,7 +195,7 @@ private:
     int join(node* n, bool store) {
         if (stored_base_.contains(n)) return -1;
         const bool anchor = elementwise(*n) == nullptr;
-        std::vector<int> groups;
+        array_list<int> groups;
         bool direct = true;
         if (!readers(n, groups, direct)) return -1;
         if (groups.size() > 1 && (!direct || anchor || !mergeable(groups, n))) return -1;
@@ -210,7 +210,7 @@ private:
 
         int instructions = weight(*n);
         std::size_t outputs = store ? 1 : 0;
-        std::vector<reading> reads;
+        array_list<reading> reads;
         for (int k : groups) {
             instructions += at(k).instructions;
             outputs += at(k).group.outputs.size();
@@ -239,7 +239,7 @@ private:
         for (const node_ptr& input : n->inputs) {
             const node* i = input.get();
             if (i->realised() || i->extent != n->extent || must_store(i) ||
-                users_.at(i).size() != 1)
+                users_.find(i)->size() != 1)
                 continue;
             if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
                                 : !is_view(*i) && has_epilogue(*i))
@@ -259,22 +259,22 @@ private:
     }
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
-    bool readers(node* n, std::vector<int>& groups, bool& direct, node* via = nullptr) {
-        const auto users = users_.find(via ? via : n);
-        if (users == users_.end()) return !groups.empty();
-        for (node* u : users->second) {
+    bool readers(node* n, array_list<int>& groups, bool& direct, node* via = nullptr) {
+        const auto* users = users_.find(via ? via : n);
+        if (!users) return !groups.empty();
+        for (node* u : *users) {
             if (is_view(*u)) {
                 if (u->op.is<reshape_op>() || must_store(u)) return false;
                 direct = false;
                 if (users_.contains(u) && !readers(n, groups, direct, u)) return false;
                 continue;
             }
-            const auto m = member_.find(u);
-            PUMICE_ASSERT(m != member_.end());
+            const membership* const m = member_.find(u);
+            PUMICE_ASSERT(m);
             const int group = group_of(u);
             if (elementwise(*u)) {
-                direct = direct && m->second.direct && u->extent == n->extent &&
-                         u->extent == at(group).domain;
+                direct =
+                    direct && m->direct && u->extent == n->extent && u->extent == at(group).domain;
             } else {
                 if (!has_prologue(*u, via ? via : n)) return false;
                 direct = false;
@@ -286,7 +286,7 @@ private:
     }
 
     /// Purely elementwise groups over one domain, with no path from any to another.
-    bool mergeable(const std::vector<int>& groups, const node* n) const {
+    bool mergeable(const array_list<int>& groups, const node* n) const {
         std::size_t outputs = 0;
         for (int g : groups) {
             if (at(g).group.anchor || at(g).domain != n->extent) return false;
@@ -297,17 +297,16 @@ private:
             if (reaches(from, groups)) return false;
         return true;
     }
-    bool reaches(int from, const std::vector<int>& targets) const {
-        std::vector<const node*> stack(at(from).group.outputs.begin(),
-                                       at(from).group.outputs.end());
-        std::unordered_set<const node*> seen;
+    bool reaches(int from, const array_list<int>& targets) const {
+        array_list<const node*> stack(at(from).group.outputs.begin(), at(from).group.outputs.end());
+        key_set<const node*> seen;
         while (!stack.empty()) {
             const node* n = stack.back();
             stack.pop_back();
-            const auto users = users_.find(n);
-            if (users == users_.end()) continue;
-            for (const node* u : users->second) {
-                if (!seen.insert(u).second) continue;
+            const auto* users = users_.find(n);
+            if (!users) continue;
+            for (const node* u : *users) {
+                if (!seen.insert(u)) continue;
                 const int g = group_of(u);
                 if (g != from && std::find(targets.begin(), targets.end(), g) != targets.end())
                     return true;
@@ -319,8 +318,8 @@ private:
     }
     void merge(int into, int from) {
         kernel_group &x = at(into).group, &y = at(from).group;
-        x.outputs.insert(x.outputs.end(), y.outputs.begin(), y.outputs.end());
-        x.inlined.insert(x.inlined.end(), y.inlined.begin(), y.inlined.end());
+        x.outputs.append(y.outputs.begin(), y.outputs.end());
+        x.inlined.append(y.inlined.begin(), y.inlined.end());
         at(from).merged_into = into;
     }
 
@@ -336,10 +335,11 @@ private:
     }
 
     /// Groups in an order in which producers come first: by their last member in the node order.
-    std::vector<kernel_group> collect() {
-        std::unordered_map<int, int> pending;  // group -> groups it waits for
-        std::unordered_map<int, std::vector<int>> next;
-        std::unordered_set<std::uint64_t> edges;
+    array_list<kernel_group> collect() {
+        array_list<int> pending(groups_.size());  // of each group: how many it waits for
+        array_list<array_list<int>> next(groups_.size());
+        array_list<bool> emitted(groups_.size());
+        key_set<std::uint64_t> edges;
         for (const node* n : order_) {
             const int group = group_of(n);
             if (group < 0) continue;
@@ -348,28 +348,27 @@ private:
                 if (before < 0 || before == group) continue;
                 const auto edge =
                     static_cast<std::uint64_t>(before) << 32 | static_cast<std::uint32_t>(group);
-                if (!edges.insert(edge).second) continue;
-                next[before].push_back(group);
-                ++pending[group];
+                if (!edges.insert(edge)) continue;
+                next[index(before)].push_back(group);
+                ++pending[index(group)];
             }
         }
-        std::vector<int> ready;
-        std::vector<kernel_group> result;
-        std::unordered_set<int> emitted;
+        array_list<int> ready;
+        array_list<kernel_group> result;
         const auto finish = [&](int first) {
             ready.push_back(first);
             while (!ready.empty()) {
                 const int g = ready.back();
                 ready.pop_back();
-                if (!emitted.insert(g).second) continue;
+                if (std::exchange(emitted[index(g)], true)) continue;
                 result.push_back(std::move(at(g).group));
-                for (int later : next[g])
-                    if (--pending[later] == 0) ready.push_back(later);
+                for (int later : next[index(g)])
+                    if (--pending[index(later)] == 0) ready.push_back(later);
             }
         };
         for (const node* n : order_) {
             const int group = group_of(n);
-            if (group >= 0 && pending[group] == 0 && !emitted.contains(group)) finish(group);
+            if (group >= 0 && pending[index(group)] == 0 && !emitted[index(group)]) finish(group);
         }
         PUMICE_ASSERT(
             std::count_if(groups_.begin(), groups_.end(),
@@ -378,15 +377,15 @@ private:
         return result;
     }
 
-    std::vector<node_ptr> siblings_;
-    std::vector<node*> order_;
+    array_list<node_ptr> siblings_;
+    array_list<node*> order_;
     bool enabled_;
-    std::unordered_set<const node*> roots_;
-    std::unordered_map<const node*, std::vector<node*>> users_;
-    std::unordered_map<const node*, membership> member_;
-    std::unordered_set<const node*> stored_base_;
-    std::unordered_map<const kernel_call*, int> calls_;  // the group of each
-    std::vector<building> groups_;
+    key_set<const node*> roots_;
+    key_map<const node*, array_list<node*>> users_;
+    key_map<const node*, membership> member_;
+    key_set<const node*> stored_base_;
+    key_map<const kernel_call*, int> calls_;  // the group of each
+    array_list<building> groups_;
 };
 
 }  // namespace pumice::inline PUMICE_ABI

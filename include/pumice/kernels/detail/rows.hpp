@@ -4,6 +4,7 @@
 // ones and the walked ones, for a prologue and an epilogue.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/reference.hpp>
@@ -33,15 +34,15 @@ inline void write_places(block_writer& w, const fused& f, int rank) {
 }
 
 /// The operands of a program: what it reads, then what it writes.
-inline std::vector<operand> all_operands(const fused& f) {
-    std::vector<operand> list = f.leaves;
-    list.insert(list.end(), f.outputs.begin(), f.outputs.end());
+inline array_list<operand> all_operands(const fused& f) {
+    array_list<operand> list = f.leaves;
+    list.append(f.outputs.begin(), f.outputs.end());
     return list;
 }
-inline std::vector<operand*> operands_of(fused& a, fused& b) {
-    std::vector<operand*> list = operands_of(a);
-    const std::vector<operand*> more = operands_of(b);
-    list.insert(list.end(), more.begin(), more.end());
+inline array_list<operand*> operands_of(fused& a, fused& b) {
+    array_list<operand*> list = operands_of(a);
+    const array_list<operand*> more = operands_of(b);
+    list.append(more.begin(), more.end());
     return list;
 }
 

@@ -4,19 +4,19 @@
 // system; and what becomes of sessions after main.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/base/config.hpp>
 
 #include <slang.h>
 
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace pumice::inline PUMICE_ABI::detail {
 
@@ -95,7 +95,7 @@ private:
 class memory_files final : public ISlangFileSystem {
 public:
     /// The blob of a path, or null.
-    std::function<com_ptr<ISlangBlob>(std::string_view path)> lookup;
+    callback<com_ptr<ISlangBlob>(std::string_view path)> lookup;
 
     virtual ~memory_files() = default;
     SlangResult queryInterface(const SlangUUID& id, void** out) noexcept override {
@@ -127,7 +127,7 @@ public:
 struct session_keeper {
     std::atomic<bool> exiting{false};
     std::mutex mutex;
-    std::vector<com_ptr<slang::ISession>> kept;
+    array_list<com_ptr<slang::ISession>> kept;
 
     static session_keeper& get() {
         static session_keeper& keeper = *new session_keeper;

@@ -31,12 +31,6 @@ struct digest {
     friend constexpr auto operator<=>(const digest&, const digest&) noexcept = default;
 };
 
-struct digest_hash {
-    std::size_t operator()(const digest& d) const noexcept {
-        return static_cast<std::size_t>(d.low);
-    }
-};
-
 inline digest digest_of(std::string_view bytes) noexcept {
     const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
     return {h.high64, h.low64};

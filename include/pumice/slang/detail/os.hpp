@@ -3,6 +3,7 @@
 // What the operating system gives to slang/: shared libraries, environment, whole-file I/O.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/text.hpp>
 
 #include <atomic>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #if defined(_WIN32)
 #ifndef NOMINMAX
@@ -74,7 +74,7 @@ inline fs::path library_file(void* library, void*) {
 }
 
 /// Folders in which a program keeps its own libraries.
-inline std::vector<fs::path> program_folders() {
+inline array_list<fs::path> program_folders() {
     return {library_file(nullptr, nullptr).parent_path()};
 }
 
@@ -135,8 +135,8 @@ inline fs::path library_file(void*, void* symbol) {
 
 /// Folders in which a program keeps its own libraries: of the library that contains Pumice (a
 /// plug-in, a Python module), then of the executable.
-inline std::vector<fs::path> program_folders() {
-    std::vector<fs::path> folders;
+inline array_list<fs::path> program_folders() {
+    array_list<fs::path> folders;
     std::error_code failed;
     const fs::path own = library_file(nullptr, reinterpret_cast<void*>(&program_folders));
     if (own.has_parent_path()) folders.push_back(fs::weakly_canonical(own, failed).parent_path());
