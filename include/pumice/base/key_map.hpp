@@ -34,10 +34,21 @@ public:
     /// The key's number; a new one is size() - 1 from now on.
     std::size_t insert(std::uint64_t key) {
         if (const std::size_t known = find(key); known != none) return known;
+        make_room();
         keys_.push_back(key);
-        if (keys_.size() > few && 2 * keys_.size() > slots_.size()) number_anew();
-        else if (!slots_.empty()) slots_[slot_of(key)] = static_cast<std::uint32_t>(keys_.size());
+        if (!slots_.empty()) slots_[slot_of(key)] = static_cast<std::uint32_t>(keys_.size());
         return keys_.size() - 1;
+    }
+    /// After it the next insertion does not throw.
+    void make_room() {
+        const std::size_t wanted = keys_.size() + 1;
+        keys_.make_room(1);
+        if (wanted <= few || 2 * wanted <= slots_.size()) return;
+        std::size_t room = 64;
+        while (room < 4 * wanted) room *= 2;
+        slots_ = array_list<std::uint32_t>(room);
+        for (std::size_t i = 0; i < keys_.size(); ++i)
+            slots_[slot_of(keys_[i])] = static_cast<std::uint32_t>(i + 1);
     }
 
 private:
@@ -50,13 +61,6 @@ private:
         while (slots_[at] != 0 && keys_[slots_[at] - 1] != key) at = (at + 1) & mask;
         return at;
     }
-    void number_anew() {
-        std::size_t room = 64;
-        while (room < 4 * keys_.size()) room *= 2;
-        slots_ = array_list<std::uint32_t>(room);
-        for (std::size_t i = 0; i < keys_.size(); ++i)
-            slots_[slot_of(keys_[i])] = static_cast<std::uint32_t>(i + 1);
-    }
 
     array_list<std::uint64_t> keys_;
     array_list<std::uint32_t> slots_;  // a key's number + 1, or 0; none while there are few keys
@@ -64,7 +68,7 @@ private:
 
 namespace detail {
 
-template <typename K>
+template <class K>
 std::uint64_t bits_of_key(K key) noexcept {
     if constexpr (std::is_pointer_v<K>) return reinterpret_cast<std::uintptr_t>(key);
     else return static_cast<std::uint64_t>(key);
@@ -73,7 +77,7 @@ std::uint64_t bits_of_key(K key) noexcept {
 }  // namespace detail
 
 /// A set of pointers or integers.
-template <typename K>
+template <class K>
 class key_set {
 public:
     /// True if it is new.
@@ -92,7 +96,7 @@ private:
 };
 
 /// A map from pointers or integers. References to values hold until the next insertion.
-template <typename K, typename V>
+template <class K, class V>
 class key_map {
 public:
     struct entry {
@@ -113,18 +117,25 @@ public:
     bool contains(K key) const noexcept { return find(key) != nullptr; }
     /// True if the key is new; the value of one that is known stays.
     bool insert(K key, V value) {
-        if (index_.insert(detail::bits_of_key(key)) < entries_.size()) return false;
-        entries_.push_back({key, std::move(value)});
+        if (contains(key)) return false;
+        add({key, std::move(value)});
         return true;
     }
     /// The key's value; a new one's is V().
     V& operator[](K key) {
-        const std::size_t i = index_.insert(detail::bits_of_key(key));
-        if (i == entries_.size()) entries_.push_back({key, V()});
-        return entries_[i].value;
+        V* const known = find(key);
+        return known ? *known : add({key, V()});
     }
 
 private:
+    V& add(entry e) {
+        const std::uint64_t bits = detail::bits_of_key(e.key);
+        index_.make_room();
+        entries_.push_back(std::move(e));
+        index_.insert(bits);
+        return entries_.back().value;
+    }
+
     key_index index_;
     array_list<entry> entries_;
 };
