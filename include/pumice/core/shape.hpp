@@ -117,14 +117,13 @@ constexpr strides row_major_strides(const shape& s) {
 
 /// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not count.
 constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
-    for (std::int64_t d : s)
-        if (d == 0) return true;
     std::int64_t expected = 1;
+    bool dense = true;
     for (int i = s.rank() - 1; i >= 0; --i) {
-        if (s[i] != 1 && st[i] != expected) return false;
+        dense = dense && (s[i] == 1 || st[i] == expected);
         expected *= s[i];
     }
-    return true;
+    return dense || expected == 0;
 }
 
 /// An axis counted from the end when negative, as NumPy does. Throws errc::axis_out_of_range.

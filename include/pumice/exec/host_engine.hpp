@@ -64,7 +64,7 @@ public:
         if (op) op->native(from, scalars.data(), made->memory.data(), count);
         else alone.run(first_of(*inputs[0]), made->memory.data());
         n->realise(std::move(made));
-        at_once_.fetch_add(1, std::memory_order_relaxed);
+        count_up(at_once_);
         return n;
     }
 

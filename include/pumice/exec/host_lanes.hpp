@@ -31,14 +31,16 @@ inline lanes_in_memory& lanes_at(float* p) noexcept {
     return *reinterpret_cast<lanes_in_memory*>(p);
 }
 
-/// Joins the lanes two by two.
+/// Joins the lanes two by two, by `join(lanes, others)`.
 template <class Join>
-[[gnu::always_inline]] inline float join_lanes(const float_lanes& v, Join join) {
-    float one[lane_count];
-    std::memcpy(one, &v, sizeof one);
-    for (int w = lane_count / 2; w > 0; w /= 2)
-        for (int i = 0; i < w; ++i) one[i] = join(one[i], one[i + w]);
-    return one[0];
+[[gnu::always_inline]] inline float join_lanes(float_lanes& v, const Join& join) {
+    join(v, float_lanes(__builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3)));
+    join(v, float_lanes(__builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5)));
+    join(v, float_lanes(__builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)));
+    return v[0];
+}
+[[gnu::always_inline]] inline float sum_of_lanes(float_lanes& v) {
+    return join_lanes(v, [](float_lanes& x, const float_lanes& y) { x += y; });
 }
 
 /// A sum whose error stays below 25 eps times the sum of magnitudes, and 4 log2(n) eps where that is less:
@@ -62,9 +64,16 @@ struct sum_of_floats {
                 g += lanes_at(v + i + 48);
                 h += lanes_at(v + i + 56);
             }
-            for (; i + 8 <= count; i += 8) std::swap(a, b), a += lanes_at(v + i);
-            total += join_lanes(float_lanes(((a + b) + (c + d)) + ((e + f) + (g + h))),
-                                [](float x, float y) { return x + y; });
+            if (i + 32 <= count) {
+                a += lanes_at(v + i);
+                b += lanes_at(v + i + 8);
+                c += lanes_at(v + i + 16);
+                d += lanes_at(v + i + 24);
+                i += 32;
+            }
+            for (; i + 8 <= count; i += 8) e += lanes_at(v + i);
+            a = ((a + b) + (c + d)) + ((e + f) + (g + h));
+            total += sum_of_lanes(a);
             for (; i < count; ++i) total += v[i];
             v += count;
             n -= count;
@@ -77,18 +86,18 @@ struct sum_of_floats {
 template <int Sign>
 struct extreme_of_floats {
     [[gnu::always_inline]] float operator()(const float* v, std::int64_t n, float start) const {
-        const auto beyond = [](float x, float y) {
-            return (Sign > 0 ? x > y : x < y) || x != x ? x : y;
-        };
         float_lanes best = float_lanes{} + start, other = best;
         std::int64_t i = 0;
+        const auto join = [](float_lanes& x, const float_lanes& y) {
+            x = ((Sign > 0 ? y > x : y < x) | (y != y)) ? y : x;
+        };
         for (; i + 16 <= n; i += 16) {
-            const float_lanes x = lanes_at(v + i), y = lanes_at(v + i + 8);
-            best = ((Sign > 0 ? x > best : x < best) | (x != x)) ? x : best;
-            other = ((Sign > 0 ? y > other : y < other) | (y != y)) ? y : other;
+            join(best, float_lanes(lanes_at(v + i)));
+            join(other, float_lanes(lanes_at(v + i + 8)));
         }
-        float r = beyond(join_lanes(best, beyond), join_lanes(other, beyond));
-        for (; i < n; ++i) r = beyond(v[i], r);
+        join(best, other);
+        float r = join_lanes(best, join);
+        for (; i < n; ++i) r = (Sign > 0 ? v[i] > r : v[i] < r) || v[i] != v[i] ? v[i] : r;
         return r;
     }
 };
@@ -144,7 +153,7 @@ struct exp_of_floats {
                 std::copy(rest, rest + (count - i), out + i);
                 for (std::int64_t k = 0; k < count - i; ++k) total += rest[k];
             }
-            total += join_lanes(sum, [](float x, float y) { return x + y; });
+            total += sum_of_lanes(sum);
             v += count, out += count;
             n -= count;
         }
