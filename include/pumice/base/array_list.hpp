@@ -127,20 +127,31 @@ public:
     }
     T* insert(const T* place, T value) {
         const std::size_t at = static_cast<std::size_t>(place - data_);
-        push_back(static_cast<T&&>(value));
-        for (std::size_t i = size_ - 1; i > at; --i) {
-            T last = static_cast<T&&>(data_[i]);
-            data_[i] = static_cast<T&&>(data_[i - 1]);
-            data_[i - 1] = static_cast<T&&>(last);
+        make_room(1);
+        T* const here = data_ + at;
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            if (at < size_) std::memmove(here + 1, here, (size_ - at) * sizeof(T));
+        } else if (at < size_) {
+            new (end()) T(static_cast<T&&>(back()));
+            for (T* to = end() - 1; to != here; --to) *to = static_cast<T&&>(to[-1]);
+            here->~T();
         }
-        return data_ + at;
+        new (here) T(static_cast<T&&>(value));
+        ++size_;
+        return here;
     }
     T* erase(const T* place) { return erase(place, place + 1); }
     T* erase(const T* first, const T* last) {
         T* to = data_ + (first - data_);
         T* from = data_ + (last - data_);
         if (to != from) {
-            for (; from != end(); ++from, ++to) *to = static_cast<T&&>(*from);
+            if constexpr (std::is_trivially_copyable_v<T>) {
+                if (from != end())
+                    std::memmove(to, from, static_cast<std::size_t>(end() - from) * sizeof(T));
+                to += end() - from;
+            } else {
+                for (; from != end(); ++from, ++to) *to = static_cast<T&&>(*from);
+            }
             cut(static_cast<std::size_t>(to - data_));
         }
         return data_ + (first - data_);
