@@ -84,18 +84,24 @@ PUMICE_BODY std::string to_string(const index_list& list) {
 }
 #endif
 
+namespace detail {
+[[noreturn, gnu::noinline]] inline void fail_count(const shape& s, bool negative) {
+    if (negative)
+        fail(errc::invalid_argument, "shape",
+             {"the shape ", to_string(s), " has a negative extent"});
+    fail(errc::size_overflow, "shape",
+         {"the elements of shape ", to_string(s), " cannot be counted in 63 bits"});
+}
+}  // namespace detail
+
 /// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative extent.
 constexpr std::int64_t element_count(const shape& s) {
     std::int64_t n = 1;
     bool zero = false;
     for (std::int64_t d : s) {
-        if (d < 0)
-            fail(errc::invalid_argument, "shape",
-                 {"the shape ", to_string(s), " has a negative extent"});
+        if (d < 0) detail::fail_count(s, true);
         if (d == 0) zero = true;
-        else if (!fits_product(n, d))
-            fail(errc::size_overflow, "shape",
-                 {"the elements of shape ", to_string(s), " cannot be counted in 63 bits"});
+        else if (!fits_product(n, d)) detail::fail_count(s, false);
         else n *= d;
     }
     return zero ? 0 : n;

@@ -98,8 +98,12 @@ inline float finished(reduction what, double total, std::int64_t count) {
 inline void reduce_dense(reduction what, bool down, const float* in, std::int64_t rows,
                          std::int64_t n, float* out) {
     if (!down) {
-        for (std::int64_t i = 0; i < rows; ++i)
-            out[i] = finished(what, reduce_floats(what, in + i * n, n, first_of(what)), n);
+        const bool adds = what == reduction::sum || what == reduction::mean;
+        for (std::int64_t i = 0; i < rows; ++i, in += n)
+            out[i] = finished(what,
+                              adds ? run_wide(sum_of_floats{}, in, n)
+                                   : reduce_floats(what, in, n, first_of(what)),
+                              n);
         return;
     }
     if (n <= columns_of_floats<0>::most_rows && what != reduction::mean)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/recent_blocks.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <atomic>
@@ -81,6 +82,13 @@ private:
 /// A node that computes nothing: where it can, it looks at its input's memory.
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
 
+/// A node of its own, without inputs.
+inline node_ptr allocate_node(dtype type, const shape& extent, operation&& op,
+                              const std::shared_ptr<engine>& owner) {
+    return std::allocate_shared<node>(detail::recent_allocator<node>(), type, extent, std::move(op),
+                                      owner);
+}
+
 /// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
@@ -118,8 +126,8 @@ PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
         if (input->owner != inputs.front()->owner)
             fail(errc::context_mismatch, "graph",
                  {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
-    auto n = std::make_shared<node>(type, extent, std::move(op),
-                                    inputs.empty() ? nullptr : inputs.front()->owner);
+    node_ptr n = allocate_node(type, extent, std::move(op),
+                               inputs.empty() ? nullptr : inputs.front()->owner);
     for (const node_ptr& input : inputs) input->count_use(1);
     n->inputs = std::move(inputs);
     return n;

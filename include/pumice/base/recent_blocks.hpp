@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Small blocks of memory that a thread has just given back, for what it makes next.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <cstddef>
+#include <new>
+
+namespace pumice::inline PUMICE_ABI::detail {
+
+/// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and the
+/// C++ library takes ten times longer to find them. A sanitizer sees every block come and go.
+class recent_blocks {
+public:
+    static constexpr std::size_t largest = 32 << 10;
+
+    /// Memory for `size` bytes, or null where there is none.
+    static void* take(std::size_t size) noexcept {
+        recent_blocks& r = mine;
+        for (std::size_t i = r.count_; i-- > 0;)
+            if (r.kept_[i].size == size) {
+                void* const found = r.kept_[i].data;
+                r.kept_[i] = r.kept_[--r.count_];
+                return found;
+            }
+        return ::operator new(size, std::nothrow);
+    }
+    /// What take gave for the same size, by whichever thread.
+    static void give(void* data, std::size_t size) noexcept {
+        recent_blocks& r = mine;
+        if (size > largest || (r.state_ != state::watched && !r.watch()))
+            return ::operator delete(data);
+        if (r.count_ == most) {
+            ::operator delete(r.kept_[0].data);
+            r.kept_[0] = r.kept_[--r.count_];
+        }
+        r.kept_[r.count_++] = {data, size};
+    }
+
+private:
+#if defined(__SANITIZE_ADDRESS__)
+    static constexpr bool watched_by_sanitizer = true;
+#elif defined(__has_feature)
+    static constexpr bool watched_by_sanitizer = __has_feature(address_sanitizer);
+#else
+    static constexpr bool watched_by_sanitizer = false;
+#endif
+    enum class state : unsigned char { fresh, watched, closed };
+    struct block {
+        void* data;
+        std::size_t size;
+    };
+    struct closer {
+        ~closer() {
+            while (mine.count_ > 0) ::operator delete(mine.kept_[--mine.count_].data);
+            mine.state_ = state::closed;
+        }
+    };
+
+    /// Sees to it that nothing is left when the thread ends; false when it has ended, or nothing is to be kept.
+    bool watch() noexcept {
+        if (state_ == state::closed || watched_by_sanitizer) return false;
+        static thread_local closer at_end;
+        static_cast<void>(&at_end);
+        state_ = state::watched;
+        return true;
+    }
+
+    static constexpr std::size_t most = 8;
+    static thread_local constinit recent_blocks mine;  // nothing to destroy: it outlives its closer
+
+    block kept_[most] = {};
+    std::size_t count_ = 0;
+    state state_ = state::fresh;
+};
+
+inline thread_local constinit recent_blocks recent_blocks::mine{};
+
+/// For objects that come and go one by one, such as nodes.
+template <class T>
+struct recent_allocator {
+    using value_type = T;
+
+    recent_allocator() = default;
+    template <class U>
+    recent_allocator(const recent_allocator<U>&) noexcept {}
+
+    T* allocate(std::size_t n) {
+        void* const p = recent_blocks::take(n * sizeof(T));
+        if (!p) throw std::bad_alloc();
+        return static_cast<T*>(p);
+    }
+    void deallocate(T* p, std::size_t n) noexcept { recent_blocks::give(p, n * sizeof(T)); }
+    friend bool operator==(const recent_allocator&, const recent_allocator&) noexcept {
+        return true;
+    }
+};
+
+}  // namespace pumice::inline PUMICE_ABI::detail

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include <pumice/base/recent_blocks.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace pumice;
+using detail::recent_blocks;
+
+TEST_CASE("what lives at one time never shares memory, in whatever order it goes") {
+    struct held {
+        unsigned char* data;
+        std::size_t size;
+        unsigned char sign;
+    };
+    std::vector<held> all;
+    unsigned seed = 1;
+    const auto random = [&] { return seed = seed * 1664525u + 1013904223u, seed >> 8; };
+    for (int i = 0; i < 20000; ++i) {
+        if (all.size() < 4 || (all.size() < 40 && random() % 2)) {
+            const std::size_t sizes[] = {1, 64, 320, 4096, recent_blocks::largest,
+                                         recent_blocks::largest + 1};
+            const std::size_t size = sizes[random() % 6];
+            auto* p = static_cast<unsigned char*>(recent_blocks::take(size));
+            REQUIRE(p != nullptr);
+            const auto sign = static_cast<unsigned char>(i);
+            std::memset(p, sign, size);
+            all.push_back({p, size, sign});
+        } else {
+            const std::size_t which = random() % all.size();
+            const held h = all[which];
+            all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
+            REQUIRE(h.data[0] == h.sign);
+            REQUIRE(h.data[h.size - 1] == h.sign);
+            recent_blocks::give(h.data, h.size);
+        }
+    }
+    for (const held& h : all) recent_blocks::give(h.data, h.size);
+}
+
+TEST_CASE("a block may end on another thread, and a thread with blocks of its own may end") {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100; ++i) blocks.push_back(recent_blocks::take(200));
+    std::thread other([&] {
+        for (void* p : blocks) recent_blocks::give(p, 200);
+        for (int i = 0; i < 100; ++i) recent_blocks::give(recent_blocks::take(200), 200);
+    });
+    other.join();
+    for (int i = 0; i < 100; ++i) recent_blocks::give(recent_blocks::take(200), 200);
+}
+
+TEST_CASE("the allocator makes and ends objects") {
+    const auto p = std::allocate_shared<long>(detail::recent_allocator<long>(), 7);
+    CHECK(*p == 7);
+}
+
+namespace {
+/// Goes after the main thread's blocks were given back.
+struct late {
+    void* data = nullptr;
+    ~late() { recent_blocks::give(data, 100); }
+} at_the_end;
+}  // namespace
+
+TEST_CASE("a block may end after its thread's other blocks") {
+    at_the_end.data = recent_blocks::take(100);
+    CHECK(at_the_end.data != nullptr);
+}
