@@ -23,8 +23,8 @@ TEST_CASE("what lives at one time never shares memory, in whatever order it goes
     const auto random = [&] { return seed = seed * 1664525u + 1013904223u, seed >> 8; };
     for (int i = 0; i < 20000; ++i) {
         if (all.size() < 4 || (all.size() < 40 && random() % 2)) {
-            const std::size_t sizes[] = {1, 64, 320, 4096, recent_blocks::largest,
-                                         recent_blocks::largest + 1};
+            const std::size_t sizes[] = {
+                1, 64, 320, 4096, recent_blocks::largest, recent_blocks::largest + 1};
             const std::size_t size = sizes[random() % 6];
             auto* p = static_cast<unsigned char*>(recent_blocks::take(size));
             REQUIRE(p != nullptr);

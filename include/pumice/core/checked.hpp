@@ -31,8 +31,7 @@ constexpr std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const ch
 
 /// a + b for sizes (both >= 0). Throws errc::size_overflow.
 constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b, const char* place) {
-    if (b > std::numeric_limits<std::int64_t>::max() - a)
-        detail::fail_size(place, a, " + ", b);
+    if (b > std::numeric_limits<std::int64_t>::max() - a) detail::fail_size(place, a, " + ", b);
     return a + b;
 }
 

@@ -138,10 +138,11 @@ struct operand_writer {
         using a = argument_of<X>;
         if constexpr (a::is_number) *number++ = scalar(dtype_of<Common>, x);
         else if constexpr (requires { x.take_operands(*this); }) {
-            if constexpr (std::is_lvalue_reference_v<X>) *leaf++ = x.get();
+            if constexpr (std::is_lvalue_reference_v<X>) take(x.get());
             else x.take_operands(*this);
-        } else *leaf++ = x.get();
+        } else take(x.get());
     }
+    void take(node_ptr n) { n.swap(*leaf++); }  // an assignment would look what is there
 };
 
 }  // namespace detail
@@ -187,7 +188,7 @@ public:
     operator any_tensor() && { return any_tensor(std::move(*this).get()); }
 
     void take_operands(detail::operand_writer& w) {
-        for (node_ptr& n : leaves_) n.swap(*w.leaf++);  // a move would look what is there
+        for (node_ptr& n : leaves_) w.take(std::move(n));
         for (const scalar& s : scalars_) *w.number++ = s;
     }
 
