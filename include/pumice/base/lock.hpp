@@ -6,11 +6,6 @@
 #include <pumice/base/config.hpp>
 
 #include <atomic>
-#include <cstdint>
-#if __has_include(<sys/single_threaded.h>)  // glibc 2.32
-#include <sys/single_threaded.h>
-#define PUMICE_KNOWS_THREADS 1
-#endif
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -41,15 +36,5 @@ public:
 private:
     small_mutex& mutex_;
 };
-
-/// One more: without the bus lock, as std::shared_ptr does it, as long as the process has one thread.
-inline void count_up(std::atomic<std::uint64_t>& counter) noexcept {
-#ifdef PUMICE_KNOWS_THREADS
-    if (__libc_single_threaded)
-        return counter.store(counter.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_relaxed);
-#endif
-    counter.fetch_add(1, std::memory_order_relaxed);
-}
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -3,13 +3,13 @@
 // What a device can do, as plain data: policies and kernels read it, only vk/ fills it.
 #pragma once
 
-#include <pumice/base/array_list.hpp>
 #include <pumice/base/text.hpp>
 #include <pumice/core/dtype.hpp>
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -57,8 +57,8 @@ struct device_info {
          preserves_nan64 = false;  // SignedZeroInfNanPreserve, by float width
     bool memory_model = false;     // vulkanMemoryModel, which cooperative kernels need
     bool cooperative_matrix = false;
-    bool bfloat16 = false;                   // VK_KHR_shader_bfloat16 with cooperative matrices
-    array_list<matrix_shape> matrix_shapes;  // subgroup scope, not saturating
+    bool bfloat16 = false;                    // VK_KHR_shader_bfloat16 with cooperative matrices
+    std::vector<matrix_shape> matrix_shapes;  // subgroup scope, not saturating
 
     bool unified_memory = false;        // the device-local heap is host memory
     bool mapped_device_memory = false;  // all device-local memory can be mapped

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/counter.hpp>
 #include <pumice/exec/host_alone.hpp>
 #include <pumice/exec/host_memory.hpp>
 #include <pumice/exec/host_steps.hpp>
@@ -63,7 +64,7 @@ public:
         if (op) op->native(from, scalars.data(), made->memory.data(), count);
         else alone.run(first_of(*inputs[0]), made->memory.data());
         n->realise(std::move(made));
-        count_up(at_once_);
+        at_once_.raise();
         return n;
     }
 
@@ -90,7 +91,7 @@ public:
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics counted = stats_;
-        const std::uint64_t more = at_once_.load(std::memory_order_relaxed);
+        const std::uint64_t more = at_once_.value();
         counted.evals += more;
         counted.dispatches += more;
         return counted;
@@ -219,7 +220,7 @@ private:
     device_info info_;
     std::string report_;
     statistics stats_;
-    std::atomic<std::uint64_t> at_once_{0};  // dispatches that took no lock
+    counter at_once_;  // dispatches that took no lock
     std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
     host_threads threads_;
 };

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -82,9 +83,9 @@ struct kernel_arguments {
 };
 
 struct kernel_options {
-    array_list<kernel_input> inputs = {};
-    array_list<kernel_output> outputs = {{}};
-    array_list<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
+    std::vector<kernel_input> inputs = {};
+    std::vector<kernel_output> outputs = {{}};
+    std::vector<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
     /// Types and shapes of all outputs by those of the inputs, in place of what `outputs` says.
     callback<std::vector<kernel_value>(std::span<const kernel_value>)> results = {};
     kernel_grid grid = {};
