@@ -46,12 +46,21 @@ TEST_CASE("what lives at one time never shares memory, in whatever order it goes
 TEST_CASE("a block may end on another thread, and a thread with blocks of its own may end") {
     std::vector<void*> blocks;
     for (int i = 0; i < 100; ++i) blocks.push_back(recent_blocks::take(200));
+    int got = 0;
+    const auto come_and_go = [&] {
+        for (int i = 0; i < 100; ++i) {
+            void* const p = recent_blocks::take(200);
+            got += p != nullptr;
+            recent_blocks::give(p, 200);
+        }
+    };
     std::thread other([&] {
         for (void* p : blocks) recent_blocks::give(p, 200);
-        for (int i = 0; i < 100; ++i) recent_blocks::give(recent_blocks::take(200), 200);
+        come_and_go();
     });
     other.join();
-    for (int i = 0; i < 100; ++i) recent_blocks::give(recent_blocks::take(200), 200);
+    come_and_go();
+    CHECK(got == 200);
 }
 
 TEST_CASE("the allocator makes and ends objects") {

@@ -92,8 +92,9 @@ struct extreme_of_floats {
             x = ((Sign > 0 ? y > x : y < x) | (y != y)) ? y : x;
         };
         for (; i + 16 <= n; i += 16) {
-            join(best, float_lanes(lanes_at(v + i)));
-            join(other, float_lanes(lanes_at(v + i + 8)));
+            const float_lanes x = lanes_at(v + i), y = lanes_at(v + i + 8);
+            join(best, x);
+            join(other, y);
         }
         join(best, other);
         float r = join_lanes(best, join);
