@@ -126,6 +126,9 @@ TEST_CASE("what makes a list") {
     CHECK_FALSE(list == array_list<int>{1});
     CHECK_THROWS_AS(list.at(0), std::out_of_range);
     CHECK_THROWS_AS(list.reserve(~std::size_t{0} / 2), std::length_error);
+    list.push_back(1);
+    CHECK_THROWS_AS(list.make_room(~std::size_t{0}), std::length_error);
+    CHECK(list.size() == 1);
     array_list<std::unique_ptr<int>> owners;
     for (int i = 0; i < 20; ++i) owners.push_back(std::make_unique<int>(i));
     CHECK(*owners.at(19) == 19);

@@ -19,16 +19,20 @@ namespace pumice::inline PUMICE_ABI {
 
 namespace detail {
 
+[[noreturn]] inline void throw_length() {
+    throw std::length_error("pumice: no array_list can be that long");
+}
 /// Memory for `count` elements of `size` bytes. Throws std::length_error where no array is that long.
 [[nodiscard]] inline void* list_memory(std::size_t count, std::size_t size) {
     if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size)
-        throw std::length_error("pumice: no array_list can be that long");
+        throw_length();
     return ::operator new(count * size);
 }
-/// How many elements a list of `room` gets room for when it needs `wanted`.
-inline std::size_t list_room(std::size_t wanted, std::size_t room) noexcept {
-    if (wanted < 2 * room) return 2 * room;
-    return wanted < 4 ? 4 : wanted;
+/// How many elements a list gets room for when `more` do not fit. Throws std::length_error.
+inline std::size_t list_room(std::size_t size, std::size_t more, std::size_t room) {
+    if (more > std::numeric_limits<std::size_t>::max() - size) throw_length();
+    if (size + more < 2 * room) return 2 * room;
+    return size + more < 4 ? 4 : size + more;
 }
 
 }  // namespace detail
@@ -96,7 +100,7 @@ public:
     }
     /// For `more` elements behind those that are there, in amortised constant time each.
     void make_room(std::size_t more) {
-        if (more > room_ - size_) move_to(detail::list_room(size_ + more, room_));
+        if (more > room_ - size_) move_to(detail::list_room(size_, more, room_));
     }
     void push_back(T value) {  // by value: it may lie in this list
         make_room(1);

@@ -7,11 +7,12 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace pumice::inline PUMICE_ABI::detail {
 
 /// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and the
-/// C++ library takes ten times longer to find them. A sanitizer sees every block come and go.
+/// C++ library takes ten times longer to find them. AddressSanitizer sees every block come and go.
 class recent_blocks {
 public:
     static constexpr std::size_t largest = 32 << 10;
@@ -32,11 +33,9 @@ public:
         recent_blocks& r = mine;
         if (size > largest || (r.state_ != state::watched && !r.watch()))
             return ::operator delete(data);
-        if (r.count_ == most) {
-            ::operator delete(r.kept_[0].data);
-            r.kept_[0] = r.kept_[--r.count_];
-        }
-        r.kept_[r.count_++] = {data, size};
+        const block fresh{data, size};
+        if (r.count_ < most) r.kept_[r.count_++] = fresh;
+        else ::operator delete(std::exchange(r.kept_[r.next_++ % most], fresh).data);
     }
 
 private:
@@ -72,7 +71,7 @@ private:
     static thread_local constinit recent_blocks mine;  // nothing to destroy: it outlives its closer
 
     block kept_[most] = {};
-    std::size_t count_ = 0;
+    std::size_t count_ = 0, next_ = 0;  // next_: whose turn it is to go
     state state_ = state::fresh;
 };
 
