@@ -84,7 +84,7 @@ TEST_CASE(
     CHECK(turned.get()->realised());
     CHECK(turned.get()->inputs.empty());
     CHECK(turned.get()->data == y.get()->data);  // a view looks at the memory of what it is of
-    CHECK(turned.get()->layout == pm::strides{1, 4});
+    CHECK(turned.get()->layout() == pm::strides{1, 4});
     pm::eval(turned, y);
     CHECK(p.engine->runs == 3);  // nothing is left to run
 }

@@ -151,7 +151,7 @@ TEST_CASE("copies: only where the memory lies otherwise") {
     CHECK(copy(x).get() == x.get());
     const any_tensor y = copy<column_major>(x);
     CHECK(y.get() != x.get());
-    CHECK(y.get()->layout == strides{1, 2});
+    CHECK(y.get()->layout() == strides{1, 2});
     CHECK(copy<column_major>(y).get() == y.get());
 }
 

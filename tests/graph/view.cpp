@@ -154,6 +154,6 @@ TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
     CHECK(own->stats().dispatches == 0);
     CHECK(w.get()->realised());
     CHECK(w.get()->data == x.get()->data);
-    CHECK(w.get()->layout == strides{2, 4});
+    CHECK(w.get()->layout() == strides{2, 4});
     CHECK(w.get()->offset == 1);
 }

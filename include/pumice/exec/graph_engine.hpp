@@ -107,7 +107,7 @@ protected:
     /// A new tensor as `like` describes one.
     any_tensor made_like(const node& like, std::shared_ptr<storage> memory) {
         node_ptr n = make_data(like.type, like.extent, std::move(memory), shared_from_this());
-        n->layout = like.layout;
+        n->lay_out(like.layout());
         n->record = like.record;
         return any_tensor(std::move(n));
     }
@@ -249,7 +249,7 @@ private:
         flattener flat(buffers);
         flat.output(v, affine::identity(v->extent.rank()));
         const operand o = flat.finish().leaves[0];
-        v->layout = o.steps;
+        v->lay_out(o.steps);
         v->offset = o.offset;
         v->realise(buffers.nodes[0]->data);
     }

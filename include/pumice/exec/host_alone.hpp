@@ -37,9 +37,13 @@ public:
         if (count == 0) return;
         down_ = axes[0] != rank - count;  // ascending: no gap behind the first
         if (down_ && axes.back() != count - 1) return;
-        for (int i = 0; i < rank; ++i)
-            ((down_ ? i < count : i >= rank - count) ? length_ : rows_) *= extent[i];
-        if (rows_ * length_ == 0 || rows_ * length_ > most) return;
+        std::int64_t first = 1, last = 1;
+        const int cut = down_ ? count : rank - count;
+        for (int i = 0; i < cut; ++i) first *= extent[i];
+        for (int i = cut; i < rank; ++i) last *= extent[i];
+        if (first * last == 0 || first * last > most) return;
+        rows_ = down_ ? last : first;
+        length_ = down_ ? first : last;
         op_ = op;
         run_ = how;
     }

@@ -78,7 +78,7 @@ public:
     void read(const node_ptr& n, void* out) override {
         const std::lock_guard lock(mutex_);
         evaluate(std::span(&n, 1));
-        if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout, out);
+        if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout(), out);
     }
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
@@ -113,11 +113,7 @@ private:
     static bool lie_dense(const shape& extent, std::span<const node_ptr> inputs,
                           const void** from) {
         for (const node_ptr& input : inputs) {
-            if (input->extent.rank() != extent.rank()) return false;
-            std::int64_t step = 1;
-            for (int i = extent.rank() - 1; i >= 0; step *= extent[i--])
-                if (input->extent[i] != extent[i] || (extent[i] != 1 && input->layout[i] != step))
-                    return false;
+            if (!input->row_major() || input->extent != extent) return false;
             *from++ = first_of(*input);
         }
         return true;
@@ -189,14 +185,14 @@ private:
             if (axis >= 0) steps[axis] = 1;
             work.leaves.push_back({nullptr, n.type, 0, steps});
         }
-        work.outputs.push_back({out, n.type, 0, n.layout});
+        work.outputs.push_back({out, n.type, 0, n.layout()});
         work.run(threads_);
     }
     static host_array broadcast_array(const node& n, const shape& to) {
         host_array a{bytes_of(n), n.type, n.offset, strides::filled(to.rank(), 0)};
         const int first = to.rank() - n.extent.rank();
         for (int i = 0; i < n.extent.rank(); ++i)
-            if (n.extent[i] != 1) a.steps[first + i] = n.layout[i];
+            if (n.extent[i] != 1) a.steps[first + i] = n.layout()[i];
         return a;
     }
 

@@ -53,29 +53,28 @@ struct sum_of_floats {
         while (n > 0) {
             const std::int64_t count = std::min(n, run);
             float_lanes a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};  // an addition takes some cycles
-            std::int64_t i = 0;
-            for (; i + 64 <= count; i += 64) {
-                a += lanes_at(v + i);
-                b += lanes_at(v + i + 8);
-                c += lanes_at(v + i + 16);
-                d += lanes_at(v + i + 24);
-                e += lanes_at(v + i + 32);
-                f += lanes_at(v + i + 40);
-                g += lanes_at(v + i + 48);
-                h += lanes_at(v + i + 56);
+            std::int64_t left = count;
+            for (; left >= 64; left -= 64, v += 64) {
+                a += lanes_at(v);
+                b += lanes_at(v + 8);
+                c += lanes_at(v + 16);
+                d += lanes_at(v + 24);
+                e += lanes_at(v + 32);
+                f += lanes_at(v + 40);
+                g += lanes_at(v + 48);
+                h += lanes_at(v + 56);
             }
-            if (i + 32 <= count) {
-                a += lanes_at(v + i);
-                b += lanes_at(v + i + 8);
-                c += lanes_at(v + i + 16);
-                d += lanes_at(v + i + 24);
-                i += 32;
+            if (left >= 32) {
+                a += lanes_at(v);
+                b += lanes_at(v + 8);
+                c += lanes_at(v + 16);
+                d += lanes_at(v + 24);
+                left -= 32, v += 32;
             }
-            for (; i + 8 <= count; i += 8) e += lanes_at(v + i);
+            for (; left >= 8; left -= 8, v += 8) e += lanes_at(v);
             a = ((a + b) + (c + d)) + ((e + f) + (g + h));
             total += sum_of_lanes(a);
-            for (; i < count; ++i) total += v[i];
-            v += count;
+            for (; left > 0; --left) total += *v++;
             n -= count;
         }
         return total;

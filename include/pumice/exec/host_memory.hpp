@@ -82,6 +82,7 @@ public:
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
     ~host_memory() {
+        if (!room_.data) return;  // somebody else's
         if (pool_) pool_->give(room_);
         else ::operator delete(room_.data);
     }

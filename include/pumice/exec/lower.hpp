@@ -99,7 +99,7 @@ private:
             const placed_part* const part = parts_.find(n);
             const placed_part to = part ? *part : placed_part{n, 0};
             operand o{buffers.number_of(to.whole), n->type, to.offset, {}};
-            at.locate(n->layout, o);
+            at.locate(n->layout(), o);
             f.outputs.push_back(o);
         }
         return true;
@@ -299,7 +299,7 @@ private:
         p.domain = domain;
         if (!prologue(buffers, from, at, p.body)) return false;
         operand o{buffers.number_of(group_.anchor), from->type, 0, {}};
-        to.locate(group_.anchor->layout, o);
+        to.locate(group_.anchor->layout(), o);
         p.body.outputs.push_back(o);
         return add(out, held, buffers);
     }
@@ -312,7 +312,7 @@ private:
         memory(buffers, input(1), p.indices);
         p.domain = extent();
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
-                    group_.anchor->layout};
+                    group_.anchor->layout()};
         const strides values = std::exchange(p.values.steps, {}),
                       indices = std::exchange(p.indices.steps, {});
         const shape &from = input(0)->extent, &by = input(1)->extent;
@@ -359,7 +359,7 @@ private:
         p.length = extent()[op.axis];
         memory(buffers, input(0), p.values);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
-                    group_.anchor->layout};
+                    group_.anchor->layout()};
         for (operand* o : {&p.values, &p.output}) {
             const std::int64_t along = o->steps[op.axis];
             o->steps.erase(op.axis);
@@ -382,7 +382,7 @@ private:
         memory(buffers, input(2), p.order);
         memory(buffers, input(3), p.updates);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
-                    group_.anchor->layout};
+                    group_.anchor->layout()};
         return add(out, held, buffers);
     }
 
@@ -406,7 +406,7 @@ private:
         for (node* n : group_.outputs) {
             operand& o = p.outputs[static_cast<std::size_t>(n->op.get_if<kernel_op>()->output)];
             o.buffer = buffers.number_of(n);
-            o.steps = n->layout;
+            o.steps = n->layout();
         }
         return add(out, held, buffers);
     }

@@ -44,7 +44,7 @@ public:
             copy = std::make_unique<host_memory>(s.bytes);
             fetch(s, 0, s.bytes, copy->data(), lock);
         }
-        gather(n->type, n->extent, copy->data(), n->offset, n->layout, out);
+        gather(n->type, n->extent, copy->data(), n->offset, n->layout(), out);
         // The user may write his memory again, and another thread may look at what it fetched meanwhile.
         if (!s.borrowed() && !s.host) s.host = std::move(copy);
     }

@@ -170,7 +170,7 @@ private:
         if (!t.has_value() || t.get().use_count() != 1) return false;
         const node& n = *t.get();
         return n.realised() && n.data.use_count() == 1 && n.owner == home_ && n.type == like.type &&
-               n.extent == like.extent && n.layout == like.layout && n.offset == 0;
+               n.extent == like.extent && n.layout() == like.layout() && n.offset == 0;
     }
 
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the chunk

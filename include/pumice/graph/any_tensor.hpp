@@ -9,12 +9,19 @@
 
 namespace pumice::inline PUMICE_ABI {
 
+namespace detail {
+struct in_place {};
+}  // namespace detail
+
 /// A value: a counted handle to a graph node. Copies are cheap and share the node; nothing changes
 /// a node's value, so sharing cannot be seen.
 class any_tensor {
 public:
     any_tensor() = default;  // empty: may be assigned to and destroyed, everything else throws
     explicit any_tensor(node_ptr n) : node_(std::move(n)) {}
+    /// Of the node that `make` writes here: a processor waits where it moves what was just written.
+    template <class Make>
+    any_tensor(detail::in_place, const Make& make) : node_(make()) {}
 
     bool has_value() const noexcept { return node_ != nullptr; }
     pumice::dtype dtype() const { return get()->type; }

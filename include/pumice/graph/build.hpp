@@ -455,9 +455,9 @@ PUMICE_BODY any_tensor take(const any_tensor& values, const any_tensor& indices,
 }
 
 PUMICE_BODY any_tensor copy(const any_tensor& x, const strides& wanted) {
-    if (!x.get()->op.is<view_op>() && x.get()->layout == wanted) return x;
+    if (!x.get()->op.is<view_op>() && x.get()->layout() == wanted) return x;
     node_ptr n = make_node(x.dtype(), x.shape(), copy_op{wanted}, {x.get()});
-    n->layout = wanted;
+    n->lay_out(wanted);
     return any_tensor(std::move(n));
 }
 

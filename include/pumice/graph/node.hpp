@@ -41,7 +41,6 @@ struct node {
     array_list<node_ptr> inputs;  // dropped when realised
     std::shared_ptr<engine> owner;
 
-    strides layout;                               // of the memory, realised or to be, in elements
     std::int64_t offset = 0;                      // of the first element in `data`, in elements
     std::shared_ptr<storage> data;                // set when realised
     std::shared_ptr<const kernel_record> record;  // likewise
@@ -50,16 +49,25 @@ struct node {
     std::atomic<int> pending_uses{0};  // lazy nodes that read this one; counts while it is lazy
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
-        : type(t), extent(s), op(std::move(o)), owner(home), layout(row_major_strides(s)) {}
+        : type(t), extent(s), op(std::move(o)), owner(home), layout_(row_major_strides(s)) {}
     node(const node&) = delete;
     node& operator=(const node&) = delete;
-    ~node() { release_inputs(); }
+    ~node() {
+        if (!inputs.empty()) release_inputs();
+    }
 
     bool realised() const noexcept {
         return state.load(std::memory_order_acquire) == node_state::realised;
     }
     std::int64_t count() const { return element_count(extent); }
-    bool row_major() const noexcept { return is_row_major(extent, layout); }
+
+    /// Of the memory, realised or to be, in elements: row-major unless `lay_out` said otherwise.
+    const strides& layout() const noexcept { return layout_; }
+    bool row_major() const noexcept { return row_major_; }
+    void lay_out(const strides& steps) noexcept {
+        layout_ = steps;
+        row_major_ = is_row_major(extent, steps);
+    }
 
     /// A node that reads this one is made, or is done with it.
     void count_use(int change) noexcept {
@@ -77,6 +85,9 @@ struct node {
 
 private:
     void take_inputs(array_list<node_ptr>& into) noexcept;
+
+    strides layout_;
+    bool row_major_ = true;
 };
 
 /// A node that computes nothing: where it can, it looks at its input's memory.
@@ -89,7 +100,7 @@ inline node_ptr allocate_node(dtype type, const shape& extent, operation&& op,
                                       owner);
 }
 
-/// Makes a lazy node; its memory will be row-major unless `layout` is set afterwards. Throws
+/// Makes a lazy node; its memory will be row-major unless it is laid out otherwise. Throws
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
                                    array_list<node_ptr> inputs);

@@ -69,10 +69,10 @@ inline any_tensor noted(any_tensor t) {
 }
 
 /// The reduction `lasting`, over these axes; computed at once where the engine does so.
-PUMICE_FUNCTION any_tensor reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
-                                        std::span<const std::int64_t> axes);
+PUMICE_FUNCTION node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
+                                      std::span<const std::int64_t> axes);
 /// The same of a softmax.
-PUMICE_FUNCTION any_tensor softmax_typed(const operation& lasting, const node_ptr& x);
+PUMICE_FUNCTION node_ptr softmax_typed(const operation& lasting, const node_ptr& x);
 
 template <reduction What, class X>
 constexpr bool check_reduced() {
@@ -122,8 +122,9 @@ private:
         using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
         static const auto& lasting =
             *new operation(make_reduction(What, extents_of<X>::rank, Axes::list, Keep));
-        return tensor<element, reduced_t<X, Keep, Axes>>(reduce_typed(lasting, dtype_of<element>,
-                                                                      x.get(), Axes::list));
+        return tensor<element, reduced_t<X, Keep, Axes>>(in_place{}, [&] {
+            return reduce_typed(lasting, dtype_of<element>, x.get(), Axes::list);
+        });
     }
 };
 
@@ -151,7 +152,8 @@ auto typed_softmax(const X& x) {
     else {
         constexpr int axis = axis_in<I, a::extents::rank>();
         static const auto& lasting = *new operation(normalize_op{What, {axis}});
-        return tensor<e, typename a::extents>(softmax_typed(lasting, x.get()));
+        return tensor<e, typename a::extents>(in_place{},
+                                              [&] { return softmax_typed(lasting, x.get()); });
     }
 }
 }  // namespace detail
@@ -301,20 +303,22 @@ auto squeeze(const X& x, axes_t<I>) {
 
 namespace detail {
 
-PUMICE_BODY any_tensor reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
-                                    std::span<const std::int64_t> axes) {
+PUMICE_BODY node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
+                                  std::span<const std::int64_t> axes) {
     const reduce_op& op = *lasting.get_if<reduce_op>();
-    if (node_ptr done = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1}))
-        return any_tensor(std::move(done));
-    return noted(reduce(op.what, any_tensor(x), axes, op.keepdims));
+    node_ptr n = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1});
+    if (n) return n;
+    n = noted(reduce(op.what, any_tensor(x), axes, op.keepdims)).get();
+    return n;
 }
 
-PUMICE_BODY any_tensor softmax_typed(const operation& lasting, const node_ptr& x) {
-    if (node_ptr done = at_once(lasting, {}, x->type, x->extent, {&x, 1}))
-        return any_tensor(std::move(done));
+PUMICE_BODY node_ptr softmax_typed(const operation& lasting, const node_ptr& x) {
+    node_ptr n = at_once(lasting, {}, x->type, x->extent, {&x, 1});
+    if (n) return n;
     const normalize_op& op = *lasting.get_if<normalize_op>();
     const std::int64_t axis = op.axes[0];
-    return noted(normalize(op.what, any_tensor(x), std::span(&axis, 1)));
+    n = noted(normalize(op.what, any_tensor(x), std::span(&axis, 1))).get();
+    return n;
 }
 
 }  // namespace detail

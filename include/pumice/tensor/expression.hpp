@@ -142,7 +142,9 @@ struct operand_writer {
             else x.take_operands(*this);
         } else take(x.get());
     }
-    void take(node_ptr n) { n.swap(*leaf++); }  // an assignment would look what is there
+    // What is there is null: an assignment would look.
+    void take(const node_ptr& n) { new (leaf++) node_ptr(n); }
+    void take(node_ptr&& n) noexcept { new (leaf++) node_ptr(std::move(n)); }
 };
 
 }  // namespace detail
@@ -332,11 +334,12 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
                                       std::span<node_ptr> leaves, std::span<const scalar> scalars) {
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
+    node_ptr n;
     if (owner->policies().fusion) {
         const dtype type = op.body->view().output_type();
-        if (node_ptr done = at_once(lasting, scalars, type, extent, leaves)) return done;
-        node_ptr n =
-            make_node(type, extent,
+        n = at_once(lasting, scalars, type, extent, leaves);
+        if (n) return n;
+        n = make_node(type, extent,
                       scalars.empty() ? operation::borrowed(lasting)
                                       : elementwise_op{op.body,
                                                        {scalars.begin(), scalars.end()},
@@ -362,7 +365,8 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
             }
         }
     }
-    return values[op.body->outputs[0]].array.get();
+    n = values[op.body->outputs[0]].array.get();
+    return n;
 }
 
 }  // namespace detail

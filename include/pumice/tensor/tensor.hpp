@@ -33,6 +33,15 @@ constexpr bool explain_conversion() {
         static_cast<void>(extents_do_not_match<typename argument_of<X>::extents, Extents>{});
     return true;
 }
+
+/// True where X's type says all that Tensor's asks: an expression makes row-major elements.
+template <class X, class Tensor>
+inline constexpr bool makes_exactly =
+    fuses<std::remove_cvref_t<X>> &&
+    (std::same_as<typename Tensor::layout_type, row_major> ||
+     std::same_as<typename Tensor::layout_type, strided>) &&
+    std::same_as<typename argument_of<X>::extents, typename Tensor::extents_type>;
+struct to_be_checked {};
 }  // namespace detail
 
 /// A value: a handle to a graph node of known element type, rank and layout. Copies share the node.
@@ -64,13 +73,20 @@ public:
                  {"the shape ", to_string(this->shape()), " is not one of rank ", Extents::rank,
                   " with ", to_string(Extents::to_shape()), " (-1: any)"});
     }
+    /// For ops that know that `make` gives what this type says.
+    template <class Make>
+    tensor(detail::in_place, const Make& make) : any_tensor(detail::in_place{}, make) {}
 
     /// From an expression or a tensor of other extents or layout: one lazy node, nothing runs.
     template <array_argument X>
         requires(!std::same_as<std::remove_cvref_t<X>, tensor>)
     tensor(X&& x)
-        : tensor(any_tensor((static_cast<void>(detail::explain_conversion<X, Element, Extents>()),
-                             std::forward<X>(x).get()))) {}
+        : tensor(std::conditional_t<detail::makes_exactly<X, tensor>, detail::in_place,
+                                    detail::to_be_checked>(),
+                 [&]() -> node_ptr {
+                     static_cast<void>(detail::explain_conversion<X, Element, Extents>());
+                     return std::forward<X>(x).get();
+                 }) {}
 
     /// From nested lists or a flat list of elements in row-major order.
     tensor(std::initializer_list<Element> values)
@@ -117,6 +133,9 @@ public:
     template <class X> tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
 
 private:
+    template <class Make>
+    tensor(detail::to_be_checked, const Make& make) : tensor(any_tensor(make())) {}
+
     /// Brings what the handle refers to into the type's layout.
     void settle() {
         if constexpr (std::same_as<Layout, row_major>) {

@@ -73,7 +73,7 @@ private:
             PUMICE_ASSERT(at == given_at_);
             return push_given(n->type);
         }
-        if (n->realised()) return memory(n, n->layout, n->offset, at);
+        if (n->realised()) return memory(n, n->layout(), n->offset, at);
         if (const auto* v = n->op.get_if<view_op>())
             return value(n->inputs[0].get(), at.through(*v));
         if (n->op.is<reshape_op>()) {
@@ -83,7 +83,7 @@ private:
         }
         if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_ && inlined_->contains(n))
             return inlined(n, *e, at);
-        return memory(n, n->layout, 0, at);
+        return memory(n, n->layout(), 0, at);
     }
 
     std::uint16_t inlined(node* n, const elementwise_op& e, const affine& at) {
