@@ -260,15 +260,17 @@ TEST_CASE("matmul: every size of tile") {
     }
 }
 
-TEST_CASE("matmul: products of few rows or columns") {
+TEST_CASE("matmul: products of few rows, columns or sums") {
     for (const auto& m : machines()) {
         tally count("matmul/small");
         dice d(13);
-        for (const dtype t : {dtype::f32, dtype::f16, dtype::f64, dtype::i32})
-            for (int i = 0; i < samples(t == dtype::f32 ? 8 : 2); ++i) {
+        for (const dtype t :
+             {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
+            for (int i = 0; i < samples(t == dtype::f32 ? 12 : 3); ++i) {
                 sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), d.in(1, 8), ragged(d),
                         ragged(d) * d.in(1, 3)};
                 if (d.chance(0.3)) std::swap(s.m, s.n);
+                if (d.chance(0.3)) s.m = ragged(d);
                 const auto pro = d.chance(0.2) ? prologue::fused : prologue::copy;
                 const auto epi = static_cast<epilogue>(d.in(0, 2));
                 run<matmul_small>(*m,

@@ -92,10 +92,10 @@ inline constexpr kernel_entries kernels_for<normalize_problem> =
                 normalize_streamed, normalize_streamed_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<matmul_problem> =
-    kernel_list<matmul_cooperative, matmul_tiled>;
+    kernel_list<matmul_cooperative, matmul_small, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_cooperative, conv_tiled>;
+    kernel_list<conv_cooperative, conv_small, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
 template <>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as products in tiles, the input's windows gathered on the way (shaders/matmul.slang).
+// Convolutions as products, the input's windows gathered on the way (shaders/matmul.slang, shaders/few.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/kernels/tile.hpp>
+#include <pumice/kernels/few.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -92,15 +92,13 @@ inline convolution product_of(const conv_problem& q) {
     return c;
 }
 
-inline launch convolution_launch(const conv_problem& q, const convolution& c,
-                                 const core_choice& core, const device_info& device) {
-    if (!c.windows) return staged_launch(c.p, core, device, is_wide_matrix(c.p));
+/// The windows as a loader of chunks of this type.
+inline special_loader window_loader(const conv_problem& q, const std::string& chunk, bool wide) {
     const shape input{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
-    const bool wide = is_wide(c.p) || is_wide(q.input, input);
     special_loader windows;
     windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
-                        core.chunk, ",", q.window[0], ",", q.window[1], ">"});
-    windows.write = [&](block_writer& w) {
+                        chunk, ",", q.window[0], ",", q.window[1], ">"});
+    windows.write = [&q, input](block_writer& w) {
         write_program(w, q.input, input, 0);
         w.index(q.in_channels / q.shape_of.group);
         for (const std::int64_t v : q.in_size) w.index(v);
@@ -109,6 +107,18 @@ inline launch convolution_launch(const conv_problem& q, const convolution& c,
             for (int i = 0; i < 2; ++i) w.index(pair[i]);
         w.align(8);
     };
+    return windows;
+}
+inline bool is_wide(const conv_problem& q, const convolution& c) {
+    if (!c.windows) return is_wide_matrix(c.p);
+    return is_wide(c.p) || is_wide(q.input, {q.batch, q.in_channels, q.in_size[0], q.in_size[1]});
+}
+
+inline launch convolution_launch(const conv_problem& q, const convolution& c,
+                                 const core_choice& core, const device_info& device) {
+    const bool wide = is_wide(q, c);
+    if (!c.windows) return staged_launch(c.p, core, device, wide);
+    const special_loader windows = window_loader(q, core.chunk, wide);
     return staged_launch(c.p, core, device, wide, &windows);
 }
 
@@ -219,6 +229,32 @@ struct conv_cooperative {
     }
 };
 
-static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative>);
+/// Few sums by plain arithmetic: work for a whole device where tiles leave it idle.
+struct conv_small {
+    using problem_type = conv_problem;
+    static constexpr std::string_view name = "conv/small";
+    static constexpr bool portable = false;
+
+    static support supports(const conv_problem& p, const device_info& device) {
+        const support tiled = conv_tiled::supports(p, device);
+        if (!tiled.yes) return tiled;
+        const detail::convolution c = detail::product_of(p);
+        return detail::supports_few(c.p, c.windows ? std::optional(true) : std::nullopt, tiled,
+                                    conv_cooperative::supports(p, device), device);
+    }
+    static launch make(const conv_problem& asked, const device_info& device) {
+        const detail::convolution c = detail::product_of(asked);
+        const bool wide = detail::is_wide(asked, c);
+        if (!c.windows) return detail::few_launch(c.p, device, wide);
+        const detail::special_loader windows =
+            detail::window_loader(asked, cat({"Plain<", slang_name(c.p.sum), ">"}), wide);
+        return detail::few_launch(c.p, device, wide, &windows);
+    }
+    static void reference(const conv_problem& p, const host_buffers& b) {
+        detail::conv_reference(p, b);
+    }
+};
+
+static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> && kernel_type<conv_small>);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang).
+// Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang), or of few
+// sums (shaders/few.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/kernels/tile.hpp>
+#include <pumice/kernels/few.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -62,52 +63,11 @@ inline product product_of(const matmul_problem& q) {
     return p;
 }
 
-/// The most rows of a product that is read rather than tiled.
-inline constexpr std::int64_t few_rows = 8;
-
 /// The problem with the side of few rows as the left one.
 inline product small_product_of(const matmul_problem& q) {
     product p = product_of(q);
     if (p.m > few_rows && p.n <= few_rows) transpose(p);
     return p;
-}
-
-inline launch small_launch(const product& p, const device_info& device) {
-    const bool wide = is_wide_matrix(p);
-    const int batch = p.batch.rank();
-    reading a = reading_of(p.left, p.batch, p.m, p.depth, 4);
-    if (!a.chunk_along_k()) a = {reading::elements_along_rows};
-    const reading b = reading_of(p.right, p.batch, p.n, p.depth, 4);
-    const shape result = p.batch + p.m + p.columns;
-    const std::string sum(slang_name(p.sum)), chunk = cat({"Plain<", sum, ">"});
-    // Lines of 128 bytes along rows, of 512 along k, unless that leaves too few workgroups.
-    const std::int64_t invocations =
-        std::min<std::int64_t>(256, device.max_workgroup_invocations) / 128 * 128;
-    const int lines = b.chunk_along_k()                                   ? 8
-                      : p.n * element_count(p.batch) >= 128 * busy_groups ? 32
-                                                                          : 8;
-    const int slices = static_cast<int>(invocations) / lines;
-    launch l("matmul_small", "few",
-             {index_type(wide), batch, 1, flat_store(p.epilogue, result),
-              emitted_name(p.epilogue.body->view()), sum,
-              loader_type(p.left, a, chunk, {}, wide, batch, 1),
-              loader_type(p.right, b, chunk, {}, wide, batch, 1),
-              std::bit_ceil(static_cast<unsigned>(p.m)), lines, slices},
-             {&p.epilogue, &p.left, &p.right});
-    const int columns = lines * (b.chunk_along_k() ? 1 : 4);
-    const std::int64_t across = (p.n + columns - 1) / columns,
-                       groups = across * element_count(p.batch);
-    const std::uint32_t width = spread(l, groups, device);
-    block_writer w(l, wide);
-    write_program(w, p.left, p.batch + p.m + p.depth, 1);
-    write_program(w, p.right, p.batch + p.n + p.depth, 1);
-    write_program(w, p.epilogue, result, 1);
-    w.row(p.batch, batch);
-    for (const std::int64_t v : {p.m, p.n, p.k}) w.index(v);
-    for (const std::int64_t v : {across, groups, std::int64_t{width}})
-        w.integer(static_cast<std::int32_t>(v));
-    w.align(8);
-    return l;
 }
 
 /// A row of sums: of floats in double, rounded once; of integers modulo 2^64.
@@ -183,29 +143,20 @@ struct matmul_cooperative {
     }
 };
 
-/// Few rows (or few columns) by plain arithmetic: each element of the larger factor is read once.
+/// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave it idle.
 struct matmul_small {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/small";
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        const support tiled = matmul_tiled::supports(p, device);
-        if (!tiled.yes) return tiled;
-        const detail::product q = detail::small_product_of(p);
-        if (q.m > detail::few_rows)
-            return support::no({"more than ", detail::few_rows, " rows and columns"});
-        if (device.max_workgroup_invocations < 128)
-            return support::no("needs workgroups of 128 invocations");
-        support s;
-        s.cost = tiled.cost / 2;
-        // Half types stay with cooperative matrices, so that a product has one precision at any size.
-        if (const support matrices = matmul_cooperative::supports(p, device); matrices.yes)
-            s.cost = std::max(s.cost, 1.5 * matrices.cost);
-        return s;
+        return detail::supports_few(detail::small_product_of(p), {},
+                                    matmul_tiled::supports(p, device),
+                                    matmul_cooperative::supports(p, device), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
-        return detail::small_launch(detail::small_product_of(asked), device);
+        const detail::product p = detail::small_product_of(asked);
+        return detail::few_launch(p, device, detail::is_wide_matrix(p));
     }
     static void reference(const matmul_problem& p, const host_buffers& b) {
         detail::matmul_reference(p, b);

@@ -99,13 +99,16 @@ struct pool_windows {
         const bool wide = is_wide(p),
                    last = p.epilogue.outputs[0].steps[1] < p.epilogue.outputs[0].steps[3];
         const shape input = detail::pool_input(p), output = detail::pool_output(p);
+        const bool small =
+            std::int64_t{op.window[0]} * op.window[1] <= 32 && p.in_size[0] * p.in_size[1] > 0;
         launch l("pool", "windows",
                  {emitted_name(p.input.body->view()), emitted_name(p.epilogue.body->view()),
                   index_type(wide),
                   detail::reduction_struct(op.what == pooling::max ? reduction::max
                                                                    : reduction::mean,
                                            p.input.type(), wide),
-                  last ? 1 : 0, op.count_include_pad ? 1 : 0},
+                  last ? 1 : 0, op.count_include_pad ? 1 : 0, small ? op.window[0] : 0,
+                  small ? op.window[1] : 0},
                  {&p.input, &p.epilogue});
         const std::int64_t count = element_count(output);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
