@@ -23,7 +23,7 @@ public:
         for (std::size_t i = r.count_; i-- > 0;)
             if (r.kept_[i].size == size) {
                 void* const found = r.kept_[i].data;
-                r.kept_[i] = r.kept_[--r.count_];
+                if (i != --r.count_) r.kept_[i] = r.kept_[r.count_];
                 return found;
             }
         return ::operator new(size, std::nothrow);

@@ -59,8 +59,8 @@ public:
         if (op ? !op->native || !lie_dense(extent, inputs, from)
                : !alone || alone.count() > most_at_once)
             return nullptr;
-        std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
         node_ptr n = allocate_node(type, extent, operation::borrowed(lasting), inputs[0]->owner);
+        std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
         if (op) op->native(from, scalars.data(), made->memory.data(), count);
         else alone.run(first_of(*inputs[0]), made->memory.data());
         n->realise(std::move(made));
