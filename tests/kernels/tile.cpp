@@ -177,16 +177,19 @@ TEST_CASE("tile: how factors are read") {
     };
     using detail::reading;
     CHECK(way({0, 64, 1}, 32, 64).way == reading::vectors_along_k);
-    CHECK(way({0, 64, 1}, 32, 64).bare);
-    CHECK(way({0, 68, 1}, 32, 64).way == reading::vectors_along_k);  // in fours
-    CHECK_FALSE(way({0, 68, 1}, 32, 64).bare);
-    CHECK_FALSE(way({0, 64, 1}, 32, 64, 4).bare);
+    CHECK(way({0, 64, 1}, 32, 64).bare == reading::aligned);
+    CHECK(way({0, 68, 1}, 32, 64).way == reading::vectors_along_k);
+    CHECK(way({0, 68, 1}, 32, 64).bare == reading::ragged);
+    CHECK(way({0, 64, 1}, 32, 64, 4).bare == reading::ragged);
     CHECK(way({0, 1, 32}, 32, 64).way == reading::vectors_along_rows);
-    CHECK(way({0, 1, 32}, 32, 64).bare);
-    CHECK(way({0, 65, 1}, 32, 65).way == reading::elements_along_k);
-    CHECK(way({0, 1, 33}, 33, 64).way == reading::elements_along_rows);
-    CHECK(way({0, -64, 1}, 32, 64).bare);
+    CHECK(way({0, 1, 32}, 32, 64).bare == reading::aligned);
+    CHECK(way({0, 65, 1}, 32, 65).way == reading::vectors_along_k);
+    CHECK(way({0, 65, 1}, 32, 65).bare == reading::ragged);
+    CHECK(way({0, 1, 33}, 33, 64).way == reading::vectors_along_rows);
+    CHECK(way({0, 1, 33}, 33, 64).bare == reading::ragged);
+    CHECK(way({0, -64, 1}, 32, 64).bare == reading::aligned);
     CHECK(way({0, 64, -1}, 32, 64).way == reading::elements_along_k);
+    CHECK(way({0, 64, -1}, 32, 64).bare == reading::no);
 }
 
 TEST_CASE("tile: convolutions as products") {

@@ -33,8 +33,8 @@ struct reading {
         elements_along_k,
         elements_along_rows
     } way = elements_along_k;
-    std::uint32_t flat = 0;  // leaves that are contiguous in the vector
-    bool bare = false;       // 16-bit elements that need no program
+    std::uint32_t flat = 0;                        // leaves that are contiguous in the vector
+    enum : int { no, aligned, ragged } bare = no;  // 16-bit elements that need no program
     constexpr bool chunk_along_k() const noexcept {
         return way == vectors_along_k || way == elements_along_rows;
     }
@@ -154,16 +154,19 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
                               const shape& depth, dtype type) {
     reading way = reading_of(f, batch, rows, depth, 8);
     const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (!o || o->buffer < 0 || o->type != type || depth.rank() != 1 || way.flat != 1 ||
-        way.way > reading::vectors_along_rows)
-        return way;
+    if (!o || o->buffer < 0 || o->type != type || depth.rank() != 1) return way;
     const int row = batch.rank();
+    if (way.flat != 1 || way.way > reading::vectors_along_rows) {
+        if (o->steps[row + 1] == 1) return {reading::vectors_along_k, 0, reading::ragged};
+        if (o->steps[row] == 1) return {reading::vectors_along_rows, 0, reading::ragged};
+        return way;
+    }
     bool aligned = o->offset % 8 == 0;
     for (int i = 0; i < row; ++i) aligned = aligned && (batch[i] == 1 || o->steps[i] % 8 == 0);
     if (way.way == reading::vectors_along_k)
         aligned = aligned && (rows == 1 || o->steps[row] % 8 == 0);
     else aligned = aligned && (depth[0] == 1 || o->steps[row + 1] % 8 == 0);
-    way.bare = aligned;
+    way.bare = aligned ? reading::aligned : reading::ragged;
     return way;
 }
 
@@ -197,8 +200,8 @@ inline std::string loader_type(const fused& f, const reading& way, const std::st
                                const std::string& half, bool wide, int batch, int depth) {
     const std::string index = index_type(wide);
     if (way.bare)
-        return cat({"Bare<", half, ",", index, ",", batch, ",", bool_text(way.chunk_along_k()),
-                    ">"});
+        return cat({way.bare == reading::ragged ? "Ragged<" : "Bare<", half, ",", index, ",", batch,
+                    ",", bool_text(way.chunk_along_k()), ">"});
     return cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch, ",",
                 depth, ",", static_cast<int>(way.way), ",", way.flat, ">"});
 }
@@ -216,8 +219,9 @@ inline void write_loader(block_writer& w, launch& l, const fused& f, const readi
                          const shape& domain, int depth) {
     if (!way.bare) return write_program(w, f, domain, depth);
     const operand& o = f.leaves[0];
-    w.address(o.buffer, 0);
     l.accesses.push_back(range_of(o, domain, false));
+    if (way.bare == reading::ragged) w.index((l.accesses.back().end - 1) / 16);
+    w.address(o.buffer, 0);
     w.index(o.offset);
     w.row(o.steps, domain.rank());
     w.align(8);
