@@ -37,11 +37,19 @@ struct sample {
         p.weight = reads(w.input(t, weights, where));
         maker m;
         const auto x = m.leaf(w.input(t, in, where));
-        // Not 0 where the input is 0: padding must come after the prologue.
-        p.input = fused_input ? m.build({m.apply<op::relu>(m.apply<op::add>(
-                                    m.apply<op::multiply>(x, m.leaf(w.input(t, in, where))),
-                                    m.leaf(w.input(t, in, where))))})
-                              : m.build({x});
+        // Not 0 where the input is 0: padding must come after the prologue. Of two leaves, one of them
+        // repeated, or of three: the parameters behind it lie at other places.
+        if (fused_input && d.chance(0.5)) {
+            operand bias = w.input(t, {p.in_channels}, where);
+            bias.steps = {0, bias.steps[0], 0, 0};
+            p.input = m.build({m.apply<op::relu>(m.apply<op::add>(x, m.leaf(bias)))});
+        } else if (fused_input) {
+            p.input = m.build({m.apply<op::relu>(
+                m.apply<op::add>(m.apply<op::multiply>(x, m.leaf(w.input(t, in, where))),
+                                 m.leaf(w.input(t, in, where))))});
+        } else {
+            p.input = m.build({x});
+        }
         maker e;
         const auto g = e.given(t);
         std::vector<std::uint16_t> values{g};

@@ -7,6 +7,8 @@
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/front.hpp>
 
+#include <tests/support/skip.hpp>
+
 namespace pm = pumice;
 
 namespace {
@@ -51,6 +53,26 @@ TEST_CASE("make_engine: the same policy, not named, falls back to the host with 
 TEST_CASE("make_engine: contexts one after another find the device, however many") {
     const pm::context first;
     for (int i = 0; i < 48; ++i) CHECK(pm::context().device().name == first.device().name);
+}
+
+TEST_CASE("make_engine: the host is one of the devices that a policy ranks") {
+    const test::found_device f = test::find_device();
+    if (!f.best) PUMICE_SKIP("vulkan-device", "no Vulkan device to be preferred to the host");
+    CHECK(pm::context(pm::prefer_discrete{}).device().type != pm::device_type::host);
+    CHECK(pm::context(pm::prefer_integrated{}).device().type != pm::device_type::host);
+    const auto ranked = [](int host, int others) {
+        pm::policy_set p;
+        p.device = [host, others](const pm::device_candidate& d) {
+            return d.info.type == pm::device_type::host ? host : others;
+        };
+        return pm::make_engine(p)->device().type == pm::device_type::host;
+    };
+    CHECK(ranked(1, 0));
+    CHECK(ranked(0, -1));
+    CHECK_FALSE(ranked(0, 0));
+    CHECK_FALSE(ranked(0, 1));
+    CHECK_FALSE(ranked(-1, 0));
+    CHECK(ranked(-1, -1));  // with a warning
 }
 
 TEST_CASE("make_engine: host_only takes the host without asking Vulkan") {

@@ -101,6 +101,9 @@ TEST_CASE("few: work for a whole device is left to tiles") {
     CHECK(matmul_small::supports(product(100, 100, 100), d).yes);
     CHECK(matmul_small::supports(product(2000, 2000, 100), d).reason ==
           "15750 workgroups; past 611 of them tiles do less");
+    matmul_problem endless = product(9, 9, 1);
+    endless.k = std::int64_t{1} << 57;
+    CHECK(matmul_small::supports(endless, d).yes);
     const auto wins = [](const conv_problem& p, const device_info& on) {
         const support s = conv_small::supports(p, on);
         return s.yes && s.cost < conv_tiled::supports(p, on).cost;

@@ -57,10 +57,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
     const auto rank = [&](const device_candidate& d) {
         return policies.device ? policies.device(d) : detail::type_rank(d.info);
     };
-    device_candidate host;
-    host.info.name = "host";
-    host.info.type = device_type::host;
-    if (policies.device && !policies.device_named && rank(host) >= 0)
+    if (policies.host_wanted && !policies.device_named)
         return detail::host_fallback(std::move(policies), {"chosen by policy"});
 
     std::shared_ptr<vulkan::instance> instance;
@@ -77,9 +74,11 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
     }
     const vulkan::candidate* best = nullptr;
     int best_rank = -1;
+    bool usable = false;
     if (instance) {
         for (const vulkan::candidate& c : instance->candidates()) {
             std::vector<std::string> why = c.refusals;
+            usable |= why.empty();
             const int r = why.empty() ? rank({c.info, c.refusals}) : -1;
             if (why.empty() && r < 0) why.push_back(cat({"not ", policies.device_wish}));
             for (const std::string& w : why) reasons.push_back(cat({c.info.name, ": ", w}));
@@ -87,6 +86,15 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
                 best = &c;
                 best_rank = r;
             }
+        }
+    }
+    if (usable && policies.device && !policies.device_named) {
+        device_candidate host;
+        host.info.name = "host";
+        host.info.type = device_type::host;
+        if (rank(host) > best_rank) {
+            reasons.insert(reasons.begin(), "chosen by policy");
+            return detail::host_fallback(std::move(policies), reasons);
         }
     }
     if (best) {

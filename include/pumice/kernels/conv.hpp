@@ -99,7 +99,9 @@ inline special_loader window_loader(const conv_problem& q, const std::string& ch
     windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
                         chunk, ",", q.window[0], ",", q.window[1], ">"});
     windows.write = [&q, input](block_writer& w) {
-        write_program(w, q.input, input, 0);
+        w.args(q.input, input);
+        w.offsets(q.input);
+        w.strides_of(q.input, 4);
         w.index(q.in_channels / q.shape_of.group);
         for (const std::int64_t v : q.in_size) w.index(v);
         for (const std::int64_t v : q.out_size) w.index(v);

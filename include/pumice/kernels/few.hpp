@@ -41,8 +41,9 @@ inline few_shape few_shape_of(const product& p, const device_info& device,
     f.across = (p.n + columns - 1) / columns;
     const auto down = [&] { return (p.m + f.rows - 1) / f.rows; };
     // A right factor that caches hold may be read again, where that makes work for an idle device.
-    const bool idle = device.type != device_type::cpu &&
-                      p.n * p.k <= (1 << 18) / std::max<std::int64_t>(batches, 1);
+    const std::int64_t cached =
+        (1 << 18) / std::max<std::int64_t>(batches, 1) / std::max<std::int64_t>(p.k, 1);
+    const bool idle = device.type != device_type::cpu && p.n <= cached;
     while (idle && f.rows > 1 && 2 * down() * f.across * batches <= busy_groups) f.rows /= 2;
     f.down = down();
     f.groups = f.down * f.across * batches;
@@ -66,6 +67,8 @@ inline launch few_launch(const product& p, const device_info& device, bool wide,
               right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
               f.rows, f.together, f.lines, f.slices},
              {&p.epilogue, &p.left, &p.right});
+    if (f.groups > 0xffffffffLL)
+        fail(errc::size_overflow, "kernels", {"the product has ", f.groups, " workgroups"});
     const std::uint32_t width = spread(l, f.groups, device);
     block_writer w(l, wide);
     write_program(w, p.left, p.batch + p.m + p.depth, depth);
@@ -92,7 +95,8 @@ inline support supports_few(const product& p, std::optional<bool> along_k, const
     if (along_k || p.m > few_rows) {
         // A tile takes k / 16 turns, a workgroup here k / 128; more of these wait for each other (on an H200).
         const std::int64_t groups = few_shape_of(p, device, along_k).groups,
-                           most = busy_groups * (48 + p.k) / (48 + p.k / 7);
+                           k = std::min<std::int64_t>(p.k, 1 << 30),
+                           most = busy_groups * (48 + k) / (48 + k / 7);
         if (groups > most)
             return support::no({groups, " workgroups; past ", most, " of them tiles do less"});
         if (device.type == device_type::cpu) s.cost = 2 * tiled.cost;  // none of it would be idle

@@ -36,11 +36,13 @@ struct kernel_name {
 };
 
 struct policy_set {
-    /// A rank by preference, higher first, negative refuses; empty: the default order.
+    /// A rank by preference, higher first, negative refuses; empty: the default order. The host is taken where
+    /// it ranks above every Vulkan device that could be used.
     callback<int(const device_candidate&)> device;
     bool device_named =
         false;  // a device policy that cannot be met throws instead of falling to the host
     std::string device_wish = "any Vulkan 1.3 device";
+    bool host_wanted = false;  // and no Vulkan asked, unless a device policy is named beside it
     /// Index of the chosen candidate, all of which are supported; empty: the cheapest.
     callback<std::size_t(std::span<const kernel_candidate>)> kernel;
     bool fusion = true;
@@ -130,6 +132,7 @@ struct host_only {
             return d.info.type == device_type::host ? 0 : -1;
         };
         set.device_wish = "the host";
+        set.host_wanted = true;
     }
 };
 
