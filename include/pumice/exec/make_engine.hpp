@@ -46,8 +46,9 @@ inline void apply_environment(policy_set& policies) {
 
 }  // namespace detail
 
-/// The engine for a set of policies: the best-ranked Vulkan device, else the host where no device
-/// policy was named. Throws no_vulkan_loader or no_device with what was found and why it was refused.
+/// The engine for a set of policies: the best-ranked Vulkan device, or the host where it ranks above them
+/// all or there is none, unless the policy has to be met. Throws no_vulkan_loader or no_device with what
+/// was found and why it was refused.
 inline std::shared_ptr<engine> make_engine(policy_set policies) {
     detail::apply_environment(policies);
     detail::apply_pack_environment(policies);

@@ -99,6 +99,7 @@ inline special_loader window_loader(const conv_problem& q, const std::string& ch
     windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
                         chunk, ",", q.window[0], ",", q.window[1], ">"});
     windows.write = [&q, input](block_writer& w) {
+        // Not write_program, which ends aligned: the numbers follow the strides at once.
         w.args(q.input, input);
         w.offsets(q.input);
         w.strides_of(q.input, 4);

@@ -334,7 +334,7 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
                                       std::span<node_ptr> leaves, std::span<const scalar> scalars) {
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
-    node_ptr n;
+    node_ptr n;  // one for every return: written where the caller keeps it
     if (owner->policies().fusion) {
         const dtype type = op.body->view().output_type();
         n = at_once(lasting, scalars, type, extent, leaves);

@@ -41,7 +41,7 @@ inline constexpr bool makes_exactly =
     (std::same_as<typename Tensor::layout_type, row_major> ||
      std::same_as<typename Tensor::layout_type, strided>) &&
     std::same_as<typename argument_of<X>::extents, typename Tensor::extents_type>;
-struct to_be_checked {};
+struct to_be_checked {};  // otherwise the run-time facts decide
 }  // namespace detail
 
 /// A value: a handle to a graph node of known element type, rank and layout. Copies share the node.
