@@ -249,6 +249,34 @@ TEST_CASE("ten thousand buffers take no more than quadratic time") {
     }
 }
 
+TEST_CASE(
+    "many thousands are placed once, in the order of time: right, and in the time of a sort") {
+    std::mt19937 random(1);
+    buffers list;
+    for (int i = 0; i < 20'000; ++i) {
+        const int first = int(random() % 10'000), from = int(list.size()) - 1;
+        const bool heir = i % 3 == 1;
+        list.push_back({heir ? list.back().bytes / 2 : int(random() % 1'000'000),
+                        heir ? list.back().last : first,
+                        heir ? list.back().last + 5 : first + int(random() % 100), heir ? from : -1,
+                        ""});
+    }
+    const pm::memory_plan p = pm::plan_memory(list);
+    CHECK(fault(p, list, 256) == "");
+    MESSAGE("20 000 buffers: ", waste(p), " of the bound");
+    CHECK(waste(p) <= 1.5);
+
+    buffers more;
+    for (int i = 0; i < 1'000'000; ++i) more.push_back({int(random() % 1000), i, i + 3, -1, ""});
+    for (int i = 0; i < 100'000; ++i) more.push_back({256, 0, 2'000'000, -1, ""});
+    const auto begin = std::chrono::steady_clock::now();
+    const pm::memory_plan large = pm::plan_memory(more);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    MESSAGE("1 100 000 buffers in ", took.count(), " s, ", waste(large), " of the bound");
+    CHECK(took.count() < 60);  // of a sanitized build on a busy machine
+    CHECK(waste(large) <= 1.1);
+}
+
 TEST_CASE("nothing, buffers of no bytes, and sizes that do not fit") {
     const pm::memory_plan none = pm::plan_memory(buffers{});
     CHECK(none.size == 0);

@@ -7,6 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
+#include <random>
+
 using namespace pumice;
 using namespace pumice_test;
 
@@ -156,4 +159,57 @@ TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
     CHECK(w.get()->data == x.get()->data);
     CHECK(w.get()->layout() == strides{2, 4});
     CHECK(w.get()->offset == 1);
+}
+
+TEST_CASE("a view of a lazy view looks at what that one looks at, and reads the same") {
+    std::mt19937 random(3);
+    const auto below = [&](std::int64_t n) { return std::int64_t(random() % std::uint64_t(n)); };
+    for (int round = 0; round < 2000; ++round) {
+        const any_tensor x = counting(home, {1 + below(4), 1 + below(4), 1 + below(3)});
+        any_tensor composed = x, settled = x;
+        for (int step = 0; step < 5; ++step) {
+            const shape s = composed.shape();
+            const int kind = int(below(6));
+            const std::int64_t axis = s.rank() == 0 ? 0 : below(s.rank());
+            const auto one = [&](const any_tensor& t) -> any_tensor {
+                if (kind == 0 && s.rank() < 6) return expand_dims(t, axis);
+                if (kind == 1 && s.rank() > 0 && s[int(axis)] == 1) return squeeze(t, axis);
+                if (kind == 2 && s.rank() > 0) {
+                    shape wide = s;
+                    if (wide[int(axis)] == 1) wide[int(axis)] = 3;
+                    return broadcast_to(t, wide);
+                }
+                if (kind == 3 && s.rank() > 1) {
+                    std::vector<std::int64_t> order(std::size_t(s.rank()));
+                    std::iota(order.begin(), order.end(), 0);
+                    std::swap(order[0], order[std::size_t(axis)]);
+                    return permuted(t, order);
+                }
+                std::vector<slice> slices(std::size_t(s.rank()));
+                for (int i = 0; i < s.rank(); ++i) {
+                    slice& part = slices[std::size_t(i)];
+                    if (s[i] > 1) part.start = std::int64_t(step) % s[i];
+                    part.step = kind == 4 ? -1 : 1 + step % 2;
+                }
+                return cut(t, slices);
+            };
+            composed = one(composed);
+            settled = one(settled);
+            std::vector<float> unused =
+                values(settled);  // evaluated, so the next one looks at memory
+            if (composed.get()->op.is<view_op>()) CHECK(composed.get()->inputs[0] == x.get());
+            CHECK(composed.shape() == settled.shape());
+        }
+        CHECK(values(composed) == values(settled));
+    }
+}
+
+TEST_CASE("views that cancel are the tensor itself") {
+    const any_tensor x = counting(home, {2, 3});
+    CHECK(permuted(permuted(x, {1, 0}), {1, 0}).get() == x.get());
+    CHECK(flipped(flipped(x)).get() == x.get());
+    CHECK(squeeze(expand_dims(x, 1), 1).get() == x.get());
+    CHECK(reshape(reshape(x, {3, 2}), {2, 3}).get() == x.get());
+    CHECK(reshape(reshape(x, {3, 2}), {6}).get()->inputs[0] == x.get());
+    CHECK(cut(x, {{0, 2, 1}}).get() == x.get());
 }

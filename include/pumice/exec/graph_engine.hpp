@@ -144,7 +144,10 @@ protected:
     public:
         replayed_graph(graph_engine& home, const traced_graph& g)
             : home_(home), keep_(home.shared_from_this()), graph_(g),
-              evaluation_(home.plan(g.outputs)) {}
+              evaluation_(home.plan(g.outputs)) {
+            for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
+                output_of_.insert(graph_.outputs[i].get(), i);
+        }
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                  std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
@@ -159,9 +162,8 @@ protected:
             for (const step& s : evaluation_.steps)
                 for (node* n : s.outputs) n->record = s.record;
             for (std::size_t i = 0; i < made.size(); ++i)
-                for (std::size_t k = 0; k < outputs.size(); ++k)
-                    if (graph_.outputs[k].get() == evaluation_.stored[i])
-                        outputs[k] = home_.made_like(*graph_.outputs[k], std::move(made[i]));
+                if (const std::size_t* const k = output_of_.find(evaluation_.stored[i]))
+                    outputs[*k] = home_.made_like(*graph_.outputs[*k], std::move(made[i]));
         }
         std::string explain() const override {
             const std::lock_guard lock(home_.mutex_);
@@ -181,6 +183,7 @@ protected:
         std::shared_ptr<engine> keep_;
         traced_graph graph_;
         evaluation evaluation_;
+        key_map<const node*, std::size_t> output_of_;
     };
 
     evaluation plan(std::span<const node_ptr> roots) const {
@@ -249,7 +252,8 @@ private:
         flattener flat(buffers);
         flat.output(v, affine::identity(v->extent.rank()));
         const operand o = flat.finish().leaves[0];
-        v->lay_out(o.steps);
+        if (v->layout() != o.steps)
+            v->lay_out(o.steps);  // others look whether a lazy reshape lies row-major
         v->offset = o.offset;
         v->realise(buffers.nodes[0]->data);
     }

@@ -432,13 +432,19 @@ bool lower_op(const lowering& group, const Op& op, array_list<step>& out) {
 inline array_list<step> lower(const array_list<kernel_group>& groups,
                               const array_list<node*>& order, const part_map& parts = {}) {
     array_list<step> steps;
+    key_index place;  // of each node in the order, once it is asked for
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
         if (lowering(g, parts).run(steps)) continue;
         while (steps.size() > before) steps.pop_back();
-        const array_list<node*> members = g.members();
-        for (node* n : order) {
-            if (std::find(members.begin(), members.end(), n) == members.end()) continue;
+        if (place.size() == 0)
+            for (const node* n : order) place.insert(detail::bits_of_key(n));
+        array_list<node*> members = g.members();
+        const auto number = [&](const node* n) { return place.find(detail::bits_of_key(n)); };
+        std::sort(members.begin(), members.end(),
+                  [&](const node* a, const node* b) { return number(a) < number(b); });
+        members.erase(std::unique(members.begin(), members.end()), members.end());
+        for (node* n : members) {
             kernel_group alone;
             if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);

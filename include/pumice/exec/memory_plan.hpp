@@ -163,11 +163,71 @@ inline std::size_t place(const array_list<memory_chain>& chains,
     return order.size();
 }
 
+/// Places the chains as their times come, each into the lowest gap that is wide enough then. Gives what they take.
+/// The time is that of sorting, as long as memory is given back in few pieces.
+inline std::int64_t place_by_time(const array_list<memory_chain>& chains,
+                                  array_list<std::size_t> order,
+                                  array_list<std::int64_t>& offsets) {
+    struct piece {
+        std::int64_t from, to;
+    };
+    array_list<piece> gaps;  // by offset; behind `end` all is free
+    std::int64_t end = 0, size = 0;
+    const auto give_back = [&](piece p) {
+        const auto next = std::lower_bound(gaps.begin(), gaps.end(), p,
+                                           [](piece a, piece b) { return a.from < b.from; });
+        auto i = static_cast<std::size_t>(next - gaps.begin());
+        gaps.insert(next, p);
+        if (i + 1 < gaps.size() && gaps[i].to == gaps[i + 1].from) {
+            gaps[i].to = gaps[i + 1].to;
+            gaps.erase(gaps.begin() + i + 1);
+        }
+        if (i > 0 && gaps[i - 1].to == gaps[i].from) {
+            gaps[i - 1].to = gaps[i].to;
+            gaps.erase(gaps.begin() + i);
+        }
+        if (gaps.back().to == end) {
+            end = gaps.back().from;
+            gaps.pop_back();
+        }
+    };
+    array_list<std::size_t> live;  // a heap, the first to end in front
+    const auto later = [&](std::size_t a, std::size_t b) {
+        return chains[a].last() > chains[b].last();
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return chains[a].first != chains[b].first ? chains[a].first < chains[b].first : a < b;
+    });
+    for (const std::size_t number : order) {
+        const memory_chain& c = chains[number];
+        while (!live.empty() && chains[live.front()].last() < c.first) {
+            const std::size_t done = live.front();
+            std::pop_heap(live.begin(), live.end(), later);
+            live.pop_back();
+            give_back({offsets[done], offsets[done] + chains[done].bytes()});
+        }
+        const std::int64_t bytes = c.bytes();
+        piece* const gap =
+            std::find_if(gaps.begin(), gaps.end(), [&](piece p) { return p.to - p.from >= bytes; });
+        if (gap == gaps.end()) {
+            offsets[number] = end;
+            size = std::max(size, end += bytes);
+        } else {
+            offsets[number] = gap->from;
+            gap->from += bytes;
+            if (gap->from == gap->to) gaps.erase(gap);
+        }
+        live.push_back(number);
+        std::push_heap(live.begin(), live.end(), later);
+    }
+    return size;
+}
+
 }  // namespace detail
 
 /// Places buffers so that those needed at one moment do not overlap: greedily, in three orders, each
 /// changed as long as that is cheap: what ended too high comes earlier. The time is quadratic in the
-/// number of buffers. Throws errc::invalid_argument, errc::size_overflow.
+/// number of buffers; where there are many thousands, they are placed once, in the order of time. Throws errc::invalid_argument, errc::size_overflow.
 inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
                                std::int64_t alignment = 256) {
     if (alignment <= 0)
@@ -207,14 +267,20 @@ inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
             std::rotate(first, late, late + 1);
         }
     };
-    attempt([](chain a, chain b) { return a.first < b.first; });
-    attempt([](chain a, chain b) { return a.bytes() > b.bytes(); });
-    attempt([](chain a, chain b) {
-        const auto area = [](chain c) {
-            return static_cast<double>(c.bytes()) * (static_cast<double>(c.last()) - c.first + 1);
-        };
-        return area(a) > area(b);
-    });
+    constexpr std::size_t many = 16384;
+    if (order.size() > many) {
+        plan.size = detail::place_by_time(chains, order, best);
+    } else {
+        attempt([](chain a, chain b) { return a.first < b.first; });
+        attempt([](chain a, chain b) { return a.bytes() > b.bytes(); });
+        attempt([](chain a, chain b) {
+            const auto area = [](chain c) {
+                return static_cast<double>(c.bytes()) *
+                       (static_cast<double>(c.last()) - c.first + 1);
+            };
+            return area(a) > area(b);
+        });
+    }
 
     plan.offsets.resize(buffers.size());
     for (std::size_t i = 0; i < chains.size(); ++i)

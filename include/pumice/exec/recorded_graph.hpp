@@ -278,15 +278,27 @@ private:
     /// The same for an output and an input, in case a run is given the input's memory.
     void find_givers() {
         givers_.assign(graph_.outputs.size(), -1);
+        // Of each input the last moment at which it is touched, of each output the first, and by how many launches.
+        struct touched {
+            int moment = -1, launches = 0;
+        };
+        array_list<touched> inputs(graph_.inputs.size()), outputs(graph_.outputs.size());
         array_list<int> moment_of(launches_.size());
         int moment = 0;
-        for (const placed_item& placed : order_) moment_of[placed.index] = moment += placed.barrier;
-        const auto touches = [&](std::size_t launch_number, place wanted) {
-            for (const access& a : launches_[launch_number]->accesses) {
-                const place p = place_of(launch_number, a.buffer);
-                if (p.what == wanted.what && p.index == wanted.index) return true;
+        for (const placed_item& placed : order_) {
+            moment_of[placed.index] = moment += placed.barrier;
+            key_set<std::uint64_t> seen;
+            for (const access& a : launches_[placed.index]->accesses) {
+                const place p = place_of(placed.index, a.buffer);
+                const bool out = p.what == place::output;
+                if ((!out && p.what != place::input) || !seen.insert(p.index << 1 | out)) continue;
+                touched& t = (out ? outputs : inputs)[p.index];
+                if (t.launches == 0 || (!out && t.moment < moment)) t = {moment, 0};
+                t.launches += t.moment == moment;
             }
-            return false;
+        }
+        const auto alone = [&](const touched& t, std::size_t launch_number) {
+            return t.moment == moment_of[launch_number] && t.launches == 1;
         };
         std::vector<bool> given(graph_.inputs.size(), false);
         for (std::size_t i = 0; i < launches_.size(); ++i) {
@@ -299,13 +311,11 @@ private:
                     if (to.what != place::output || from.what != place::input) continue;
                     const node &result = *graph_.outputs[to.index],
                                &input = *graph_.inputs[from.index];
-                    bool fits = givers_[to.index] < 0 && !given[from.index] &&
-                                result.count() == input.count() &&
-                                element_count(p->domain) == result.count();
-                    for (std::size_t k = 0; k < launches_.size() && fits; ++k)
-                        fits = k == i || ((!touches(k, from) || moment_of[k] < moment_of[i]) &&
-                                          (!touches(k, to) || moment_of[k] > moment_of[i]));
-                    if (!fits) continue;
+                    if (givers_[to.index] >= 0 || given[from.index] ||
+                        result.count() != input.count() ||
+                        element_count(p->domain) != result.count() ||
+                        !alone(inputs[from.index], i) || !alone(outputs[to.index], i))
+                        continue;
                     givers_[to.index] = static_cast<int>(from.index);
                     given[from.index] = true;
                 }

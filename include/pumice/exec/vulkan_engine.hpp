@@ -328,8 +328,7 @@ private:
             runtime_->memory().flush(s.piece, 0, static_cast<std::uint64_t>(s.bytes));
             s.on_device = true;
         } else {
-            for (const command& i : items)
-                if (i.upload_to == &s) return;
+            if (!temp.staged.insert(&s)) return;
             const vulkan::allocation staging =
                 temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
             std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/runtime.hpp>
 
@@ -57,6 +58,7 @@ struct temporary_memory {
     vulkan::memory& pool;
     array_list<vulkan::allocation> pieces;
     std::uint64_t value = 0;
+    key_set<const vulkan_storage*> staged = {};  // what pieces were taken to upload
     vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
         pieces.push_back(pool.allocate(size, kind));
         return pieces.back();

@@ -23,15 +23,14 @@ PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_operand& give
         fail(errc::dtype_mismatch, "slice_update",
              {"the tensor is ", to_string(x.dtype()), ", the values are ",
               to_string(values.dtype()), "; use astype"});
-    const any_tensor part = slice_view(x, slices);
-    if (values.rank() > part.rank() ||
-        broadcast(values.shape(), part.shape(), "slice_update") != part.shape())
+    shape part = x.shape();
+    view_op where = detail::view_of(part, slices);
+    if (values.rank() > part.rank() || broadcast(values.shape(), part, "slice_update") != part)
         fail(errc::shape_mismatch, "slice_update",
              {"values of shape ", to_string(values.shape()), " do not broadcast to the slice's ",
-              to_string(part.shape())});
-    if (part.size() == 0) return x;
-    return any_tensor(make_node(x.dtype(), x.shape(),
-                                assign_op{*part.get()->op.get_if<view_op>(), part.shape()},
+              to_string(part)});
+    if (element_count(part) == 0) return x;
+    return any_tensor(make_node(x.dtype(), x.shape(), assign_op{std::move(where), part},
                                 {x.get(), values.get()}));
 }
 

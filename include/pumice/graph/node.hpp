@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/lock.hpp>
 #include <pumice/base/recent_blocks.hpp>
 #include <pumice/graph/operation.hpp>
 
@@ -46,7 +47,8 @@ struct node {
     std::shared_ptr<const kernel_record> record;  // likewise
 
     std::atomic<node_state> state{node_state::lazy};
-    std::atomic<int> pending_uses{0};  // lazy nodes that read this one; counts while it is lazy
+    /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is lazy.
+    std::atomic<int> pending_uses{0};
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
         : type(t), extent(s), op(std::move(o)), owner(home), layout_(row_major_strides(s)) {}
@@ -69,9 +71,13 @@ struct node {
         row_major_ = is_row_major(extent, steps);
     }
 
-    /// A node that reads this one is made, or is done with it.
-    void count_use(int change) noexcept {
-        if (!realised()) pending_uses.fetch_add(change, std::memory_order_relaxed);
+    /// A node that reads this one is made (1), or is done with it (-1).
+    void count_use(int change) noexcept;
+
+    /// Of a view: the node that it looks at, null once it is realised. Others may evaluate it meanwhile.
+    node_ptr viewed() const noexcept {
+        const small_lock lock(inputs_of_view_);
+        return inputs.empty() ? nullptr : inputs[0];
     }
 
     /// From now on the node's values are in `memory`, at `layout` and `offset`.
@@ -88,10 +94,20 @@ private:
 
     strides layout_;
     bool row_major_ = true;
+    mutable small_mutex inputs_of_view_;
 };
 
 /// A node that computes nothing: where it can, it looks at its input's memory.
+/// What a lazy view looks at is no lazy view, what a lazy reshape looks at neither view nor reshape, as long as both
+/// are lazy: views of views are composed when they are made (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
+
+inline void node::count_use(int change) noexcept {
+    if (realised()) return;
+    const int before = pending_uses.fetch_add(change, std::memory_order_relaxed);
+    if (before == (change > 0 ? 0 : 1) && is_view(*this))
+        if (const node_ptr n = viewed()) n->count_use(change);
+}
 
 /// A node of its own, without inputs.
 inline node_ptr allocate_node(dtype type, const shape& extent, operation&& op,
@@ -113,9 +129,8 @@ PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_
 
 PUMICE_INLINE void node::release_inputs() noexcept {
     if (inputs.empty()) return;
-    for (const node_ptr& input : inputs) input->count_use(-1);
-    array_list<node_ptr> dead = std::move(inputs);
-    inputs.clear();
+    array_list<node_ptr> dead;
+    take_inputs(dead);
     while (!dead.empty()) {
         node_ptr last = std::move(dead.back());
         dead.pop_back();
@@ -123,6 +138,13 @@ PUMICE_INLINE void node::release_inputs() noexcept {
     }
 }
 PUMICE_INLINE void node::take_inputs(array_list<node_ptr>& into) noexcept {
+    if (is_view(
+            *this)) {  // nobody reads it any more, or what it looks at is realised: no use to count
+        const small_lock lock(inputs_of_view_);
+        for (node_ptr& input : inputs) into.push_back(std::move(input));
+        inputs.clear();
+        return;
+    }
     for (node_ptr& input : inputs) {
         input->count_use(-1);
         into.push_back(std::move(input));
@@ -139,7 +161,8 @@ PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
                  {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
     node_ptr n = allocate_node(type, extent, std::move(op),
                                inputs.empty() ? nullptr : inputs.front()->owner);
-    for (const node_ptr& input : inputs) input->count_use(1);
+    if (!is_view(*n))
+        for (const node_ptr& input : inputs) input->count_use(1);
     n->inputs = std::move(inputs);
     return n;
 }

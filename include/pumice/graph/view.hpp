@@ -17,6 +17,10 @@ namespace detail {
 /// True where a node's memory is, or will be, row-major in its own extent.
 PUMICE_FUNCTION bool will_be_row_major(const node& n);
 
+/// `x` seen through `v` with the shape `extent`. A view of a lazy view is one view of what that one looks at, so views
+/// never grow deep; one that shows all of it as it is, is that node itself.
+PUMICE_FUNCTION any_tensor make_view(const any_tensor& x, const shape& extent, view_op v);
+
 }  // namespace detail
 
 /// The elements in row-major order under another shape; one extent may be -1. A view whenever the
@@ -34,6 +38,13 @@ struct slice {
 
 /// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
 PUMICE_FUNCTION any_tensor slice_view(const any_tensor& x, std::span<const slice> slices);
+
+namespace detail {
+
+/// What slices of a tensor with the shape `extent` show; `extent` becomes that of the view.
+PUMICE_FUNCTION view_op view_of(shape& extent, std::span<const slice> slices);
+
+}  // namespace detail
 
 /// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
 PUMICE_FUNCTION any_tensor broadcast_to(const any_tensor& x, const shape& to);
@@ -57,8 +68,40 @@ inline view_op identity_view(int rank) {
     return v;
 }
 
-inline any_tensor make_view(const any_tensor& x, const shape& extent, view_op v) {
-    return any_tensor(make_node(x.dtype(), extent, std::move(v), {x.get()}));
+/// What shows through `outer` of what `inner` shows.
+inline view_op composed(const view_op& outer, const view_op& inner) {
+    view_op v{inner.start, {}, {}};
+    for (int middle = 0; middle < inner.source.rank(); ++middle)
+        if (const std::int64_t axis = inner.source[middle]; axis >= 0)
+            v.start[static_cast<int>(axis)] += inner.step[middle] * outer.start[middle];
+    for (int i = 0; i < outer.source.rank(); ++i) {
+        const auto middle = static_cast<int>(outer.source[i]);
+        v.source.push_back(middle < 0 ? -1 : inner.source[middle]);
+        v.step.push_back(middle < 0 ? 1 : outer.step[i] * inner.step[middle]);
+    }
+    return v;
+}
+
+/// Whether every element is shown in its place. `to` is the view's extent.
+inline bool shows_all(const view_op& v, const shape& from, const shape& to) {
+    if (from != to) return false;
+    for (int i = 0; i < to.rank(); ++i)
+        if (v.start[i] != 0 || v.source[i] != i || v.step[i] != 1) return false;
+    return true;
+}
+
+/// What `x` looks at, where it is a lazy view of the kind `Op`; else null.
+template <class Op>
+node_ptr viewed_by(const node& x) {
+    return !x.realised() && x.op.is<Op>() ? x.viewed() : nullptr;
+}
+
+PUMICE_BODY any_tensor make_view(const any_tensor& x, const shape& extent, view_op v) {
+    node_ptr from = viewed_by<view_op>(*x.get());
+    if (from) v = composed(v, *x.get()->op.get_if<view_op>());
+    else from = x.get();
+    if (shows_all(v, from->extent, extent)) return any_tensor(std::move(from));
+    return any_tensor(make_node(x.dtype(), extent, std::move(v), {std::move(from)}));
 }
 
 PUMICE_BODY bool will_be_row_major(const node& n) {
@@ -86,7 +129,9 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
              {"shape ", to_string(x.shape()), " with ", x.size(), " elements does not fit ",
               to_string(to)});
     if (to == x.shape()) return x;
-    node_ptr source = x.get();
+    node_ptr source = detail::viewed_by<reshape_op>(*x.get());
+    if (!source) source = x.get();
+    if (to == source->extent) return any_tensor(std::move(source));
     if (!detail::will_be_row_major(*source))
         source = make_node(x.dtype(), x.shape(), copy_op{row_major_strides(x.shape())}, {source});
     return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
@@ -110,14 +155,19 @@ PUMICE_BODY any_tensor permute_dims(const any_tensor& x, std::span<const std::in
 }
 
 PUMICE_BODY any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
-    if (static_cast<int>(slices.size()) > x.rank())
-        fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", x.rank()});
-    view_op v = detail::identity_view(x.rank());
     shape extent = x.shape();
+    view_op v = detail::view_of(extent, slices);
+    return detail::make_view(x, extent, std::move(v));
+}
+
+PUMICE_BODY view_op detail::view_of(shape& extent, std::span<const slice> slices) {
+    if (static_cast<int>(slices.size()) > extent.rank())
+        fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", extent.rank()});
+    view_op v = identity_view(extent.rank());
     for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
         const slice& s = slices[static_cast<std::size_t>(i)];
         if (s.step == 0) fail(errc::invalid_argument, "slice", {"the step of axis ", i, " is 0"});
-        const std::int64_t n = x.shape()[i];
+        const std::int64_t n = extent[i];
         const auto bound = [n](std::int64_t b, std::int64_t low, std::int64_t high) {
             if (b < 0) b += n;
             return b < low ? low : b > high ? high : b;
@@ -141,7 +191,7 @@ PUMICE_BODY any_tensor slice_view(const any_tensor& x, std::span<const slice> sl
             count <= 1 ? 1 : s.step;  // steps multiply when views are stacked, and one may be huge
         extent[i] = count;
     }
-    return detail::make_view(x, extent, v);
+    return v;
 }
 
 PUMICE_BODY any_tensor broadcast_to(const any_tensor& x, const shape& to) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/tensor/creation.hpp>
 
 #include <tuple>
@@ -257,15 +258,15 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
         results = function(arguments);
         g.keys = std::move(now.t.keys);
     }
+    key_set<const node*> listed;
     for (const any_tensor& t : results) {
         node_ptr n = t.get();
         if (n->owner != home.get())
             fail(errc::context_mismatch, "compile",
                  {"a result belongs to another context than the arguments"});
         // Each output is computed into memory of its own.
-        bool listed = n->realised() || is_view(*n);
-        for (const node_ptr& before : g.outputs) listed |= before == n;
-        if (listed) n = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
+        if (n->realised() || is_view(*n) || !listed.insert(n.get()))
+            n = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
         g.outputs.push_back(std::move(n));
     }
     return executable(home, std::move(g));

@@ -60,56 +60,76 @@ private:
         return program_.push({instruction::code::given, type, 0, {}, nullptr});
     }
 
+    /// An elementwise node whose program is being taken over.
+    struct frame {
+        node* n;
+        affine at;
+        std::size_t next;   // instruction of its program
+        std::size_t first;  // place in numbers_ of the number of its first instruction
+    };
+
+    /// The number of an instruction that gives the value of `n` at the indices `at`. Without recursion: a group may be
+    /// as deep as a program is long, and each level holds an affine map.
     std::uint16_t value(node* n, const affine& at) {
+        open(n, at);
+        while (!frames_.empty()) go_on();
+        return take_number();
+    }
+
+    /// Adds the number of the value to numbers_, at once or by a frame.
+    void open(node* n, affine at) {
+        for (const view_op* v; n != given_ && !n->realised() && (v = n->op.get_if<view_op>());) {
+            at = at.through(*v);
+            n = n->inputs[0].get();
+        }
         for (const known& k : known_)
-            if (k.n == n && k.at == at) return k.number;
-        const std::uint16_t number = make(n, at);
+            if (k.n == n && k.at == at) return numbers_.push_back(k.number);
+        if (n != given_ && !n->realised() && inlined_ && inlined_->contains(n) &&
+            n->op.is<elementwise_op>())
+            return frames_.push_back({n, at, 0, numbers_.size()});
+        const std::uint16_t number = n == given_ ? push_given(n->type) : stored(n, at);
+        PUMICE_ASSERT(n != given_ || at == given_at_);
         known_.push_back({n, at, number});
-        return number;
+        numbers_.push_back(number);
     }
 
-    std::uint16_t make(node* n, const affine& at) {
-        if (n == given_) {
-            PUMICE_ASSERT(at == given_at_);
-            return push_given(n->type);
-        }
+    std::uint16_t stored(node* n, const affine& at) {
         if (n->realised()) return memory(n, n->layout(), n->offset, at);
-        if (const auto* v = n->op.get_if<view_op>())
-            return value(n->inputs[0].get(), at.through(*v));
-        if (n->op.is<reshape_op>()) {
-            node* base = n->inputs[0].get();
-            while (!base->realised() && base->op.is<reshape_op>()) base = base->inputs[0].get();
-            return memory(base, row_major_strides(n->extent), base->offset, at);
-        }
-        if (const auto* e = n->op.get_if<elementwise_op>(); e && inlined_ && inlined_->contains(n))
-            return inlined(n, *e, at);
-        return memory(n, n->layout(), 0, at);
+        if (!n->op.is<reshape_op>()) return memory(n, n->layout(), 0, at);
+        node* const base = n->inputs[0].get();
+        return memory(base, row_major_strides(n->extent), base->offset, at);
     }
 
-    std::uint16_t inlined(node* n, const elementwise_op& e, const affine& at) {
-        array_list<std::uint16_t> numbers;
-        for (const instruction& i : e.body->code) {
-            instruction copy = i;
-            for (int k = 0; k < i.arity(); ++k) copy.args[k] = numbers[i.args[k]];
-            switch (i.what) {
-                case instruction::code::leaf: {
-                    node* input = n->inputs[i.index].get();
-                    numbers.push_back(value(input, at.broadcast_to(n->extent, input->extent)));
-                    break;
-                }
-                case instruction::code::iota:
-                    numbers.push_back(iota(i.type, *n, e.iota_axes[i.index - n->inputs.size()],
-                                           at));
-                    break;
-                case instruction::code::scalar:
-                    copy.index = static_cast<std::uint16_t>(scalars_.size());
-                    scalars_.push_back(e.scalars[i.index]);
-                    numbers.push_back(program_.push(copy));
-                    break;
-                default: numbers.push_back(program_.push(copy));
-            }
+    /// One instruction more of the innermost frame, or its end.
+    void go_on() {
+        frame& f = frames_.back();
+        const elementwise_op& e = *f.n->op.get_if<elementwise_op>();
+        if (f.next == e.body->code.size()) {
+            const std::uint16_t number = numbers_[f.first + e.body->outputs[0]];
+            numbers_.resize(f.first);
+            known_.push_back({f.n, f.at, number});
+            frames_.pop_back();
+            return numbers_.push_back(number);
         }
-        return numbers[e.body->outputs[0]];
+        instruction i = e.body->code[f.next++];
+        for (int k = 0; k < i.arity(); ++k) i.args[k] = numbers_[f.first + i.args[k]];
+        if (i.what == instruction::code::leaf) {
+            node* const input = f.n->inputs[i.index].get();
+            return open(input, f.at.broadcast_to(f.n->extent, input->extent));
+        }
+        if (i.what == instruction::code::iota)
+            return numbers_.push_back(iota(i.type, *f.n, e.iota_axes[i.index - f.n->inputs.size()],
+                                           f.at));
+        if (i.what == instruction::code::scalar) {
+            scalars_.push_back(e.scalars[i.index]);
+            i.index = static_cast<std::uint16_t>(scalars_.size() - 1);
+        }
+        numbers_.push_back(program_.push(i));
+    }
+    std::uint16_t take_number() {
+        const std::uint16_t number = numbers_.back();
+        numbers_.pop_back();
+        return number;
     }
 
     std::uint16_t iota(dtype type, const node& n, int axis, const affine& at) {
@@ -145,6 +165,9 @@ private:
     array_list<operand> leaves_;
     array_list<scalar> scalars_;
     array_list<known> known_;
+    array_list<frame> frames_;
+    array_list<std::uint16_t>
+        numbers_;  // of the instructions of the open frames, and the last value's
 };
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -70,9 +70,15 @@ public:
     fuser(std::span<const node_ptr> roots, bool enabled)
         : order_(lazy_order(roots, &siblings_)), enabled_(enabled) {
         for (const node_ptr& r : roots) roots_.insert(r.get());
-        for (node* n : order_)
-            for (const node_ptr& input : n->inputs)
-                if (!input->realised()) users_[input.get()].push_back(n);
+        for (node* n : order_) {
+            const bool counts = !is_view(*n) || n->pending_uses.load(std::memory_order_relaxed) > 0;
+            for (const node_ptr& input : n->inputs) {
+                if (input->realised()) continue;
+                users& u = users_[input.get()];
+                u.list.push_back(n);
+                u.counted += counts;
+            }
+        }
     }
 
     /// The groups, producers before consumers.
@@ -94,6 +100,8 @@ public:
 private:
     /// Room left for instructions, counted before common subexpressions are merged.
     static constexpr int instruction_budget = 192;
+    /// Readings that a group lists. One that has more (a concatenation of many parts) takes no producer in.
+    static constexpr std::size_t most_reads = 4 * max_leaves;
 
     /// A value that a group reads from memory: a node, at coordinates that `way` tells apart.
     struct reading {
@@ -107,6 +115,11 @@ private:
         int instructions = 0;
         array_list<reading> reads;
         int merged_into = -1;
+    };
+    /// The nodes of the evaluation that read one.
+    struct users {
+        array_list<node*> list;
+        int counted = 0;  // of them, those that count among the node's pending uses
     };
     struct membership {
         int group = -1;
@@ -123,10 +136,9 @@ private:
 
     /// Stored whatever its users do: a root, or read by lazy nodes outside of this evaluation.
     bool must_store(const node* n) const {
-        const auto* users = users_.find(n);
-        const std::size_t inside = users ? users->size() : 0;
+        const users* const inside = users_.find(n);
         return roots_.contains(n) ||
-               n->pending_uses.load(std::memory_order_relaxed) > static_cast<int>(inside);
+               n->pending_uses.load(std::memory_order_relaxed) > (inside ? inside->counted : 0);
     }
 
     void place(node* n) {
@@ -166,7 +178,8 @@ private:
     }
 
     static void add_reading(array_list<reading>& list, reading r) {
-        if (std::find(list.begin(), list.end(), r) == list.end()) list.push_back(r);
+        if (list.size() <= most_reads && std::find(list.begin(), list.end(), r) == list.end())
+            list.push_back(r);
     }
     static std::uint64_t way_on(std::uint64_t way, std::uint64_t step) {
         return hasher{}.add(way).add(step).value();
@@ -212,6 +225,7 @@ private:
         std::size_t outputs = store ? 1 : 0;
         array_list<reading> reads;
         for (int k : groups) {
+            if (at(k).reads.size() > most_reads) return -1;
             instructions += at(k).instructions;
             outputs += at(k).group.outputs.size();
             for (const reading& r : at(k).reads) add_reading(reads, r);
@@ -239,7 +253,7 @@ private:
         for (const node_ptr& input : n->inputs) {
             const node* i = input.get();
             if (i->realised() || i->extent != n->extent || must_store(i) ||
-                users_.find(i)->size() != 1)
+                users_.find(i)->list.size() != 1)
                 continue;
             if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
                                 : !is_view(*i) && has_epilogue(*i))
@@ -260,9 +274,9 @@ private:
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
     bool readers(node* n, array_list<int>& groups, bool& direct, node* via = nullptr) {
-        const auto* users = users_.find(via ? via : n);
-        if (!users) return !groups.empty();
-        for (node* u : *users) {
+        const users* const found = users_.find(via ? via : n);
+        if (!found) return !groups.empty();
+        for (node* u : found->list) {
             if (is_view(*u)) {
                 if (u->op.is<reshape_op>() || must_store(u)) return false;
                 direct = false;
@@ -281,6 +295,7 @@ private:
             }
             if (std::find(groups.begin(), groups.end(), group) == groups.end())
                 groups.push_back(group);
+            if (groups.size() > max_outputs) return false;  // more than one kernel can be
         }
         return !groups.empty();
     }
@@ -303,9 +318,9 @@ private:
         while (!stack.empty()) {
             const node* n = stack.back();
             stack.pop_back();
-            const auto* users = users_.find(n);
-            if (!users) continue;
-            for (const node* u : *users) {
+            const users* const found = users_.find(n);
+            if (!found) continue;
+            for (const node* u : found->list) {
                 if (!seen.insert(u)) continue;
                 const int g = group_of(u);
                 if (g != from && std::find(targets.begin(), targets.end(), g) != targets.end())
@@ -381,7 +396,7 @@ private:
     array_list<node*> order_;
     bool enabled_;
     key_set<const node*> roots_;
-    key_map<const node*, array_list<node*>> users_;
+    key_map<const node*, users> users_;
     key_map<const node*, membership> member_;
     key_set<const node*> stored_base_;
     key_map<const kernel_call*, int> calls_;  // the group of each
