@@ -36,6 +36,8 @@ enum class errc {
     bad_file,        // a file that breaks its format
     unsupported_op,  // a model asks for an operator that Pumice lacks
     cancelled,
+    forked,   // it was made before fork(), by the parent of this process
+    exiting,  // the process is at its end, and the driver has ended
 };
 
 constexpr std::string_view to_string(errc code) noexcept {
@@ -45,7 +47,7 @@ constexpr std::string_view to_string(errc code) noexcept {
         "no_engine",         "no_vulkan_loader",   "no_device",      "device_lost",
         "out_of_memory",     "unsupported",        "no_slang",       "compile_failed",
         "vulkan_failed",     "io_failed",          "bad_file",       "unsupported_op",
-        "cancelled"};
+        "cancelled",         "forked",             "exiting"};
     return names[static_cast<int>(code)];
 }
 
