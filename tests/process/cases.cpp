@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a process does to a context besides computing: it forks, it exits. One case a run; tests/process/run runs them.
 #include <pumice.hpp>
+#include <pumice/vk/device.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
+#include <tests/support/child.hpp>
 
-#include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -55,29 +52,7 @@ std::string leaving;
     std::exit(right ? 0 : 1);
 }
 
-/// True where a child of fork() that does `work` says that it is right, and ends by itself.
-bool child(const std::function<bool()>& work) {
-    const pid_t one = ::fork();
-    if (one == 0) {
-        bool right = false;
-        try {
-            right = work();
-        } catch (const std::exception& e) {
-            std::fprintf(stderr, "child: %s\n", e.what());
-        }
-        leave(right);
-    }
-    int status = 0;
-    for (int tick = 0; tick < 1000; ++tick) {
-        if (::waitpid(one, &status, WNOHANG) == one)
-            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    std::fprintf(stderr, "the child has not ended after 10 s\n");
-    ::kill(one, SIGKILL);
-    ::waitpid(one, &status, 0);
-    return false;
-}
+bool child(const std::function<bool()>& work) { return test::right_in_child(work, leave); }
 
 /// Runs `f` again and again on some threads until it goes.
 class busy_threads {
@@ -223,10 +198,11 @@ void end_with(bool right) {
 bool atexit_before() {
     std::atexit([] {
         const auto all = [] { return computes() && computes(pm::context{}); };
-        end_with(on_host() ? all() : refused(pm::errc::exiting, "before", [] { (void)computes(); }) &&
-                                         refused(pm::errc::exiting, "before",
-                                                 [] { (void)computes(pm::context{}); }) &&
-                                         computes(pm::context{pm::host_only{}}));
+        end_with(on_host() ? all()
+                           : refused(pm::errc::exiting, "before", [] { (void)computes(); }) &&
+                                 refused(pm::errc::exiting, "before",
+                                         [] { (void)computes(pm::context{}); }) &&
+                                 computes(pm::context{pm::host_only{}}));
     });
     return computes();
 }
@@ -277,12 +253,52 @@ bool exit_busy() {
     std::quick_exit(right ? 0 : 1);
 }
 
+// ---- what is heard: tests/process/run looks at stderr
+
+/// Three contexts, each of which has the same to say.
+bool heard() { return computes(pm::context{}) && computes(pm::context{}) && computes(); }
+
+/// The same with a sink, which has it all.
+std::atomic<int> told{0};
+bool heard_by_sink() {
+    pm::set_log_sink([](pm::severity level, std::string_view) {
+        if (level != pm::severity::info) ++told;
+    });
+    return heard() && told > 0;
+}
+
+/// What a validation layer has something against, twice.
+bool heard_of_validation() {
+    const auto instance = pm::vulkan::instance::shared();
+    const auto device = pm::vulkan::device::create(instance, instance->candidates()[0]);
+    for (int i = 0; i < 2; ++i) {
+        vk::BufferCreateInfo nothing{};
+        nothing.usage = vk::BufferUsageFlags(vk::BufferUsageFlagBits::eStorageBuffer);
+        vk::Buffer buffer{};
+        (void)device->handle().createBuffer(&nothing, nullptr, &buffer, device->table());
+        device->handle().destroyBuffer(buffer, nullptr, device->table());
+    }
+    return true;
+}
+
 const std::map<std::string, bool (*)()> cases = {
-    {"fork_after", fork_after},       {"fork_fresh", fork_fresh},     {"fork_exit", fork_exit},
-    {"fork_drop", fork_drop},         {"fork_host", fork_host},       {"fork_first", fork_first},
-    {"fork_default", fork_default},   {"fork_busy", fork_busy},       {"atexit_before", atexit_before},
-    {"atexit_after", atexit_after},   {"static_early", static_early}, {"static_late", static_late},
-    {"static_own", static_own},       {"exit_busy", exit_busy},
+    {"fork_after", fork_after},
+    {"fork_fresh", fork_fresh},
+    {"fork_exit", fork_exit},
+    {"fork_drop", fork_drop},
+    {"fork_host", fork_host},
+    {"fork_first", fork_first},
+    {"fork_default", fork_default},
+    {"fork_busy", fork_busy},
+    {"atexit_before", atexit_before},
+    {"atexit_after", atexit_after},
+    {"static_early", static_early},
+    {"static_late", static_late},
+    {"static_own", static_own},
+    {"exit_busy", exit_busy},
+    {"heard", heard},
+    {"heard_by_sink", heard_by_sink},
+    {"heard_of_validation", heard_of_validation},
 };
 
 }  // namespace

@@ -41,8 +41,8 @@ private:
         const small_lock lock(turn_);
         if (seen_in_.load(std::memory_order_relaxed) == detail::process_number()) return;
         if (!mutex_.try_lock())
-            detail::throw_forked("context",
-                                 "another thread was using this context at the fork; make a new one");
+            detail::throw_forked(
+                "context", "another thread was using this context at the fork; make a new one");
         mutex_.unlock();
         seen_in_.store(detail::process_number(), std::memory_order_release);
     }

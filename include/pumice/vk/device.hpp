@@ -108,8 +108,7 @@ public:
     /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is.
     void check_alive(std::string_view call) const {
         if (forked())
-            pumice::detail::throw_forked("vulkan",
-                                         chosen_.info.name + " was opened before fork()");
+            pumice::detail::throw_forked("vulkan", chosen_.info.name + " was opened before fork()");
         if (lost())
             throw call_error(vk::Result::eErrorDeviceLost, call,
                              chosen_.info.name + " was lost before");
