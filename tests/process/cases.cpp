@@ -253,6 +253,23 @@ bool exit_busy() {
     std::quick_exit(right ? 0 : 1);
 }
 
+// ---- caches: tests/process/kills ends it while it writes them
+
+/// Some kernels, each compiled when it is met; says how many had to be.
+bool compiles() {
+    const pm::context home;
+    const pm::matrix<float> a = pm::ones<float>({8, 8}, home), b = pm::full<float>({8, 8}, 2, home);
+    const auto first = [](const pm::any_tensor& t) { return pm::to_vector<float>(t)[0]; };
+    bool right = first(pm::matrix<float>(pm::relu(a * 3.0f + b))) == 5;
+    right &= first(pm::matrix<float>(pm::matmul(a, b))) == 16;
+    right &= first(pm::matrix<float>(pm::softmax(a, pm::axis<1>))) == 0.125f;
+    right &= first(pm::vector<float>(pm::sum(b, pm::axis<1>))) == 16;
+    right &= first(pm::matrix<float>(pm::cumulative_sum(a, pm::axis<1>))) == 1;
+    right &= first(pm::matrix<float>(pm::sort(b))) == 2;
+    std::printf("compiled %llu\n", static_cast<unsigned long long>(home.stats().slang_compiles));
+    return right;
+}
+
 // ---- what is heard: tests/process/run looks at stderr
 
 /// Three contexts, each of which has the same to say.
@@ -282,23 +299,15 @@ bool heard_of_validation() {
 }
 
 const std::map<std::string, bool (*)()> cases = {
-    {"fork_after", fork_after},
-    {"fork_fresh", fork_fresh},
-    {"fork_exit", fork_exit},
-    {"fork_drop", fork_drop},
-    {"fork_host", fork_host},
-    {"fork_first", fork_first},
-    {"fork_default", fork_default},
-    {"fork_busy", fork_busy},
-    {"atexit_before", atexit_before},
-    {"atexit_after", atexit_after},
-    {"static_early", static_early},
-    {"static_late", static_late},
-    {"static_own", static_own},
-    {"exit_busy", exit_busy},
-    {"heard", heard},
-    {"heard_by_sink", heard_by_sink},
-    {"heard_of_validation", heard_of_validation},
+    {"fork_after", fork_after},       {"fork_fresh", fork_fresh},
+    {"fork_exit", fork_exit},         {"fork_drop", fork_drop},
+    {"fork_host", fork_host},         {"fork_first", fork_first},
+    {"fork_default", fork_default},   {"fork_busy", fork_busy},
+    {"atexit_before", atexit_before}, {"atexit_after", atexit_after},
+    {"static_early", static_early},   {"static_late", static_late},
+    {"static_own", static_own},       {"exit_busy", exit_busy},
+    {"compiles", compiles},           {"heard", heard},
+    {"heard_by_sink", heard_by_sink}, {"heard_of_validation", heard_of_validation},
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ public:
         }
     }
     void unlock() noexcept {
-        holder_.store(0, std::memory_order_release);
+        holder_.store(0);  // in order with the question whether anybody waits
         holder_.notify_one();
     }
 
