@@ -19,6 +19,14 @@ namespace pumice::inline PUMICE_ABI {
 
 class vulkan_runtime {
 public:
+    /// For engines: a child of fork() leaves it, with all that is the driver's and Slang's, as it is.
+    template <class... Arguments>
+    static std::shared_ptr<vulkan_runtime> make(const Arguments&... arguments) {
+        return {new vulkan_runtime(arguments...), [](vulkan_runtime* r) {
+                    if (!r->device_->forked()) delete r;
+                }};
+    }
+
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
                    const policy_set& policies, const vulkan::device_options& options = {})
         : vulkan_runtime(instance, vulkan::device::create(instance, chosen, options), policies) {}

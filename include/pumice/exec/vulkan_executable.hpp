@@ -22,6 +22,7 @@ public:
     }
     /// Runs may still be in flight: what they read must not become somebody else's memory before.
     ~vulkan_executable() override {
+        if (home_->mutex_.left_behind()) return;
         const std::lock_guard lock(home_->mutex_);
         for (vulkan_storage* s : constants_)
             s->last_use = std::max(s->last_use, recorded_.last_submit());
@@ -109,7 +110,7 @@ private:
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
     }
 
-    slot& take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+    slot& take(std::unique_lock<process_mutex>& lock, const std::stop_token& stop) {
         std::uint64_t until = 0;
         for (;;) {
             if (slot* s = recorded_.take(until)) return *s;
@@ -118,7 +119,7 @@ private:
                 throw_cancelled();
         }
     }
-    void wait(std::uint64_t value, std::unique_lock<std::mutex>& lock,
+    void wait(std::uint64_t value, std::unique_lock<process_mutex>& lock,
               const std::stop_token& stop) {
         if (!home_->wait(value, lock, stop)) throw_cancelled();
     }

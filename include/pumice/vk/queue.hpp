@@ -83,6 +83,7 @@ public:
     /// Waits until the device has finished with everything that was submitted, so that its objects
     /// can be destroyed. A lost device has.
     void wait_idle() const noexcept {
+        if (device_->forked()) return;
         try {
             timeline_.wait(submitted());
         } catch (...) {
