@@ -58,6 +58,7 @@ struct temporary_memory {
     array_list<vulkan::allocation> pieces;
     std::uint64_t value = 0;
     vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
+        pieces.make_room(1);  // so that no piece is had and then lost
         pieces.push_back(pool.allocate(size, kind));
         return pieces.back();
     }
