@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
-  front software canary plain host add_dtype consumers examples packs start compile_cost
+  front software canary plain host faults add_dtype consumers examples packs start compile_cost
   asan_build asan tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits)
@@ -52,6 +52,9 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary each tools/on-softw
 
 plain() { PUMICE_TEST_RUN=plain without=canary each tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/test_{device,model}; }
+
+# As many faults as PUMICE_FAULT_EXTENT says; `full` takes most of an hour.
+faults() { make gcc faults && tests/fault/run build/gcc tools/on-plain-driver; }
 
 add_dtype() { tests/dtype/run tools/on-software-driver; }
 

@@ -35,8 +35,9 @@ struct failing_new {
         }
         if (size == 0) size = 1;
         void* const p =
-            alignment ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-                      : std::malloc(size);
+            alignment
+                ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                : std::malloc(size);
         if (p) ++live;
         return p;
     }
@@ -87,7 +88,9 @@ void operator delete(void* p, const std::nothrow_t&) noexcept { test::failing_ne
 void operator delete[](void* p, const std::nothrow_t&) noexcept { test::failing_new::give(p); }
 void operator delete(void* p, std::align_val_t) noexcept { test::failing_new::give(p); }
 void operator delete[](void* p, std::align_val_t) noexcept { test::failing_new::give(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { test::failing_new::give(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+    test::failing_new::give(p);
+}
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
     test::failing_new::give(p);
 }

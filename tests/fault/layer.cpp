@@ -226,15 +226,15 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
     if (!link) return VK_ERROR_INITIALIZATION_FAILED;
     const auto door = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    result = reinterpret_cast<PFN_vkCreateInstance>(door(nullptr, "vkCreateInstance"))(info, how,
-                                                                                       out);
+    result =
+        reinterpret_cast<PFN_vkCreateInstance>(door(nullptr, "vkCreateInstance"))(info, how, out);
     if (result != VK_SUCCESS) return result;
     ++live;
     current = *out;
     next_instance_door = door;
     next_destroy_instance =
         reinterpret_cast<PFN_vkDestroyInstance>(door(*out, "vkDestroyInstance"));
-#define NEXT(function)                             \
+#define NEXT(function)                            \
     failing<PFN_##function, c_##function>::next = \
         reinterpret_cast<PFN_##function>(door(*out, #function));
     FAILING_INSTANCE(NEXT)
@@ -258,20 +258,19 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
     const auto instance_door = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     const auto door = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    result = reinterpret_cast<PFN_vkCreateDevice>(instance_door(current, "vkCreateDevice"))(physical,
-                                                                                            info,
-                                                                                            how,
-                                                                                            out);
+    result = reinterpret_cast<PFN_vkCreateDevice>(instance_door(current,
+                                                                "vkCreateDevice"))(physical, info,
+                                                                                   how, out);
     if (result != VK_SUCCESS) return result;
     ++live;
     next_device_door = door;
     next_destroy_device = reinterpret_cast<PFN_vkDestroyDevice>(door(*out, "vkDestroyDevice"));
-#define NEXT(function)                             \
+#define NEXT(function)                            \
     failing<PFN_##function, c_##function>::next = \
         reinterpret_cast<PFN_##function>(door(*out, #function));
     FAILING_DEVICE(NEXT)
 #undef NEXT
-#define NEXT(function)                                         \
+#define NEXT(function)                                   \
     destroying<PFN_##function>::of<d_##function>::next = \
         reinterpret_cast<PFN_##function>(door(*out, #function));
     DESTROYING(NEXT)
@@ -302,10 +301,10 @@ PFN_vkVoidFunction plain(Function function) {
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_door(VkDevice device, const char* name) {
     if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) return plain(&device_door);
     if (std::strcmp(name, "vkDestroyDevice") == 0) return plain(&destroy_device);
-#define FIND(function)                                                                          \
-    if (std::strcmp(name, #function) == 0)                                                      \
-        return failing<PFN_##function, c_##function>::next                                      \
-                   ? plain(&failing<PFN_##function, c_##function>::run)                         \
+#define FIND(function)                                                  \
+    if (std::strcmp(name, #function) == 0)                              \
+        return failing<PFN_##function, c_##function>::next              \
+                   ? plain(&failing<PFN_##function, c_##function>::run) \
                    : nullptr;
     FAILING_DEVICE(FIND)
 #undef FIND
@@ -324,8 +323,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_door(VkInstance instance, cons
     if (std::strcmp(name, "vkCreateDevice") == 0) return plain(&create_device);
     if (!instance) return nullptr;
     if (!next_instance_door(instance, name)) return nullptr;
-#define FIND(function) \
-    if (std::strcmp(name, #function) == 0) return plain(&failing<PFN_##function, c_##function>::run);
+#define FIND(function)                     \
+    if (std::strcmp(name, #function) == 0) \
+        return plain(&failing<PFN_##function, c_##function>::run);
     FAILING_INSTANCE(FIND)
     FAILING_DEVICE(FIND)
 #undef FIND

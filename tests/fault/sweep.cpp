@@ -133,8 +133,8 @@ struct executable_mode final : mode {
             if (i % 2 == 0) outputs = recorded.run(ins);
             else recorded.run_into(outputs, ins);
             // read in between by what no recording knows of
-            append(result, pm::any_tensor(pm::matrix<float>(
-                               pm::matrix<float>(outputs[0]) + pm::matrix<float>(outputs[1]))));
+            append(result, pm::any_tensor(pm::matrix<float>(pm::matrix<float>(outputs[0]) +
+                                                            pm::matrix<float>(outputs[1]))));
             append(result, outputs[1]);
         }
         state = given(*home, {16, 16}, 0.9f);
@@ -155,7 +155,9 @@ struct tree final : mode {
     }
     numbers run() override {
         if (!leaf.has_value()) leaf = given(*home, {4, 4}, 0.3f);
-        { const pm::any_tensor dropped = grow(6); }
+        {
+            const pm::any_tensor dropped = grow(6);
+        }
         if (!kept.has_value()) kept = grow(3);
         numbers result;
         append(result, kept);
@@ -198,8 +200,8 @@ struct layer_control {
         if (!library) return;
         arm = reinterpret_cast<bool (*)(const char*)>(::dlsym(library, "pumice_fault_arm"));
         fired = reinterpret_cast<bool (*)()>(::dlsym(library, "pumice_fault_fired"));
-        calls = reinterpret_cast<const char* (*)(int, unsigned*)>(
-            ::dlsym(library, "pumice_fault_calls"));
+        calls = reinterpret_cast<const char* (*)(int, unsigned*)>(::dlsym(library,
+                                                                          "pumice_fault_calls"));
         live = reinterpret_cast<long (*)()>(::dlsym(library, "pumice_fault_live"));
     }
 };
@@ -249,7 +251,8 @@ struct sweep {
     }
     bool disarm() {
         test::failing_new::disarm();
-        const bool fired = test::failing_new::fired.exchange(false) || (layer.fired && layer.fired());
+        const bool fired =
+            test::failing_new::fired.exchange(false) || (layer.fired && layer.fired());
         if (layer.arm) layer.arm(nullptr);
         return fired;
     }

@@ -98,8 +98,8 @@ private:
         } catch (...) {
         }
         const std::lock_guard lock(device_->queue_mutex());
-        const auto result = vk::Result(
-            device_->table().vkQueueWaitIdle(static_cast<VkQueue>(device_->queue())));
+        const auto result =
+            vk::Result(device_->table().vkQueueWaitIdle(static_cast<VkQueue>(device_->queue())));
         device_->note(result);
         return result == vk::Result::eSuccess || device_->lost();
     }
