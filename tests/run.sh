@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
-  front software canary plain host processes kills add_dtype consumers examples packs start compile_cost
+  front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits)
@@ -55,6 +55,8 @@ host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/te
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }
+# As many faults as PUMICE_FAULT_EXTENT says; `full` takes most of an hour.
+faults() { make gcc faults && tests/fault/run build/gcc tools/on-plain-driver; }
 
 add_dtype() { tests/dtype/run tools/on-software-driver; }
 

@@ -27,7 +27,7 @@ enum class errc {
     no_vulkan_loader,
     no_device,
     device_lost,
-    out_of_memory,   // device memory
+    out_of_memory,   // of a device, or for a tensor's values; else the host's is std::bad_alloc
     unsupported,     // no kernel takes the problem; the reasons say why
     no_slang,        // a kernel has to be compiled and there is no Slang library
     compile_failed,  // Slang refused a kernel

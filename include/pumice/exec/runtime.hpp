@@ -110,7 +110,10 @@ public:
             const std::size_t threads =
                 std::min<std::size_t>(work.size(),
                                       std::max(1u, std::thread::hardware_concurrency()));
-            for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
+            try {
+                for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
+            } catch (const std::exception&) {  // those that could be had do it
+            }
             build();
         }
         for (const std::exception_ptr& fault : faults)

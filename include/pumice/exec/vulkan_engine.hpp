@@ -377,7 +377,7 @@ private:
         return timing_ ? timing_->reserve(commands, what) : timestamps{};
     }
     void begin_profile(profile_recorder&) override {
-        timing_ = std::make_unique<vulkan_profiler>(runtime_->queue().device());
+        timing_ = std::make_unique<vulkan_profiler>(runtime_->memory().queue());
     }
     void end_profile(profile_recorder& recorder) override {
         const std::unique_ptr<vulkan_profiler> timing = std::move(timing_);

@@ -177,6 +177,7 @@ private:
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the chunk
     /// uses knows that it is in use.
     void submit(slot& s, std::size_t number, std::span<const any_tensor> outputs) {
+        home_->open_.make_room(s.touched.size());
         s.value = home_->timing_ ? submit_timed(s, number) : home_->submit(s.recordings[number]);
         for (const node_ptr& n : s.held)
             if (n->count() > 0) of(*n).last_use = s.value;

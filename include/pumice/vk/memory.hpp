@@ -263,14 +263,16 @@ private:
         return true;
     }
 
-    /// Takes back what the device has finished with. A lost device has finished with everything.
+    /// Takes back what the device has finished with: what was known, where it cannot tell. A lost
+    /// device has finished with everything.
     void collect() noexcept {
         if (waiting_.empty()) return;
-        std::uint64_t reached = ~std::uint64_t{0};
+        std::uint64_t reached = queue_->timeline().known();
         try {
             if (!queue_->device()->lost()) reached = queue_->completed();
         } catch (...) {
         }
+        if (queue_->device()->lost()) reached = ~std::uint64_t{0};
         while (!waiting_.empty() && waiting_.front().value <= reached) {
             std::pop_heap(waiting_.begin(), waiting_.end());
             const waiting done = waiting_.back();
