@@ -21,7 +21,8 @@ constexpr std::int64_t width = 100'000;  // long enough not to be read with the 
 
 std::string numbers(float first) {
     std::vector<float> v(width);
-    for (std::int64_t i = 0; i < width; ++i) v[static_cast<std::size_t>(i)] = first + float(i % 100);
+    for (std::int64_t i = 0; i < width; ++i)
+        v[static_cast<std::size_t>(i)] = first + float(i % 100);
     return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
 }
 
@@ -45,7 +46,8 @@ message model_with(kept where) {
 }
 
 bool right(const model& m) {
-    const auto y = pumice::to_vector<float>(m(pumice::astype(pumice::ones<float>({width}), dtype::f32)));
+    const auto y =
+        pumice::to_vector<float>(m(pumice::astype(pumice::ones<float>({width}), dtype::f32)));
     for (std::int64_t i = 0; i < width; ++i) {
         const float s = 1 + float(i % 100) - 50;
         if (y[static_cast<std::size_t>(i)] != (s < 0 ? s / 2 : s)) return false;
@@ -151,16 +153,16 @@ TEST_CASE("file after load: cut and written anew while it is loaded, it is taken
 TEST_CASE("file after load: the long data of a file takes no memory before it is uploaded") {
     temporary_folder folder;
     message w = tensor_of("w", 1, {width}).text(9, numbers(1));
-    const auto path =
-        folder.write("m.onnx", model_of(message{}
-                                            .put(5, w)
-                                            .put(1, node_of("Add", {"x", "w"}, {"y"}))
-                                            .put(11, value_of("x", 1, {width}))
-                                            .put(12, message{}.text(1, "y")))
-                                   .bytes);
+    const auto path = folder.write("m.onnx", model_of(message{}
+                                                          .put(5, w)
+                                                          .put(1, node_of("Add", {"x", "w"}, {"y"}))
+                                                          .put(11, value_of("x", 1, {width}))
+                                                          .put(12, message{}.text(1, "y")))
+                                                 .bytes);
     const auto p = pumice::onnx::make_plan(pumice::onnx::read(path));
     CHECK(pumice::constant_of(p.constants[0])->in_file());
-    const auto& bytes = p.file.from.bytes;  // what lies past the piece that was read with the beginning
+    const auto& bytes =
+        p.file.from.bytes;  // what lies past the piece that was read with the beginning
     CHECK(bytes[bytes.size() / 2] == std::byte(0));
     CHECK(bytes[bytes.size() / 2 + 2] == std::byte(0));
     pumice::model_limits limits;

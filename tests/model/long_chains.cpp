@@ -28,9 +28,9 @@ std::string name_of(std::size_t n) {
 
 struct chain_link {
     const char* op;
-    std::vector<std::string> constants;    // inputs behind the first
+    std::vector<std::string> constants;  // inputs behind the first
     std::vector<message> attributes = {};
-    const char* back = nullptr;            // every other node is this one
+    const char* back = nullptr;  // every other node is this one
 };
 
 message chain_of(const chain_link& l, std::size_t length) {
@@ -43,7 +43,8 @@ message chain_of(const chain_link& l, std::size_t length) {
     }
     graph.put(5, longs("zero", {1}, {0})).put(5, longs("all", {2}, {1, 3}));
     graph.put(5, longs("s", {2}, {0, 0})).put(5, longs("e", {2}, {9, 9}));
-    return model_of(graph.put(11, value_of("0", 1, {1, 3})).put(12, message{}.text(1, name_of(length))));
+    return model_of(graph.put(11, value_of("0", 1, {1, 3}))
+                        .put(12, message{}.text(1, name_of(length))));
 }
 
 /// Runs f on a thread of a small stack; what it throws is thrown here.
@@ -56,17 +57,18 @@ void on_small_stack(std::function<void()> f) {
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 256 << 10);
     pthread_t thread;
-    REQUIRE(pthread_create(&thread, &attributes,
-                           [](void* p) -> void* {
-                               auto& mine = *static_cast<task*>(p);
-                               try {
-                                   mine.f();
-                               } catch (...) {
-                                   mine.fault = std::current_exception();
-                               }
-                               return nullptr;
-                           },
-                           &t) == 0);
+    REQUIRE(pthread_create(
+                &thread, &attributes,
+                [](void* p) -> void* {
+                    auto& mine = *static_cast<task*>(p);
+                    try {
+                        mine.f();
+                    } catch (...) {
+                        mine.fault = std::current_exception();
+                    }
+                    return nullptr;
+                },
+                &t) == 0);
     pthread_join(thread, nullptr);
     pthread_attr_destroy(&attributes);
     if (t.fault) std::rethrow_exception(t.fault);
@@ -76,12 +78,16 @@ void on_small_stack(std::function<void()> f) {
 
 TEST_CASE("long chains: 60 000 nodes of each kind load in linear time on a small stack") {
     const chain_link links[] = {
-        {"Identity", {}},          {"Relu", {}},
+        {"Identity", {}},
+        {"Relu", {}},
         {"Cast", {}, {attribute("to", std::int64_t(1))}},
-        {"Reshape", {"all"}},      {"Expand", {"all"}},
+        {"Reshape", {"all"}},
+        {"Expand", {"all"}},
         {"Transpose", {}, {attribute("perm", list{0, 1})}},
-        {"Slice", {"s", "e"}},     {"Unsqueeze", {"zero"}, {}, "Squeeze"},
-        {"Add", {"0"}},            {"Flatten", {}},
+        {"Slice", {"s", "e"}},
+        {"Unsqueeze", {"zero"}, {}, "Squeeze"},
+        {"Add", {"0"}},
+        {"Flatten", {}},
     };
     for (const chain_link& l : links) {
         CAPTURE(l.op);
@@ -94,7 +100,8 @@ TEST_CASE("long chains: 60 000 nodes of each kind load in linear time on a small
                 CHECK(m.infer_shapes().size() > 6'000);
                 CHECK(m.dump().size() > 6'000);
             });
-            took[k] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            took[k] =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         }
         MESSAGE(std::string(l.op) << ": " << took[0] << " s, " << took[1] << " s");
         CHECK(took[1] < 20 * took[0] + 1);

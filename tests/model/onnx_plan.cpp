@@ -193,8 +193,8 @@ TEST_CASE("onnx_plan: what a builder does not know is refused, not passed over")
           errc::shape_mismatch, "concat");
     fails(node_of("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t(8))}), errc::unsupported,
           "STRING");
-    fails(node_of("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t(1) << 40)}),
-          errc::bad_file, "a type that ONNX lacks (1099511627776)");
+    fails(node_of("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t(1) << 40)}), errc::bad_file,
+          "a type that ONNX lacks (1099511627776)");
     fails(node_of("And", {"x", "x"}, {"y"}), errc::dtype_mismatch, "not defined");
 }
 
@@ -222,10 +222,9 @@ TEST_CASE("onnx_plan: a shape that only a run knows is told apart from a fault")
 }
 
 TEST_CASE("onnx_plan: dead nodes left out, constants folded") {
-    const auto g =
-        graph_of({node_of("Mul", {"k", "k"}, {"k2"}), node_of("Exp", {"x"}, {"unused"}),
-                  node_of("Add", {"x", "k2"}, {"b"}), node_of("Relu", {"b"}, {"y"})},
-                 {x}, {"y"}, {floats("k", {3}, {1, 2, 3})});
+    const auto g = graph_of({node_of("Mul", {"k", "k"}, {"k2"}), node_of("Exp", {"x"}, {"unused"}),
+                             node_of("Add", {"x", "k2"}, {"b"}), node_of("Relu", {"b"}, {"y"})},
+                            {x}, {"y"}, {floats("k", {3}, {1, 2, 3})});
     const onnx::plan p = plan_of(model_of(g));
     REQUIRE(p.steps.size() == 2);
     CHECK(p.steps[0].from->op_type == "Add");

@@ -83,7 +83,7 @@ public:
     /// symbolic links, hard links and anything but a regular file are refused, and the checks are made
     /// on what was opened, not on the name. Throws errc::bad_file for the name, errc::io_failed.
     static std::shared_ptr<input_file> open_beneath(const std::filesystem::path& folder,
-                                                           std::string_view relative) {
+                                                    std::string_view relative) {
         const auto refuse = [&](const char* why) {
             throw error(errc::bad_file, "input_file", "\"" + std::string(relative) + "\" " + why);
         };
@@ -138,8 +138,8 @@ public:
 #else
         if (fd_.get() < 0) detail::throw_io(path_, "is closed");
         while (!into.empty()) {
-            const auto got = ::pread(fd_.get(), into.data(), into.size(),
-                                     static_cast<::off_t>(offset));
+            const auto got =
+                ::pread(fd_.get(), into.data(), into.size(), static_cast<::off_t>(offset));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) detail::throw_io(path_, detail::last_io_error());
             if (got == 0) detail::throw_io(path_, "became shorter while it was read");

@@ -248,7 +248,8 @@ private:
             if (!made.has_value() || !v->is_tensor) continue;
             const std::string what = place(s) + "the value \"" + std::string(v->name) + "\" ";
             const auto type = onnx::to_dtype(v->elem_type);
-            bool fits = v->elem_type == 0 || (type && s.computed(*type) == s.computed(made.dtype()));
+            bool fits =
+                v->elem_type == 0 || (type && s.computed(*type) == s.computed(made.dtype()));
             if (v->has_shape && !s.open()) fits = fits && s.fits(v->dims, made.shape());
             if (!fits)
                 throw error(errc::bad_file, "model",

@@ -250,9 +250,9 @@ inline void check_schema(const step& s, const model& m) {
     const int least = schema->least, most = schema->most;
     if (given < least || given > most)
         refuse("has " + std::to_string(given) + " inputs, takes " + std::to_string(least) +
-               (most == least        ? ""
+               (most == least     ? ""
                 : most == 1 << 20 ? " or more"
-                                     : " to " + std::to_string(most)) +
+                                  : " to " + std::to_string(most)) +
                " in " + set);
     if (n.outputs.empty() || std::cmp_greater(n.outputs.size(), schema->outputs))
         refuse("has " + std::to_string(n.outputs.size()) + " outputs, gives 1 to " +
@@ -265,8 +265,7 @@ inline void check_schema(const step& s, const model& m) {
         const auto at = std::find_if(n.attributes.begin(), n.attributes.end(),
                                      [&](const attribute& a) { return a.name == name; });
         if (at == n.attributes.end()) {
-            if (word.ends_with('!'))
-                refuse("lacks the attribute \"" + std::string(name) + "\"");
+            if (word.ends_with('!')) refuse("lacks the attribute \"" + std::string(name) + "\"");
             continue;
         }
         ++known;
@@ -278,8 +277,9 @@ inline void check_schema(const step& s, const model& m) {
     for (const attribute& a : n.attributes) {
         const std::string_view list = schema->attributes;
         std::size_t at = list.find(a.name);
-        while (at != list.npos && ((at > 0 && list[at - 1] != ' ') || at + a.name.size() >= list.size() ||
-                                   list[at + a.name.size()] != ':'))
+        while (at != list.npos &&
+               ((at > 0 && list[at - 1] != ' ') || at + a.name.size() >= list.size() ||
+                list[at + a.name.size()] != ':'))
             at = list.find(a.name, at + 1);
         if (at == list.npos)
             refuse("has the attribute \"" + std::string(a.name.substr(0, 64)) + "\", which " + set +

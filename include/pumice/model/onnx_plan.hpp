@@ -23,7 +23,10 @@ inline std::int64_t work_of_element(const pumice::node& n) {
         else if constexpr (std::is_same_v<Op, conv_op>) {
             const shape& w = n.inputs[1]->extent;
             return element_count(w) / std::max<std::int64_t>(w[0], 1);
-        } else if constexpr (std::is_same_v<Op, pool_op>)
+        } else if constexpr (std::is_same_v<Op, reduce_op>)
+            return n.inputs[0]->count() / std::max<std::int64_t>(n.count(), 1);
+        else if constexpr (std::is_same_v<Op, view_op> || std::is_same_v<Op, reshape_op>) return 0;
+        else if constexpr (std::is_same_v<Op, pool_op>)
             return std::int64_t(op.window[0]) * op.window[1];
         else return 1;
     });

@@ -64,9 +64,7 @@ public:
                 case varint(2): t.data_type = m.get_int32(); break;
                 case bytes(3): t.has_segment = true, m.skip(); break;
                 case bytes(8): t.name = to_text(m.get_view()); break;
-                case bytes(9):
-                    t.raw = to_bytes(m.get_view()), t.has_raw = true, holds(true);
-                    break;
+                case bytes(9): t.raw = to_bytes(m.get_view()), t.has_raw = true, holds(true); break;
                 case bytes(13): external(to_bytes(m.get_view()), t.external); break;
                 case varint(14): t.is_external = m.get_enum() != 0; break;
                 default: m.skip();
@@ -226,9 +224,12 @@ private:
     /// TypeProto. The types that nest are named and skipped unread.
     void type(std::span<const std::byte> message, value_info& v) {
         each(message, "type", [&](protozero::pbf_reader& m) {
-            constexpr std::pair<std::uint32_t, std::string_view> others[] =
-                {{4, "a sequence"}, {5, "a map"}, {7, "an opaque type"},
-                 {8, "a sparse tensor"}, {9, "an optional value"}};
+            constexpr std::pair<std::uint32_t, std::string_view> others[] = {
+                {4, "a sequence"},
+                {5, "a map"},
+                {7, "an opaque type"},
+                {8, "a sparse tensor"},
+                {9, "an optional value"}};
             for (const auto& [tag, name] : others)
                 if (m.tag() == tag) v.kind = name;
             if (m.tag_and_type() != bytes(1)) return m.skip();

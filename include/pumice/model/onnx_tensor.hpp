@@ -86,9 +86,9 @@ private:
 
     /// A tensor has its data in one place.
     void check_fields(const tensor& t, dtype type) const {
-        static constexpr std::pair<int, const char*> names[] =
-            {{4, "float_data"}, {5, "int32_data"}, {6, "string_data"},  {7, "int64_data"},
-             {9, "raw_data"},   {10, "double_data"}, {11, "uint64_data"}};
+        static constexpr std::pair<int, const char*> names[] = {
+            {4, "float_data"}, {5, "int32_data"},   {6, "string_data"}, {7, "int64_data"},
+            {9, "raw_data"},   {10, "double_data"}, {11, "uint64_data"}};
         const char* found = t.is_external ? "another file" : nullptr;
         for (const auto& [tag, name] : names) {
             if (!(t.fields >> tag & 1)) continue;
@@ -216,7 +216,8 @@ private:
         const auto varints = [&]<class Stored>(Stored) {
             return [&](std::span<const std::byte> list) {
                 const char *at = detail::to_view(list).data(), *end = at + list.size();
-                while (at != end) put_integer(static_cast<Stored>(protozero::decode_varint(&at, end)));
+                while (at != end)
+                    put_integer(static_cast<Stored>(protozero::decode_varint(&at, end)));
             };
         };
         protozero::pbf_reader m(detail::to_view(t.message));

@@ -89,9 +89,9 @@ inline any_tensor pad(node_builder& b) {
     if (mode == std::end(names)) b.fail(errc::bad_file, "has an unknown mode");
     const auto pads = list_of(b, "pads", 1, 11);
     if (!pads) b.fail(errc::bad_file, "lacks the pads");
-    const auto axes =
-        b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3, {.narrow = true}))
-                                    : std::nullopt;
+    const auto axes = b.opset() >= 18 && b.has(3)
+                          ? std::optional(b.input_integers(3, {.narrow = true}))
+                          : std::nullopt;
     const any_tensor x = b.tensor(0);
     const std::size_t count = axes ? axes->size() : x.shape().size();
     if (pads->size() != 2 * count)

@@ -18,7 +18,8 @@ inline any_operand operand(node_builder& b, int i) {
     const any_tensor& v = b.value(i);
     if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);
     const double number = constant_values<double>(v)[0];
-    if (b.widest() < v.rank() || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53)) return b.tensor(i);
+    if (b.widest() < v.rank() || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53))
+        return b.tensor(i);
     return number;
 }
 
@@ -144,8 +145,8 @@ inline any_tensor cast(node_builder& b) {
     if (!is_type(to->integer)) b.fail(errc::bad_file, "casts to " + name_of_type(to->integer));
     const auto type = to_dtype(static_cast<std::int32_t>(to->integer));
     if (!type)
-        b.fail(errc::unsupported, "casts to " + name_of_type(to->integer) +
-                                      ", which Pumice has no element type for");
+        b.fail(errc::unsupported,
+               "casts to " + name_of_type(to->integer) + ", which Pumice has no element type for");
     return astype(b.tensor(0), b.computed(*type));
 }
 

@@ -22,8 +22,8 @@ namespace detail {
 class image_reader {
 public:
     image_reader(const input_file& file, std::byte* into, const model_limits& limits)
-        : file_(file), bytes_(into), size_(static_cast<std::size_t>(file.size())),
-          limits_(limits) {}
+        : file_(file), bytes_(into), size_(static_cast<std::size_t>(file.size())), limits_(limits) {
+    }
 
     void run() {
         try {
@@ -110,8 +110,8 @@ private:
 
 /// A file's bytes with holes. Throws errc::bad_file, errc::io_failed.
 inline source open_image(const std::filesystem::path& path, const model_limits& limits) {
-    source from{path.filename().string(), {}, nullptr, path.parent_path(), true,
-                input_file::open(path)};
+    source from{path.filename().string(), {},   nullptr,
+                path.parent_path(),       true, input_file::open(path)};
     const std::uint64_t size = from.file->size();
     if (std::cmp_greater(size, limits.file_bytes))
         throw error(errc::bad_file, "onnx",

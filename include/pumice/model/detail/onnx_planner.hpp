@@ -112,10 +112,11 @@ private:
         };
         imports(m.opsets, "operator set");
         imports(m.function_opsets, "a function's operator set");
-        for (const opset& o : m.opsets)
-            if (!versions_.emplace(is_onnx(o.domain) ? std::string_view{} : o.domain, o.version)
-                     .second)
-                refuse("imports the operators of " + quote(o.domain) + " twice");
+        for (const opset& o : m.opsets) {
+            const auto domain = is_onnx(o.domain) ? std::string_view{} : o.domain;
+            if (versions_.emplace(domain, o.version).first->second != o.version)
+                refuse("imports two versions of the operators of " + quote(o.domain));
+        }
         if (m.sparse_initializers > 0)
             refuse("has sparse initializers; make them dense", errc::unsupported);
         if (m.outputs.empty()) refuse("has no output");
@@ -265,16 +266,24 @@ private:
         p_.steps.push_back(std::move(s));
     }
 
+    /// Arithmetic of shapes, which is folded whatever else was.
+    bool is_small(const step& s) const {
+        return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
+            return i < 0 || p_.constants[static_cast<std::size_t>(i)].size() <= 64;
+        });
+    }
+
     /// Makes constants of the step's outputs, where the host can compute them.
     bool fold_step(const step& s) {
-        if (!all_known(s, p_.constants) || work_ > p_.limits.folded_work) return false;
+        if (!all_known(s, p_.constants) || (work_ > p_.limits.folded_work && !is_small(s)))
+            return false;
         const auto results = with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_); });
         if (results.empty()) return false;
         for (std::size_t k = 0; k < s.outputs.size(); ++k)
             if (s.outputs[k] >= 0) {
                 const auto slot = static_cast<std::size_t>(s.outputs[k]);
                 p_.constants[slot] = results[k];
-                work_ += constant_of(results[k])->in_file() ? 0 : results[k].size();
+                if (results[k].size() <= p_.limits.folded_elements) work_ += results[k].size();
                 p_.permanent[slot] = 1;
             }
         return true;

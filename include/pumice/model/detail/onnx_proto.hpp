@@ -19,12 +19,13 @@ struct model_limits {
     std::int64_t file_bytes = std::int64_t(1) << 31;       // of the ONNX file: what protobuf allows
     std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
     std::int64_t nodes = 1 << 19;
-    std::int64_t opset = onnx::newest_opset, ir_version = onnx::newest_ir;  // newer ones are refused
+    std::int64_t opset = onnx::newest_opset,
+                 ir_version = onnx::newest_ir;   // newer ones are refused
     std::int64_t items = std::int64_t(1) << 21;  // nodes, names, attributes, tensors, dimensions
     std::int64_t typed_bytes = std::int64_t(1)
                                << 31;        // of tensors that have to be decoded, all together
     std::int64_t folded_elements = 1 << 16;  // of a constant that is computed while loading
-    std::int64_t folded_work = 1 << 28;      // elements of all of them; what is left is the device's
+    std::int64_t folded_work = 1 << 28;  // elements of all of them; what is left is the device's
     // With the sizes that the file gives, open axes as 1; a run may ask for more.
     std::int64_t elements = std::int64_t(1) << 32;     // of a value that is computed, views too
     std::int64_t kernel_work = std::int64_t(1) << 40;  // products or sums of one operator
@@ -171,11 +172,11 @@ constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
 /// ONNX's name of a data type, for messages.
 inline std::string name_of_type(std::int64_t code) {
     constexpr std::string_view names[] = {
-        "UNDEFINED",  "FLOAT",      "UINT8",        "INT8",           "UINT16",     "INT16",
-        "INT32",      "INT64",      "STRING",       "BOOL",           "FLOAT16",    "DOUBLE",
-        "UINT32",     "UINT64",     "COMPLEX64",    "COMPLEX128",     "BFLOAT16",   "FLOAT8E4M3FN",
-        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",    "INT4",       "FLOAT4E2M1",
-        "FLOAT8E8M0", "UINT2",      "INT2",         "FLOAT6E2M3",     "FLOAT6E3M2"};
+        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",    "INT16",
+        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",   "DOUBLE",
+        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16",  "FLOAT8E4M3FN",
+        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",      "FLOAT4E2M1",
+        "FLOAT8E8M0",     "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
     return code >= 0 && std::cmp_less(code, std::size(names))
                ? std::string(names[code])
                : "a type that ONNX lacks (" + std::to_string(code) + ")";

@@ -109,7 +109,8 @@ inline any_tensor transpose(node_builder& b) {
         for (int i = x.rank(); i-- > 0;) order->push_back(i);
     }
     for (std::int64_t a : *order)
-        if (a < 0) b.fail(errc::bad_file, "has the negative axis " + std::to_string(a) + " in perm");
+        if (a < 0)
+            b.fail(errc::bad_file, "has the negative axis " + std::to_string(a) + " in perm");
     return permute_dims(x, *order);
 }
 

@@ -41,7 +41,9 @@ public:
         if (found != there_.end()) return found->second;
         const any_tensor made = make();
         const host_constant* c = constant_of(made);
-        return there_.emplace(k, !c ? made : c->in_file() ? once(made) : up(made, c->bytes()))
+        return there_.emplace(k, !c             ? made
+                                 : c->in_file() ? once(made)
+                                                : up(made, c->bytes()))
             .first->second;
     }
 
