@@ -172,6 +172,14 @@ TEST_CASE("chains of sixty thousand nodes load and run in seconds on a small sta
             pm::eval(wanted);
         }
         const std::vector<std::byte> expected = bytes_of(wanted);
+        if (full) {
+            const auto whole =
+                pm::model::load(folder.write("b.onnx", file_of(c, length).bytes), home);
+            test::on_small_stack([&] {
+                CHECK(whole.infer_shapes().size() > std::size_t(length));
+                CHECK(whole.dump().size() > std::size_t(length));
+            });
+        }
         const std::filesystem::path file = folder.write("long.onnx", file_of(c, length).bytes);
         const auto run = [&] {
             CHECK(bytes_of(pm::model::load(file, home).run({x})[0]) == expected);
@@ -186,4 +194,42 @@ TEST_CASE("chains of sixty thousand nodes load and run in seconds on a small sta
                     std::size_t(std::filesystem::file_size(file)), took, peak());
     }
     if (!test::address_sanitizer) CHECK(peak() < 1024);
+}
+
+TEST_CASE("long chains of constants, of values that nothing needs, and sums of many") {
+    const auto line = [](std::size_t number) {
+        return number == 0 ? std::string("0") : name_of(int(number));
+    };
+    const std::size_t length = 60'000;
+    test::on_small_stack([&] {
+        message graph;
+        graph.put(5, longs("0", {1}, {1}));
+        for (std::size_t i = 0; i < length; ++i)
+            graph.put(1, node_of("Neg", {line(i)}, {line(i + 1)}));
+        graph.put(1, node_of("Add", {"x", line(length)}, {"y"}));
+        graph.put(11, value_of("x", 7, {2})).put(12, message{}.text(1, "y"));
+        CHECK(pm::model::from_bytes(model_of(graph).view(), storing_context()).inputs().size() ==
+              1);
+        message dead = message{}.put(1, node_of("Relu", {"x"}, {"y"}));
+        for (std::size_t i = 0; i < length; ++i)
+            dead.put(1, node_of("Neg", {i == 0 ? "x" : line(i)}, {line(i + 1)}));
+        dead.put(11, value_of("x", 1, {2})).put(12, message{}.text(1, "y"));
+        CHECK(pm::model::from_bytes(model_of(dead).view(), storing_context()).dump().size() < 300);
+        std::vector<std::string> many(length, "c");
+        many.push_back("x");
+        const message sum = message{}
+                                .put(5, floats("c", {}, {1}))
+                                .put(1, node_of("Sum", many, {"y"}))
+                                .put(11, value_of("x", 1, {2}))
+                                .put(12, message{}.text(1, "y"));
+        CHECK(pm::model::from_bytes(model_of(sum).view(), storing_context()).inputs().size() == 1);
+        message wide = model_of(message{}
+                                    .put(1, node_of("Relu", {"x"}, {"y"}, {}, "", "d0"))
+                                    .put(11, value_of("x", 1, {2}))
+                                    .put(12, message{}.text(1, "y")));
+        for (std::size_t i = 0; i < length; ++i)
+            wide.put(8, message{}.text(1, "d" + std::to_string(i)).number(2, 1));
+        CHECK(thrown_by([&] { pm::model::from_bytes(wide.view(), storing_context()); }).first ==
+              pumice::errc::unsupported_op);
+    });
 }
