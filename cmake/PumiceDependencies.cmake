@@ -9,6 +9,8 @@ include_guard(GLOBAL)
 # the fetched one and a header to look for. Then the repository, the tag and the folder of its headers.
 set(pumice_vulkan_headers VulkanHeaders Vulkan::Headers 1.4.311
     https://github.com/KhronosGroup/Vulkan-Headers.git vulkan-sdk-1.4.357.0 include)
+set(pumice_spirv_headers SPIRV-Headers SPIRV-Headers::SPIRV-Headers 1.5.5
+    https://github.com/KhronosGroup/SPIRV-Headers.git vulkan-sdk-1.4.357.0 include)
 set(pumice_expected tl-expected tl::expected 1.0.0
     https://github.com/TartanLlama/expected.git v1.3.1 include)
 set(pumice_xxhash xxHash xxhash.h -

@@ -442,6 +442,143 @@ TEST_CASE("own kernel: a grid or a workgroup beyond the device's limits") {
                                                               : 70000}));
 }
 
+TEST_CASE("own kernel: what a text must not declare is refused before the driver sees it") {
+    using vulkan_functions = pm::vulkan::dispatcher;
+    test::wishes w;
+    w.edit = [](vulkan_functions& table) {
+        test::count_calls<&vulkan_functions::vkCreateShaderModule>(table);
+    };
+    const std::optional<pm::context> found = test::open_context(w);
+    if (!found) PUMICE_SKIP("vulkan-device", "kernels in Slang need one");
+    const pm::context& home = *found;
+    const auto modules = [] { return test::calls<&vulkan_functions::vkCreateShaderModule>(); };
+    const auto run = [&](const std::string& before, const std::string& inside) {
+        const pm::kernel k("hostile",
+                           before + "\nvoid hostile(uint3 t, Input<F32> x, Output<F32> y)\n{\n" +
+                               inside + "\n}\n",
+                           {.inputs = {{.type = dtype::f32}}});
+        return pm::to_vector<float>(k(tensor({1, 2, 3}, home)));
+    };
+    struct attempt {
+        errc code;
+        const char *before, *inside;
+        std::vector<const char*> says;
+    };
+    const std::string shared = std::to_string(home.device().shared_memory / 4 + 1);
+    const std::string own = "groupshared float mine[" + shared + "];";
+    const attempt attempts[] = {
+        {errc::unsupported,
+         "RWStructuredBuffer<float> mine;",
+         "y[t.x] = mine[t.x];",
+         {"hostile", "`mine` (a buffer)", "take an Input or Output"}},
+        {errc::unsupported,
+         "Texture2D<float4> tex; SamplerState how;",
+         "y[t.x] = tex.SampleLevel(how, float2(0, 0), 0).x;",
+         {"(a texture or sampler)"}},
+        {errc::unsupported,
+         "struct P { float v; }; [[vk::push_constant]] ConstantBuffer<P> mine;",
+         "y[t.x] = mine.v;",
+         {"declares push constants, `mine`", "`.scalars`"}},
+        {errc::unsupported, "cbuffer mine { float v; }", "y[t.x] = v;", {"(a constant buffer)"}},
+        {errc::unsupported,
+         own.c_str(),
+         "mine[t.x] = x[t.x]; y[t.x] = mine[t.x + 1];",
+         {"bytes of shared memory", "`mine`"}},
+        {errc::unsupported,
+         "groupshared float mine[1 << 20];",
+         "mine[t.x] = x[t.x]; y[t.x] = mine[t.x + 1];",
+         {"wants 4194304 bytes of shared memory"}},
+        {errc::unsupported,
+         "",
+         "spirv_asm { OpCapability Geometry; }; y[t.x] = 1;",
+         {"capability Geometry"}},
+        {errc::unsupported,
+         "",
+         "spirv_asm { OpCapability Kernel; }; y[t.x] = 1;",
+         {"capability Kernel"}},
+        {errc::unsupported,
+         "",
+         "spirv_asm { OpExtension \"SPV_KHR_ray_query\"; }; y[t.x] = 1;",
+         {"extension SPV_KHR_ray_query"}},
+        {errc::compile_failed,
+         "",
+         "spirv_asm { OpUnreachable; }; y[t.x] = 1;",
+         {"no SPIR-V that a driver could take"}},
+        {errc::compile_failed, "", "spirv_asm { OpReturn; }; y[t.x] = 1;", {"stands where"}},
+        {errc::compile_failed, "", "spirv_asm { OpKill; }; y[t.x] = 1;", {"not for compute"}},
+        {errc::compile_failed, "", "spirv_asm { OpEmitVertex; }; y[t.x] = 1;", {"not for compute"}},
+    };
+    CHECK(run("", "y[t.x] = x[t.x] + 1;") == reals{2, 3, 4});
+    CHECK(modules() == 1);
+    for (const attempt& a : attempts) {
+        CAPTURE(a.before);
+        CAPTURE(a.inside);
+        const std::string what = fault(a.code, [&] { run(a.before, a.inside); });
+        for (const char* part : a.says) has(what, part);
+        CHECK(modules() == 1);
+    }
+    CHECK(run("groupshared float mine[256];", "mine[t.x] = x[t.x]; y[t.x] = mine[t.x];") ==
+          reals{1, 2, 3});
+}
+
+TEST_CASE("own kernel: a pack whose code is no longer what was recorded") {
+    NEEDS_DEVICE();
+    const test::temporary_folder folder;
+    const auto run = [](const pm::context& home) {
+        return pm::to_vector<float>(saxpy()(tensor({1, 2}, home), tensor({3, 4}, home), 10));
+    };
+    const std::string pack = pm::record_pack([&](const pm::context& c) { run(c); });
+    // A word of the first code, and the checksum that goes with it.
+    const auto changed = [&](std::size_t word, std::uint32_t value) {
+        std::vector<std::uint32_t> words(pack.size() / 4);
+        std::memcpy(words.data(), pack.data(), pack.size());
+        words[words[16] + word] = value;
+        const pm::digest sum =
+            pm::digest_of({reinterpret_cast<const char*>(words.data() + 6), pack.size() - 24});
+        std::memcpy(&words[2], &sum.low, 8);
+        std::memcpy(&words[4], &sum.high, 8);
+        return std::string(reinterpret_cast<const char*>(words.data()), pack.size());
+    };
+    const auto with = [&](const std::string& bytes) {
+        return pm::context(pm::pack(std::as_bytes(std::span(bytes))),
+                           pm::cache_folder{(folder.path / "none").string()});
+    };
+    CHECK(run(with(changed(1, 0x10600))) == reals{13, 24});
+    has(fault(errc::unsupported, [&] { run(with(changed(1, 0x10700))); }), "is SPIR-V 1.7");
+    has(fault(errc::compile_failed, [&] { run(with(changed(0, 0))); }), "is not SPIR-V");
+    has(fault(errc::compile_failed, [&] { run(with(changed(5, 0))); }),
+        "if it comes from a pack or a cache");
+}
+
+TEST_CASE("own kernel: names that Slang keeps, and brackets without end") {
+    const auto make = [](const std::string& name, const std::string& inside,
+                         const char* type = "T") {
+        return pm::kernel(name,
+                          "void " + name + "(uint3 t, Input<F32> x, Output<F32> y) {" + inside +
+                              "}",
+                          {.inputs = {{.type = type}}});
+    };
+    make("forward", "");
+    for (const std::string name : {"for", "if", "while", "struct", "void", "float", "in", "This"})
+        has(fault(errc::invalid_argument, [&] { make(name, ""); }), "is a word of Slang's");
+    has(fault(errc::invalid_argument, [&] { make("f", "", "interface"); }),
+        "the element type's name `interface` is a word of Slang's");
+
+    const auto nested = [](std::size_t n, char open, char close) {
+        return std::string(n, open) + std::string(n, close);
+    };
+    for (const char* const pair : {"()", "[]", "{}"}) {
+        make("f", nested(255, pair[0], pair[1]));
+        for (const std::size_t n : {256u, 3000u, 200000u})
+            has(fault(errc::invalid_argument, [&] { make("f", nested(n, pair[0], pair[1])); }),
+                "the brackets of the Slang text nest");
+    }
+    make("f", "// " + std::string(1000, '(') + "\n/* " + std::string(1000, '{') + " */ printf(\"" +
+                  std::string(1000, '[') + "\\\"\");");
+    make("f", "\"" + std::string(1000, '('));  // no end: Slang says so
+    make("f", "/*" + std::string(1000, '('));
+}
+
 TEST_CASE("own kernel: a profile names it") {
     NEEDS_DEVICE();
     pm::profiler watch;

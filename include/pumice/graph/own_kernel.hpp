@@ -134,6 +134,62 @@ inline bool is_name(std::string_view text) {
         if (!is_identifier(c)) return false;
     return !text.empty() && !(text[0] >= '0' && text[0] <= '9');
 }
+/// Whether Slang reads the identifier as a word of its own.
+inline bool is_reserved(std::string_view name) {
+    constexpr std::string_view words[] = {"as",          "associatedtype",
+                                          "bool",        "break",
+                                          "case",        "cbuffer",
+                                          "catch",       "class",
+                                          "const",       "continue",
+                                          "default",     "defer",
+                                          "discard",     "do",
+                                          "double",      "else",
+                                          "enum",        "export",
+                                          "extension",   "extern",
+                                          "false",       "float",
+                                          "for",         "func",
+                                          "groupshared", "half",
+                                          "if",          "implementing",
+                                          "import",      "in",
+                                          "inline",      "inout",
+                                          "int",         "interface",
+                                          "internal",    "is",
+                                          "let",         "module",
+                                          "namespace",   "none",
+                                          "nullptr",     "operator",
+                                          "out",         "private",
+                                          "property",    "public",
+                                          "return",      "static",
+                                          "struct",      "subscript",
+                                          "switch",      "tbuffer",
+                                          "this",        "This",
+                                          "throw",       "throws",
+                                          "true",        "try",
+                                          "typealias",   "typedef",
+                                          "uint",        "uniform",
+                                          "using",       "var",
+                                          "void",        "volatile",
+                                          "where",       "while"};
+    for (const std::string_view word : words)
+        if (word == name) return true;
+    return false;
+}
+/// How deep the brackets of a Slang text nest, but for those of comments and strings.
+inline int nesting(std::string_view text) {
+    int depth = 0, deepest = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::string_view rest = text.substr(at);
+        const char c = text[at];
+        if (rest.starts_with("//")) at = std::min(text.find('\n', at), text.size());
+        else if (rest.starts_with("/*")) at = std::min(text.find("*/", at + 2), text.size() - 1);
+        else if (c == '"') {
+            for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+                if (text[at] == '\\') ++at;
+        } else if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+        else if (c == ')' || c == ']' || c == '}') depth = std::max(0, depth - 1);
+    }
+    return deepest;
+}
 /// Whether the text has `name(` or `name<`.
 inline bool has_function(std::string_view text, std::string_view name) {
     for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
@@ -279,16 +335,23 @@ PUMICE_BODY std::shared_ptr<const own_kernel> make_own_kernel(std::string_view n
     const auto require = [&](bool good, std::initializer_list<piece> message) {
         if (!good) fail(errc::invalid_argument, place, message);
     };
+    constexpr int deepest = 256;  // Slang reads brackets by calling itself
     require(detail::is_name(name), {"the name is no identifier"});
+    require(!detail::is_reserved(name), {"the name is a word of Slang's; take another"});
     require(!name.starts_with("pumice_") && name != "groupX" && name != "groupY" &&
                 name != "groupZ",
             {"the text around the kernel has that name already; take another"});
     require(detail::has_function(text, name),
             {"the Slang text has no function `", name, "(uint3 thread, ..)`"});
+    require(detail::nesting(text) <= deepest,
+            {"the brackets of the Slang text nest ", detail::nesting(text), " deep, at most ",
+             deepest, " are taken"});
     require(!how.outputs.empty(), {"it gives nothing"});
     const auto check_name = [&](const kernel_element& e) {
         require(e.name.empty() || detail::is_name(e.name),
                 {"the element type's name `", e.name, "` is no identifier"});
+        require(!detail::is_reserved(e.name),
+                {"the element type's name `", e.name, "` is a word of Slang's; take another"});
     };
     for (std::size_t i = 0; i < how.inputs.size(); ++i) {
         const kernel_input& in = how.inputs[i];

@@ -142,7 +142,8 @@ private:
 
     /// Null where these are no SPIR-V.
     static std::shared_ptr<const spirv_code> words_of(const std::string& bytes) {
-        if (bytes.size() < 5 * sizeof(std::uint32_t)) return nullptr;
+        if (bytes.size() < 5 * sizeof(std::uint32_t) || bytes.size() % sizeof(std::uint32_t) != 0)
+            return nullptr;
         spirv_code code;
         code.words.resize(bytes.size() / sizeof(std::uint32_t));
         std::memcpy(code.words.data(), bytes.data(), code.words.size() * sizeof(std::uint32_t));

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
+#include <pumice/vk/capabilities.hpp>
 #include <pumice/vk/enabled.hpp>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ struct candidate {
     device_info info;
     std::vector<std::string> refusals;  // empty: usable
     extension_list extensions;
+    array_list<std::uint32_t> capabilities;  // of SPIR-V, with what Pumice switches on
     std::uint32_t family = 0;  // of the queue: compute, without graphics where there is one
     std::optional<std::uint32_t> transfer_family;  // one that does nothing but copy
     std::uint32_t timestamp_bits = 0;              // valid bits of a timestamp of `family`
@@ -242,7 +244,9 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
     features offered;
     if (made) offered = enabled_features(*made);
     else device.getFeatures2(offered.link(c.extensions), table);
-    detail::describe_features(c, wanted_features(offered, false), table);
+    const features on = wanted_features(offered, false);
+    detail::describe_features(c, on, table);
+    c.capabilities = capabilities_of(on, p11, p12);
     return c;
 }
 

@@ -71,6 +71,8 @@ public:
         return forked() ? dispatcher::without_driver() : table_;
     }
     const device_info& info() const noexcept { return chosen_.info; }
+    /// What it was made from, with the extensions that are switched on.
+    const candidate& made_from() const noexcept { return chosen_; }
     const instance& parent() const noexcept { return *parent_; }
     const VkPhysicalDeviceMemoryProperties& memory_properties() const noexcept { return memory_; }
     const VkPhysicalDeviceLimits& limits() const noexcept { return limits_; }

@@ -73,6 +73,12 @@ inline features enabled_features(const VkDeviceCreateInfo& made) {
                &VkPhysicalDeviceShaderFloat16Int8Features::shaderFloat16, on.v12.shaderFloat16);
         single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
                &VkPhysicalDeviceShaderFloat16Int8Features::shaderInt8, on.v12.shaderInt8);
+        single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
+               &VkPhysicalDeviceShaderAtomicInt64Features::shaderBufferInt64Atomics,
+               on.v12.shaderBufferInt64Atomics);
+        single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+               &VkPhysicalDeviceShaderIntegerDotProductFeatures::shaderIntegerDotProduct,
+               on.v13.shaderIntegerDotProduct);
         single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
                &VkPhysicalDeviceVulkanMemoryModelFeatures::vulkanMemoryModel,
                on.v12.vulkanMemoryModel);

@@ -5,23 +5,12 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/vk/cache_file.hpp>
+#include <pumice/vk/check_spirv.hpp>
 #include <pumice/vk/device.hpp>
 
 #include <span>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
-
-/// A 32-bit specialization constant.
-struct constant {
-    std::uint32_t id = 0, value = 0;
-};
-
-struct pipeline_options {
-    int subgroup_size = 0;        // required size; 0: the driver's choice
-    bool full_subgroups = false;  // every subgroup of a workgroup is full
-    const char* entry = "main";
-    std::span<const constant> constants{};
-};
 
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
@@ -47,7 +36,7 @@ private:
 /// recording with them.
 class pipeline_factory {
 public:
-    static constexpr std::uint32_t push_bytes = 16;
+    static constexpr std::uint32_t push_bytes = detail::spirv_check::push_bytes;
 
     /// `folder` is where the driver's cache lives; empty: it is not kept. A file that is damaged,
     /// foreign or unreadable is as good as none.
@@ -71,13 +60,13 @@ public:
         close();
     }
 
-    /// `name` stands in errors and debuggers. Throws errc::compile_failed for what is not SPIR-V,
-    /// errc::unsupported for a subgroup size that the device does not have, or what the driver
-    /// reports.
+    /// `name` stands in errors and debuggers. Throws what check_spirv throws, errc::unsupported for a
+    /// subgroup size that the device does not have, or what the driver reports.
     std::shared_ptr<const pipeline> create(std::span<const std::uint32_t> spirv,
                                            const std::string& name,
                                            const pipeline_options& options = {}) {
-        check_options(spirv, name, options);
+        check_options(name, options);
+        check_spirv(spirv, name, device_->made_from(), options);
         const device& d = *device_;
         vk::ShaderModuleCreateInfo code{};
         code.codeSize = spirv.size_bytes();
@@ -176,12 +165,8 @@ private:
         return text;
     }
 
-    void check_options(std::span<const std::uint32_t> spirv, const std::string& name,
-                       const pipeline_options& options) const {
+    void check_options(const std::string& name, const pipeline_options& options) const {
         const device_info& info = device_->info();
-        if (spirv.size() < 5 || spirv[0] != 0x07230203)
-            throw error(errc::compile_failed, "vulkan", cat({"kernel ", name, " is not SPIR-V"}),
-                        {std::to_string(spirv.size()) + " words"});
         if (options.subgroup_size == 0 && !options.full_subgroups) return;
         const int size = options.subgroup_size;
         if (!info.subgroup_size_control)
