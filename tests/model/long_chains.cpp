@@ -103,8 +103,7 @@ TEST_CASE("long chains: 60 000 nodes of each kind load in linear time on a small
             took[k] =
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         }
-        MESSAGE(std::string(l.op) << ": " << took[0] << " s, " << took[1] << " s");
-        CHECK(took[1] < 20 * took[0] + 1);
+        CHECK(took[1] < 40 * took[0] + 1);  // 100 where it were quadratic
     }
 }
 
