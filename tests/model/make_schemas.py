@@ -79,10 +79,9 @@ inline constexpr std::array op_schemas{{
 
 /// The operator as operator set `opset` has it, or null where that is older; the oldest where it is 0.
 constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) noexcept {{
-    const auto first = std::lower_bound(op_schemas.begin(), op_schemas.end(), name,
-                                        [](const op_schema& s, std::string_view n) {{
-                                            return s.name < n;
-                                        }});
+    const auto first =
+        std::lower_bound(op_schemas.begin(), op_schemas.end(), name,
+                         [](const op_schema& s, std::string_view n) {{ return s.name < n; }});
     const op_schema* found = nullptr;
     for (auto at = first; at != op_schemas.end() && at->name == name; ++at)
         if (at->since <= opset || (opset == 0 && at == first)) found = &*at;

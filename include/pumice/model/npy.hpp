@@ -7,6 +7,7 @@
 #include <pumice/core/shape.hpp>
 #include <pumice/model/input_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -51,12 +52,17 @@ inline std::string_view npy_value(std::string_view header, std::string_view key)
 }
 }  // namespace detail
 
-/// Reads versions 1 to 3 in row-major order. Throws errc::bad_file; `name` is for the message.
-inline npy_array parse_npy(std::span<const std::byte> file, const std::string& name) {
+namespace detail {
+/// Type and shape from the beginning of a file of `size` bytes, and where the elements begin. `head` ends with the header, or
+/// is as long as npy_head at least.
+inline constexpr std::size_t npy_head = 1 << 16;
+inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::byte> head,
+                                                          std::uint64_t size,
+                                                          const std::string& name) {
     const auto refuse = [&](const std::string& why) {
         throw error(errc::bad_file, "npy", name + ": " + why);
     };
-    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
     if (text.size() < 10 || !text.starts_with("\x93NUMPY"))
         refuse("does not start as a .npy file does");
     const auto byte = [&](std::size_t i) {
@@ -68,7 +74,8 @@ inline npy_array parse_npy(std::span<const std::byte> file, const std::string& n
     if (text.size() < start) refuse("ends within the header");
     const std::size_t length =
         byte(8) | byte(9) << 8 | (start == 10 ? 0 : byte(10) << 16 | byte(11) << 24);
-    if (length > text.size() - start) refuse("ends within the header");
+    if (length > text.size() - start)
+        refuse(size > text.size() ? "has a header of more than 64 KiB" : "ends within the header");
     const std::string_view header = text.substr(start, length);
 
     npy_array result;
@@ -96,19 +103,32 @@ inline npy_array parse_npy(std::span<const std::byte> file, const std::string& n
         if (next == 0) refuse("has a shape that is no list of sizes");
         list.remove_prefix(std::min(next, list.size()));
     }
-    const auto payload = file.subspan(start + length);
     const auto counted =
         attempt([&] { return byte_count(result.dtype, element_count(result.shape)); });
     const std::int64_t wanted = counted ? *counted : -1;  // a shape beyond every file
-    if (std::cmp_not_equal(payload.size(), wanted))
-        refuse("holds " + std::to_string(payload.size()) + " bytes, not those of the shape " +
-               to_string(result.shape));
-    result.bytes.assign(payload.begin(), payload.end());
-    return result;
+    if (std::cmp_not_equal(size - start - length, wanted))
+        refuse("holds " + std::to_string(size - start - length) +
+               " bytes, not those of the shape " + to_string(result.shape));
+    return {std::move(result), start + length};
+}
+}  // namespace detail
+
+/// Reads versions 1 to 3 in row-major order. Throws errc::bad_file; `name` is for the message.
+inline npy_array parse_npy(std::span<const std::byte> file, const std::string& name) {
+    auto [result, begin] = detail::parse_npy_header(file, file.size(), name);
+    result.bytes.assign(file.begin() + static_cast<std::ptrdiff_t>(begin), file.end());
+    return std::move(result);
 }
 
+/// The same from a file. Throws errc::io_failed too.
 inline npy_array read_npy(const std::filesystem::path& path) {
-    return parse_npy(input_file::open(path)->read_all(), path.string());
+    const auto file = input_file::open(path);
+    const auto head =
+        file->read(0, static_cast<std::size_t>(std::min<std::uint64_t>(file->size(),
+                                                                       detail::npy_head)));
+    auto [result, begin] = detail::parse_npy_header(head, file->size(), path.string());
+    result.bytes = file->read(begin, static_cast<std::size_t>(file->size() - begin));
+    return std::move(result);
 }
 
 /// Writes version 1. Throws errc::io_failed.

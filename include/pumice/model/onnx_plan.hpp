@@ -32,13 +32,10 @@ inline std::int64_t work_of_element(const pumice::node& n) {
     });
 }
 
-/// Refuses what asks for more than the limits, in all that was made between a step's inputs and `made`.
-inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> slots,
-                         std::span<const any_tensor> made) {
-    std::set<const pumice::node*> seen;
+/// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`, and alive, was looked at.
+inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> made,
+                         std::set<const pumice::node*>& seen) {
     std::vector<const pumice::node*> todo;
-    for (int i : s.inputs)
-        if (i >= 0) seen.insert(slots[static_cast<std::size_t>(i)].get().get());
     for (const any_tensor& t : made)
         if (t.has_value()) todo.push_back(t.get().get());
     const auto refuse = [&](const std::string& what, std::int64_t limit, const char* name) {
@@ -74,6 +71,8 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
     };
     for (std::size_t i = 0; i < p.inputs.size(); ++i)
         slots[static_cast<std::size_t>(p.inputs[i])] = narrow(inputs[i]);
+    std::set<const pumice::node*> seen;  // of all that was made, which `alive` holds
+    std::vector<any_tensor> alive;
     for (const step& s : p.steps) {
         const auto key = [&](std::size_t k) { return weights::of_slot(s.outputs[k]); };
         std::vector<any_tensor> results = detail::with_place(p, s, [&] {
@@ -97,7 +96,10 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
                     made[k] = where->get(key(k), [&] { return made[k]; });
             return made;
         });
-        if (dry) detail::with_place(p, s, [&] { detail::check_limits(p, s, slots, results); });
+        if (dry) {
+            detail::with_place(p, s, [&] { detail::check_limits(p, s, results, seen); });
+            alive.insert(alive.end(), results.begin(), results.end());
+        }
         for (std::size_t k = 0; k < s.outputs.size(); ++k) {
             if (s.outputs[k] < 0) continue;
             any_tensor& r = slots[static_cast<std::size_t>(s.outputs[k])] = std::move(results[k]);
