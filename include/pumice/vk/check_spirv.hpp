@@ -23,8 +23,8 @@ class spirv_check : spirv_module {
 public:
     /// Bytes of push constants that a kernel is given: the address of its parameter block.
     static constexpr std::uint32_t push_bytes = 16;
-    /// Bytes of a thread's own arrays. Drivers put them on a stack.
-    static constexpr std::uint32_t most_private = 64 << 10;
+    /// Bytes of a thread's own variables: as many as CUDA gives a thread.
+    static constexpr std::uint32_t most_private = 512 << 10;
 
     spirv_check(std::span<const std::uint32_t> words, std::string_view name, const candidate& on,
                 const pipeline_options& options)
@@ -178,10 +178,11 @@ private:
                 private_ += of.size;
                 if (private_ > most_private)
                     refuse(errc::unsupported,
-                           {"wants ", private_, " bytes for each thread's own variables, with ",
+                           {"wants ", private_,
+                            " bytes for each thread's own variables, at last for the one ",
                             name_of(which)},
-                           {"more than ", most_private,
-                            " end some drivers; take `groupshared` memory or an Output"});
+                           {"at most ", most_private,
+                            " are taken; use `groupshared` memory or an Output"});
                 return;
             default:
                 refuse(errc::unsupported,
