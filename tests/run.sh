@@ -19,7 +19,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 
 parts=(set_up build
   include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
-  front software canary plain host add_dtype consumers examples packs start compile_cost
+  front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits)
@@ -44,7 +44,7 @@ front() { each "" $gcc/test_front; }
 software() {
   VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
     each tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt
-  ! grep -A3 -E '^Validation (Error|Warning)|SYNC-HAZARD' $logs/validated.txt
+  ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
@@ -52,6 +52,11 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary each tools/on-softw
 
 plain() { PUMICE_TEST_RUN=plain without=canary each tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/test_{device,model}; }
+
+processes() { tests/process/run build/gcc tools/on-plain-driver; }
+kills()     { tests/process/kills build/gcc tools/on-plain-driver; }
+# As many faults as PUMICE_FAULT_EXTENT says; `full` takes most of an hour.
+faults() { make gcc faults && tests/fault/run build/gcc tools/on-plain-driver; }
 
 add_dtype() { tests/dtype/run tools/on-software-driver; }
 

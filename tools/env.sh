@@ -27,9 +27,9 @@ drivers() {                            # FOLDER...: whose drivers the program is
 validating() { [[ ${VALIDATION:-0} != 0 ]]; }
 
 layers() {
-  export VK_LAYER_PATH=$deps/forky/layers
+  export VK_LAYER_PATH=$deps/forky/layers${VK_LAYER_PATH:+:$VK_LAYER_PATH}
   validating || return 0
-  export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_SETTINGS_PATH=$tools/vk_layer_settings.txt
+  export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation${VK_INSTANCE_LAYERS:+:$VK_INSTANCE_LAYERS} VK_LAYER_SETTINGS_PATH=$tools/vk_layer_settings.txt
   [[ $VALIDATION != gpu ]] || export VK_KHRONOS_VALIDATION_GPUAV_ENABLE=true
 }
 

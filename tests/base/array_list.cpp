@@ -11,6 +11,16 @@
 
 using namespace pumice;
 
+// What moves needs no memory and what copies may, also where it is a member.
+struct holder {
+    array_list<int> list;
+};
+static_assert(std::is_nothrow_move_assignable_v<holder> &&
+              std::is_nothrow_move_constructible_v<holder>);
+static_assert(!std::is_nothrow_copy_assignable_v<array_list<int>> &&
+              !std::is_nothrow_copy_assignable_v<holder> &&
+              !std::is_nothrow_copy_constructible_v<holder>);
+
 namespace {
 
 /// Throws at the n-th copy from now on, and knows how many there are.

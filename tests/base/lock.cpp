@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pumice/base/lock.hpp>
 
+#include <tests/support/child.hpp>
+
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -22,4 +24,25 @@ TEST_CASE("one at a time, and nobody sleeps for ever") {
         });
     for (std::thread& t : threads) t.join();
     CHECK(count == 20000);
+}
+
+TEST_CASE("what a thread holds that fork() did not copy, the child takes over") {
+    detail::watch_forks();
+    small_mutex mutex;
+    mutex.lock();  // for the child: by a thread that it lacks
+    CHECK(test::right_in_child([&] {
+        int count = 0;
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&] {
+                for (int i = 0; i < 1000; ++i) {
+                    const small_lock lock(mutex);
+                    ++count;
+                }
+            });
+        threads.clear();
+        return count == 4000;
+    }));
+    mutex.unlock();
+    const small_lock again(mutex);
 }

@@ -124,10 +124,10 @@ TEST_CASE("vulkan profiler: a profile's timestamps are bounded, and used once") 
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     if (gpu.device->timestamp_bits() == 0) {
-        CHECK(test::code_of([&] { pm::vulkan_profiler(gpu.device); }) == pm::errc::unsupported);
+        CHECK(test::code_of([&] { pm::vulkan_profiler(gpu.queue); }) == pm::errc::unsupported);
         return;
     }
-    pm::vulkan_profiler p(gpu.device);
+    pm::vulkan_profiler p(gpu.queue);
     const auto any = [](std::size_t) { return pm::vulkan_profiler::timed{"any", 1}; };
     const pm::timestamps one = p.reserve(10, any);
     CHECK(one.count == 10);

@@ -9,6 +9,10 @@
 
 using namespace pumice;
 
+// Its lists are copied, which takes memory: an operator that promised not to throw would end the process.
+static_assert(!std::is_nothrow_copy_assignable_v<fused> &&
+              std::is_nothrow_move_assignable_v<fused>);
+
 TEST_CASE("fused: the types are those of the program's outputs, in their order") {
     auto body = std::make_shared<program>();
     const auto x = body->push({instruction::code::leaf, dtype::f32, 0, {}, nullptr});

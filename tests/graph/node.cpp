@@ -38,6 +38,27 @@ TEST_CASE("a million nodes die without recursion, and shared ones live on") {
     CHECK(!middle.has_value());
 }
 
+TEST_CASE("a tree dies whole, each node once, whatever is shared in it") {
+    const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
+    const any_tensor given = data(home, {1});
+    any_tensor kept;
+    const auto tree = [&](auto&& self, int depth) -> any_tensor {
+        const any_tensor below = depth == 0 ? given : self(self, depth - 1);
+        const any_tensor beside = depth == 0 ? given : self(self, depth / 2);
+        if (depth == 5 && !kept.has_value()) kept = beside;
+        return apply<op::multiply>(apply<op::add>(below, below), beside);
+    };
+    {
+        const any_tensor t = tree(tree, 10);
+        CHECK(given.get().use_count() > 100);
+    }
+    CHECK(kept.get().use_count() == 1);
+    CHECK(kept.get()->pending_uses == 0);
+    CHECK(kept.get()->inputs.size() == 2);
+    kept = any_tensor();
+    CHECK(given.get().use_count() == 1);
+}
+
 TEST_CASE("states and layout") {
     const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
     const any_tensor x = data(home, {2, 3}), y = apply<op::relu>(x);

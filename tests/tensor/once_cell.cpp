@@ -10,6 +10,13 @@
 using pumice::node_ptr;
 using pumice::once_cell;
 
+// A copy may need memory for what the two share, also where it is a member.
+struct holder {
+    once_cell cell;
+};
+static_assert(std::is_nothrow_move_assignable_v<holder> &&
+              !std::is_nothrow_copy_assignable_v<holder>);
+
 namespace {
 
 node_ptr fresh() { return pumice::make_node(pumice::dtype::f32, {}, pumice::source_op{}, {}); }
@@ -79,4 +86,21 @@ TEST_CASE("once_cell: many threads that ask at once get one value") {
         CHECK(made == 1);
         for (const node_ptr& g : got) CHECK(g == got[0]);
     }
+}
+
+TEST_CASE("once_cell: assignment shares, moves and may be to itself") {
+    once_cell a, b, c;
+    const node_ptr n = a.get(fresh), other = b.get(fresh);
+    b = a;
+    CHECK(b.get(never) == n);
+    CHECK(n.use_count() == 2);  // of the cells together one
+    c = std::move(b);
+    CHECK(c.get(never) == n);
+    CHECK(b.get(fresh) != n);
+    once_cell& same = a;
+    a = same;
+    CHECK(a.get(never) == n);
+    a = std::move(same);
+    CHECK(a.get(never) == n);
+    CHECK(other.use_count() == 1);
 }

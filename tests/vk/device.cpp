@@ -3,6 +3,9 @@
 #include "support.hpp"
 
 #include <pumice/vk/device.hpp>
+#include <pumice/vk/memory.hpp>
+
+#include <tests/support/child.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -200,5 +203,35 @@ TEST_CASE(
     MESSAGE(calls, " calls; with one or more failing: ", failed, " runs ended in an error, ",
             survived, " went on");
     CHECK(failed > survived);
+    CHECK(gpu.instance->validation_errors() == 0);
+}
+
+TEST_CASE(
+    "device: in a child of fork() it is lost, drops its objects without a call, and no other "
+    "opens") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    const vulkan::candidate& chosen = gpu.instance->candidates()[0];
+    auto device = vulkan::device::create(gpu.instance, chosen);
+    auto queue = std::make_shared<vulkan::queue>(device);
+    auto memory = std::make_unique<vulkan::memory>(queue);
+    const vulkan::allocation piece = memory->allocate(1000, vulkan::memory_kind::device);
+    const auto forked = [](auto&& f) { return test::code_of(f) == errc::forked; };
+    CHECK(test::right_in_child([&] {
+        bool right = device->forked() && device->lost();
+        right &= forked([&] { memory->allocate(1000, vulkan::memory_kind::device); });
+        right &= forked([&] { queue->submit(vk::CommandBuffer()); });
+        right &= forked([] { vulkan::instance::create(); });
+        right &= forked([] { vulkan::instance::shared(); });
+        right &= forked([&] { vulkan::device::create(gpu.instance, chosen); });
+        memory->free(piece, 7);
+        memory.reset();
+        queue.reset();
+        device.reset();
+        gpu.instance.reset();
+        return right;
+    }));
+    CHECK_FALSE(device->lost());
+    memory->free(piece);
     CHECK(gpu.instance->validation_errors() == 0);
 }

@@ -61,3 +61,16 @@ TEST_CASE("each function is looked up at its level and put under its name") {
     CHECK((plain(table.vkCreateInstance) == &first));
     CHECK((plain(table.vkGetPhysicalDeviceQueueFamilyProperties) == &first));
 }
+
+TEST_CASE("without a driver every function is there, does nothing, and reports the loss") {
+    const vulkan::dispatcher& none = vulkan::dispatcher::without_driver();
+    const auto* const first = reinterpret_cast<const std::byte*>(&none) + sizeof(void*);
+    for (std::size_t i = 0; i < sizeof none / sizeof(void*) - 1; ++i) {
+        PFN_vkVoidFunction each = nullptr;
+        std::memcpy(&each, first + i * sizeof each, sizeof each);
+        CHECK(bool(each));
+    }
+    none.vkDestroyDevice(nullptr, nullptr);
+    CHECK(none.vkQueueWaitIdle(nullptr) == VK_ERROR_DEVICE_LOST);
+    CHECK(none.vkGetBufferDeviceAddress(nullptr, nullptr) == 0);
+}

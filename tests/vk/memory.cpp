@@ -25,7 +25,8 @@ vulkan::memory_options small_blocks() {
 vulkan::device_options with_faults() {
     vulkan::device_options options;
     options.edit_dispatcher = [](vulkan::dispatcher& table) {
-        test::intercept<&vulkan::dispatcher::vkAllocateMemory>(table);
+        test::intercept<&vulkan::dispatcher::vkAllocateMemory,
+                        &vulkan::dispatcher::vkGetSemaphoreCounterValue>(table);
     };
     return options;
 }
@@ -129,6 +130,34 @@ TEST_CASE("memory: what is freed is not handed out before the device has finishe
     CHECK(big3.device_address == big.device_address);
     CHECK(gpu.device->stats().allocations == calls);
     for (const auto& each : {b, c, big2, big3}) memory.free(each);
+}
+
+TEST_CASE("memory: a device that cannot tell how far it is has its memory until it can") {
+    auto gpu = test::open(with_faults());
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory memory(gpu.queue, small_blocks());
+    const vulkan::timeline gate(gpu.device);
+    const vulkan::semaphore_point opened{gate.handle(), 1};
+    const auto a = memory.allocate(1000, memory_kind::device);
+    memory.free(a, gpu.queue->submit(std::span<const vk::CommandBuffer>{}, {&opened, 1}));
+    for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                  VK_ERROR_INITIALIZATION_FAILED}) {
+        test::faults::arm(0, result);
+        const auto b = memory.allocate(1000, memory_kind::device);
+        CHECK(test::faults::calls > 0);
+        test::faults::disarm();
+        CHECK(b.device_address != a.device_address);
+        CHECK(memory.stats().waiting > 0);
+        memory.free(b);
+    }
+    vk::SemaphoreSignalInfo info{};
+    info.semaphore = gate.handle();
+    info.value = 1;
+    gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
+                      "vkSignalSemaphore");
+    gpu.queue->wait(1);
+    memory.trim();
+    CHECK(memory.stats().waiting == 0);
 }
 
 TEST_CASE("memory: a large result may follow in memory that earlier work still uses") {

@@ -14,7 +14,8 @@ vulkan::device_options with_faults() {
     vulkan::device_options options;
     options.edit_dispatcher = [](vulkan::dispatcher& table) {
         test::intercept<&vulkan::dispatcher::vkQueueSubmit2, &vulkan::dispatcher::vkWaitSemaphores,
-                        &vulkan::dispatcher::vkGetSemaphoreCounterValue>(table);
+                        &vulkan::dispatcher::vkGetSemaphoreCounterValue,
+                        &vulkan::dispatcher::vkQueueWaitIdle>(table);
     };
     return options;
 }
@@ -103,4 +104,41 @@ TEST_CASE("queue: after a loss at a submit or a wait, everything says so at once
         CHECK(test::code_of([&] { tick(gpu); }) == errc::device_lost);
         CHECK(gpu.instance->validation_errors() == 0);
     }
+}
+
+TEST_CASE("queue: what cannot be waited for is in use until somebody can tell") {
+    auto gpu = test::open(with_faults());
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    const vulkan::timeline gate(gpu.device);
+    const vulkan::semaphore_point opened{gate.handle(), 1};
+    gpu.queue->submit(std::span<const vk::CommandBuffer>{}, {&opened, 1});
+    std::atomic<bool> open{false};
+    test::faults::arm(0, VK_ERROR_OUT_OF_HOST_MEMORY, true);
+    std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        test::faults::disarm();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        open = true;
+        vk::SemaphoreSignalInfo info{};
+        info.semaphore = gate.handle();
+        info.value = 1;
+        gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
+                          "vkSignalSemaphore");
+    });
+    gpu.queue->wait_idle();
+    CHECK(open);
+    CHECK_FALSE(gpu.device->lost());
+    CHECK(gpu.queue->reached(1));
+}
+
+TEST_CASE("queue: a device that can never tell counts as lost, and nobody waits for it for good") {
+    auto gpu = test::open(with_faults());
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    tick(gpu);
+    test::faults::arm(0, VK_ERROR_OUT_OF_HOST_MEMORY, true);
+    const auto start = std::chrono::steady_clock::now();
+    gpu.queue->wait_idle();
+    test::faults::disarm();
+    CHECK(gpu.device->lost());
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
 }

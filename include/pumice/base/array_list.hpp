@@ -58,8 +58,14 @@ public:
     }
     array_list(const array_list& other) : array_list() { append(other.begin(), other.end()); }
     array_list(array_list&& other) noexcept : array_list() { swap(other); }
-    array_list& operator=(array_list other) noexcept {
-        swap(other);
+    // Two operators: one that took its argument by value would make the implicit copy assignments of
+    // what has a list as a member noexcept.
+    array_list& operator=(const array_list& other) {
+        array_list(other).swap(*this);
+        return *this;
+    }
+    array_list& operator=(array_list&& other) noexcept {
+        array_list(static_cast<array_list&&>(other)).swap(*this);
         return *this;
     }
     ~array_list() {

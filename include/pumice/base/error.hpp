@@ -27,7 +27,7 @@ enum class errc {
     no_vulkan_loader,
     no_device,
     device_lost,
-    out_of_memory,   // device memory
+    out_of_memory,   // of a device, or for a tensor's values; else the host's is std::bad_alloc
     unsupported,     // no kernel takes the problem; the reasons say why
     no_slang,        // a kernel has to be compiled and there is no Slang library
     compile_failed,  // Slang refused a kernel
@@ -36,16 +36,21 @@ enum class errc {
     bad_file,        // a file that breaks its format
     unsupported_op,  // a model asks for an operator that Pumice lacks
     cancelled,
+    forked,   // it was made before fork(), by the parent of this process
+    exiting,  // the process is at its end, and the driver has ended
 };
 
 constexpr std::string_view to_string(errc code) noexcept {
     constexpr std::string_view names[] = {
-        "invalid_argument",  "shape_mismatch",     "dtype_mismatch", "rank_mismatch",
-        "axis_out_of_range", "index_out_of_range", "size_overflow",  "context_mismatch",
-        "no_engine",         "no_vulkan_loader",   "no_device",      "device_lost",
-        "out_of_memory",     "unsupported",        "no_slang",       "compile_failed",
-        "vulkan_failed",     "io_failed",          "bad_file",       "unsupported_op",
-        "cancelled"};
+        "invalid_argument", "shape_mismatch",    "dtype_mismatch",
+        "rank_mismatch",    "axis_out_of_range", "index_out_of_range",
+        "size_overflow",    "context_mismatch",  "no_engine",
+        "no_vulkan_loader", "no_device",         "device_lost",
+        "out_of_memory",    "unsupported",       "no_slang",
+        "compile_failed",   "vulkan_failed",     "io_failed",
+        "bad_file",         "unsupported_op",    "cancelled",
+        "forked",           "exiting",
+    };
     return names[static_cast<int>(code)];
 }
 

@@ -1,28 +1,33 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A mutex of one byte for short sections of the front, which <mutex> would make slower to compile.
+// A small mutex for short sections of the front, which <mutex> would make slower to compile.
 #pragma once
 
-#include <pumice/base/config.hpp>
-
-#include <atomic>
+#include <pumice/base/fork.hpp>
 
 namespace pumice::inline PUMICE_ABI {
 
-/// Meets BasicLockable. Waiting threads sleep.
+/// Meets BasicLockable. Waiting threads sleep. What a thread holds that fork() did not copy, a child's
+/// thread takes over: whatever that thread was about to write is not there.
 class small_mutex {
 public:
     void lock() noexcept {
-        while (taken_.test_and_set(std::memory_order_acquire))
-            taken_.wait(true, std::memory_order_relaxed);
+        const std::uint32_t mine = detail::process_number() + 1;
+        std::uint32_t holder = 0;
+        while (!holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire,
+                                                std::memory_order_relaxed)) {
+            if (holder != mine) continue;  // of the parent's
+            holder_.wait(mine, std::memory_order_relaxed);
+            holder = 0;
+        }
     }
     void unlock() noexcept {
-        taken_.clear(std::memory_order_release);
-        taken_.notify_one();
+        holder_.store(0);  // in order with the question whether anybody waits
+        holder_.notify_one();
     }
 
 private:
-    std::atomic_flag taken_;
+    std::atomic<std::uint32_t> holder_{0};  // 0, or the process of the thread that holds it
 };
 
 /// Holds a small_mutex for its own lifetime.

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The log hook. The library itself prints nothing.
+// The log: what an error is not thrown for. Warnings and errors go to stderr unless a sink takes them.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/hash.hpp>
 
 #include <atomic>
-#include <string_view>
+#include <cstdio>
+#include <cstdlib>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -16,14 +17,41 @@ enum class severity { info, warning, error };
 using log_sink = void (*)(severity, std::string_view);
 
 namespace detail {
+
 inline constinit std::atomic<log_sink> sink{nullptr};
+
+/// PUMICE_LOG: from which severity on something is told where no sink is set; warnings by default.
+inline severity least_told() noexcept {
+    static const severity least = [] {
+        const char* const named = std::getenv("PUMICE_LOG");
+        const std::string_view wish = named ? named : "";
+        if (wish == "info") return severity::info;
+        if (wish == "error") return severity::error;
+        return wish == "off" ? severity(3) : severity::warning;
+    }();
+    return least;
 }
 
-/// Sets the sink for the whole process and returns the old one; null (the start value) is silence.
+/// A line of stderr, where the same was not told before: what is true of each context or kernel is
+/// said once. Remembers the last text of each of some hundred hashes.
+inline void tell(severity level, std::string_view text) {
+    static constinit std::atomic<std::uint64_t> told[256] = {};
+    const std::uint64_t hash = hash_of(text) | 1;
+    if (told[(hash >> 1) % 256].exchange(hash, std::memory_order_relaxed) == hash) return;
+    constexpr const char* names[] = {"info", "warning", "error"};
+    std::fprintf(stderr, "pumice: %s: %.*s\n", names[static_cast<int>(level)],
+                 static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace detail
+
+/// Sets the sink for the whole process and returns the old one; null (the start value) is stderr, for
+/// what PUMICE_LOG asks for.
 inline log_sink set_log_sink(log_sink sink) noexcept { return detail::sink.exchange(sink); }
 
 inline void write_log(severity level, std::string_view text) {
     if (log_sink sink = detail::sink.load(std::memory_order_acquire)) sink(level, text);
+    else if (level >= detail::least_told()) detail::tell(level, text);
 }
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -55,8 +55,7 @@ inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs
     device.family = theirs.queue_family;
     device.queue_mutex = theirs.queue_mutex;
     auto runtime =
-        std::make_shared<vulkan_runtime>(instance, vulkan::device::adopt(instance, chosen, device),
-                                         policies);
+        vulkan_runtime::make(instance, vulkan::device::adopt(instance, chosen, device), policies);
     return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),
                                            cat({"device  ", to_string(chosen.info),
                                                 "\n  adopted from the program\n"}));

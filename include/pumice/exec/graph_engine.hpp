@@ -7,11 +7,10 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/exec/donation.hpp>
+#include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
-
-#include <mutex>
 
 namespace pumice::inline PUMICE_ABI {
 
@@ -75,7 +74,9 @@ public:
     }
 
 protected:
-    using engine::engine;
+    /// `own_process`: what the engine holds serves no other process.
+    explicit graph_engine(policy_set&& policies, bool own_process = false)
+        : engine(std::move(policies)), mutex_(own_process) {}
 
     /// For engines whose device measures its own time.
     virtual void begin_profile(profile_recorder&) {}
@@ -235,7 +236,7 @@ protected:
         return text;
     }
 
-    mutable std::mutex mutex_;
+    mutable process_mutex mutex_;
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
     std::atomic<bool> profiles_{false};            // the same for who has no lock
 

@@ -35,6 +35,11 @@ public:
         }
         return false;
     }
+    /// After it `add` of so many accesses does not throw.
+    void make_room(std::size_t accesses) {
+        read_.make_room(accesses);
+        written_.make_room(accesses);
+    }
     void add(const array_list<byte_range>& accesses) {
         for (const byte_range& a : accesses) (a.write ? written_ : read_).push_back(a);
     }

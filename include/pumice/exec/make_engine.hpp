@@ -68,7 +68,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
         instance = vulkan::instance::shared();
         reasons = instance->reasons();
     } catch (const error& e) {
-        if (policies.device_named) throw;
+        if (policies.device_named || e.code() == errc::forked || e.code() == errc::exiting) throw;
         code = e.code();
         reasons = e.reasons();
         reasons.insert(reasons.begin(), e.message());
@@ -106,7 +106,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
                 reasons.push_back(cat({c.info.name, ": ranked behind"}));
         for (const std::string& r : reasons) append_text(report, {"  refused ", r, "\n"});
         write_log(severity::info, report);
-        auto runtime = std::make_shared<vulkan_runtime>(instance, *best, policies);
+        auto runtime = vulkan_runtime::make(instance, *best, policies);
         return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),
                                                std::move(report));
     }
@@ -130,6 +130,6 @@ std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& 
 
 /// The engine's one act at start-up: it makes itself known to the front.
 inline const bool engine_registered =
-    (engine_hook.store(&make_engine, std::memory_order_release), true);
+    (detail::watch_forks(), engine_hook.store(&make_engine, std::memory_order_release), true);
 
 }  // namespace pumice::inline PUMICE_ABI

@@ -46,10 +46,15 @@ namespace detail {
 struct pack_file : pack_recorder {
     explicit pack_file(std::string to) : path(std::move(to)) {}
     ~pack_file() {
-        add_file(path);
-        const std::string whole = bytes();
-        if (const std::error_code failed = write_whole(path + "." + unique_name(), path, whole))
-            write_log(severity::error, cat({"[pack] cannot write ", path, ": ", failed.message()}));
+        try {
+            add_file(path);
+            const std::string whole = bytes();
+            if (const std::error_code failed = write_whole(path + "." + unique_name(), path, whole))
+                write_log(severity::error,
+                          cat({"[pack] cannot write ", path, ": ", failed.message()}));
+        } catch (const std::exception&) {  // no memory for it: the file stays as it was
+            write_log(severity::error, "[pack] the kernels that were recorded are not written");
+        }
     }
     std::string path;
 };

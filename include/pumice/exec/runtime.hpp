@@ -19,6 +19,14 @@ namespace pumice::inline PUMICE_ABI {
 
 class vulkan_runtime {
 public:
+    /// For engines: a child of fork() leaves it, with all that is the driver's and Slang's, as it is.
+    template <class... Arguments>
+    static std::shared_ptr<vulkan_runtime> make(const Arguments&... arguments) {
+        return {new vulkan_runtime(arguments...), [](vulkan_runtime* r) {
+                    if (!r->device_->forked()) delete r;
+                }};
+    }
+
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
                    const policy_set& policies, const vulkan::device_options& options = {})
         : vulkan_runtime(instance, vulkan::device::create(instance, chosen, options), policies) {}
@@ -102,7 +110,10 @@ public:
             const std::size_t threads =
                 std::min<std::size_t>(work.size(),
                                       std::max(1u, std::thread::hardware_concurrency()));
-            for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
+            try {
+                for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
+            } catch (const std::exception&) {  // those that could be had do it
+            }
             build();
         }
         for (const std::exception_ptr& fault : faults)

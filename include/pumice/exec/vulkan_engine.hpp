@@ -8,15 +8,13 @@
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/vulkan_profiler.hpp>
 
-#include <mutex>
-
 namespace pumice::inline PUMICE_ABI {
 
 class vulkan_engine final : public graph_engine {
 public:
     vulkan_engine(std::shared_ptr<vulkan_runtime>&& runtime, policy_set&& policies,
                   std::string&& report)
-        : graph_engine(std::move(policies)), runtime_(std::move(runtime)),
+        : graph_engine(std::move(policies), true), runtime_(std::move(runtime)),
           report_(std::move(report)) {}
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
@@ -379,7 +377,7 @@ private:
         return timing_ ? timing_->reserve(commands, what) : timestamps{};
     }
     void begin_profile(profile_recorder&) override {
-        timing_ = std::make_unique<vulkan_profiler>(runtime_->queue().device());
+        timing_ = std::make_unique<vulkan_profiler>(runtime_->memory().queue());
     }
     void end_profile(profile_recorder& recorder) override {
         const std::unique_ptr<vulkan_profiler> timing = std::move(timing_);
@@ -392,14 +390,14 @@ private:
     }
 
     /// Others use the engine meanwhile. False if `stop` was asked for before.
-    bool wait(std::uint64_t value, std::unique_lock<std::mutex>& lock,
+    bool wait(std::uint64_t value, std::unique_lock<process_mutex>& lock,
               const std::stop_token& stop = {}) {
         const auto begin = profile_recorder::now_if(profiling_.get());
         bool reached = false;
         {
             struct opened {
-                std::unique_lock<std::mutex>& lock;
-                explicit opened(std::unique_lock<std::mutex>& l) : lock(l) { lock.unlock(); }
+                std::unique_lock<process_mutex>& lock;
+                explicit opened(std::unique_lock<process_mutex>& l) : lock(l) { lock.unlock(); }
                 ~opened() { lock.lock(); }
             } const meanwhile(lock);
             reached = runtime_->queue().wait(value, stop);
@@ -431,7 +429,7 @@ private:
     /// Copies bytes of a tensor's device memory to the host, once they are written. Others use the
     /// engine while this thread waits.
     void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out,
-               std::unique_lock<std::mutex>& lock) {
+               std::unique_lock<process_mutex>& lock) {
         vulkan::memory& memory = runtime_->memory();
         if (!s.was_read) {
             ++stats_.downloads;

@@ -22,6 +22,7 @@ public:
     }
     /// Runs may still be in flight: what they read must not become somebody else's memory before.
     ~vulkan_executable() override {
+        if (home_->mutex_.left_behind()) return;
         const std::lock_guard lock(home_->mutex_);
         for (vulkan_storage* s : constants_)
             s->last_use = std::max(s->last_use, recorded_.last_submit());
@@ -109,7 +110,7 @@ private:
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
     }
 
-    slot& take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+    slot& take(std::unique_lock<process_mutex>& lock, const std::stop_token& stop) {
         std::uint64_t until = 0;
         for (;;) {
             if (slot* s = recorded_.take(until)) return *s;
@@ -118,7 +119,7 @@ private:
                 throw_cancelled();
         }
     }
-    void wait(std::uint64_t value, std::unique_lock<std::mutex>& lock,
+    void wait(std::uint64_t value, std::unique_lock<process_mutex>& lock,
               const std::stop_token& stop) {
         if (!home_->wait(value, lock, stop)) throw_cancelled();
     }
@@ -176,6 +177,7 @@ private:
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the chunk
     /// uses knows that it is in use.
     void submit(slot& s, std::size_t number, std::span<const any_tensor> outputs) {
+        home_->open_.make_room(s.touched.size());
         s.value = home_->timing_ ? submit_timed(s, number) : home_->submit(s.recordings[number]);
         for (const node_ptr& n : s.held)
             if (n->count() > 0) of(*n).last_use = s.value;

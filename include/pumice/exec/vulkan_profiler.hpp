@@ -25,10 +25,15 @@ public:
     }
 
     /// Throws errc::unsupported where the queue has no timestamps.
-    explicit vulkan_profiler(std::shared_ptr<const vulkan::device> measured)
-        : device_(std::move(measured)), start_(vulkan::calibrate(*device_)) {
+    explicit vulkan_profiler(std::shared_ptr<const vulkan::queue> measured)
+        : queue_(std::move(measured)), device_(queue_->device()),
+          start_(vulkan::calibrate(*device_)) {
         pools_.push_back(std::make_unique<vulkan::timestamp_pool>(device_, pool_size));
     }
+    vulkan_profiler(const vulkan_profiler&) = delete;
+    vulkan_profiler& operator=(const vulkan_profiler&) = delete;
+    /// Work in flight may still write times.
+    ~vulkan_profiler() { queue_->wait_idle(); }
 
     /// Timestamps for commands that are about to be recorded; for the first ones only where a profile
     /// holds no more. `describe(i)` says what the i-th is. A submit follows, and then `submitted`;
@@ -106,6 +111,7 @@ private:
         return (ns > wrap / 2 ? ns - wrap : ns) / 1000;
     }
 
+    std::shared_ptr<const vulkan::queue> queue_;
     std::shared_ptr<const vulkan::device> device_;
     std::optional<vulkan::clock_pair> start_;
     array_list<std::unique_ptr<vulkan::timestamp_pool>> pools_;

@@ -60,6 +60,7 @@ struct temporary_memory {
     std::uint64_t value = 0;
     key_set<const vulkan_storage*> staged = {};  // what pieces were taken to upload
     vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
+        pieces.make_room(1);  // so that no piece is had and then lost
         pieces.push_back(pool.allocate(size, kind));
         return pieces.back();
     }

@@ -86,11 +86,12 @@ struct node {
         state.store(node_state::realised, std::memory_order_release);
     }
 
-    /// Drops the inputs without recursion, however long the chain of nodes that only they keep alive.
+    /// Drops the inputs without recursion and without memory, however long the chain of nodes that only
+    /// they keep alive.
     void release_inputs() noexcept;
 
 private:
-    void take_inputs(array_list<node_ptr>& into) noexcept;
+    static void let_go(node_ptr n) noexcept;
 
     strides layout_;
     bool row_major_ = true;
@@ -128,28 +129,36 @@ PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_
 #ifndef PUMICE_COMPILED
 
 PUMICE_INLINE void node::release_inputs() noexcept {
-    if (inputs.empty()) return;
-    array_list<node_ptr> dead;
-    take_inputs(dead);
-    while (!dead.empty()) {
-        node_ptr last = std::move(dead.back());
-        dead.pop_back();
-        if (last.use_count() == 1) last->take_inputs(dead);
-    }
-}
-PUMICE_INLINE void node::take_inputs(array_list<node_ptr>& into) noexcept {
-    if (is_view(
-            *this)) {  // nobody reads it any more, or what it looks at is realised: no use to count
+    // Of a view no use was counted: nobody reads it any more, or what it looks at is realised.
+    const bool counted = !is_view(*this);
+    array_list<node_ptr> list;
+    if (counted) {
+        list.swap(inputs);
+    } else {
         const small_lock lock(inputs_of_view_);
-        for (node_ptr& input : inputs) into.push_back(std::move(input));
-        inputs.clear();
-        return;
+        list.swap(inputs);
     }
-    for (node_ptr& input : inputs) {
-        input->count_use(-1);
-        into.push_back(std::move(input));
+    for (const node_ptr& input : list)
+        if (counted) input->count_use(-1);
+    for (node_ptr& input : list) let_go(std::move(input));
+}
+/// Walks down by the last inputs of dying nodes; the way back stands in their places.
+PUMICE_INLINE void node::let_go(node_ptr n) noexcept {
+    node_ptr above;  // `n` was its last input, where now the node above it stands
+    while (n) {
+        if (n.use_count() == 1 && !n->inputs.empty()) {
+            node_ptr input = std::move(n->inputs.back());
+            if (!is_view(*n)) input->count_use(-1);
+            n->inputs.back() = std::move(above);
+            above = std::move(n);
+            n = std::move(input);
+            continue;
+        }
+        n = std::move(above);
+        if (!n) break;
+        above = std::move(n->inputs.back());
+        n->inputs.pop_back();
     }
-    inputs.clear();
 }
 
 PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,

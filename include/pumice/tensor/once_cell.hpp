@@ -15,8 +15,10 @@ public:
         state_.load()->references.fetch_add(1);
     }
     once_cell(once_cell&& other) noexcept : state_(other.state_.exchange(nullptr)) {}
-    once_cell& operator=(once_cell other) noexcept {
-        drop(state_.exchange(other.state_.exchange(nullptr)));
+    once_cell& operator=(const once_cell& other) { return *this = once_cell(other); }
+    once_cell& operator=(once_cell&& other) noexcept {
+        state* const taken = other.state_.exchange(nullptr);
+        drop(state_.exchange(taken));
         return *this;
     }
     ~once_cell() { drop(state_.load()); }

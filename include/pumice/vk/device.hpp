@@ -36,8 +36,10 @@ public:
         if (!chosen.refusals.empty())
             throw error(errc::no_device, "vulkan", cat({chosen.info.name, " cannot be used"}),
                         chosen.refusals);
+        drivers::check();
         std::shared_ptr<device> made(new device(std::move(parent), chosen));
         made->open(options);
+        drivers::watch_exit();
         return made;
     }
 
@@ -58,12 +60,16 @@ public:
     device(const device&) = delete;
     device& operator=(const device&) = delete;
     ~device() {
-        if (owned_ && handle_) handle_.destroy(nullptr, table_);
+        if (owned_ && handle_) handle_.destroy(nullptr, table());
     }
 
     vk::Device handle() const noexcept { return handle_; }
     vk::PhysicalDevice physical() const noexcept { return chosen_.handle; }
-    const dispatcher& table() const noexcept { return table_; }
+    /// Its functions. In a forked child they do nothing and report the loss of the device: a driver's
+    /// threads and locks are not there, so nothing is destroyed and nothing waited for.
+    const dispatcher& table() const noexcept {
+        return forked() ? dispatcher::without_driver() : table_;
+    }
     const device_info& info() const noexcept { return chosen_.info; }
     const instance& parent() const noexcept { return *parent_; }
     const VkPhysicalDeviceMemoryProperties& memory_properties() const noexcept { return memory_; }
@@ -82,8 +88,10 @@ public:
 
     counters& stats() const noexcept { return counters_; }
 
-    /// True once any call reported a loss; it stays so.
-    bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    /// True in a child of fork() if its parent made the device.
+    bool forked() const noexcept { return process_ != pumice::detail::process_number(); }
+    /// True once any call reported a loss, and where forked() is; it stays so.
+    bool lost() const noexcept { return lost_.load(std::memory_order_acquire) || forked(); }
 
     /// Remembers that the device is gone, without an exception.
     void note(vk::Result result) const noexcept {
@@ -97,8 +105,10 @@ public:
         throw call_error(result, call, std::string(about));
     }
 
-    /// Throws errc::device_lost if the device was lost before.
+    /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is.
     void check_alive(std::string_view call) const {
+        if (forked())
+            pumice::detail::throw_forked("vulkan", chosen_.info.name + " was opened before fork()");
         if (lost())
             throw call_error(vk::Result::eErrorDeviceLost, call,
                              chosen_.info.name + " was lost before");
@@ -173,6 +183,7 @@ private:
     mutable std::mutex own_mutex_;
     std::mutex* mutex_ = &own_mutex_;
     mutable std::atomic<bool> lost_{false};
+    const std::uint32_t process_ = pumice::detail::process_number();
     mutable counters counters_;
 };
 

@@ -76,10 +76,33 @@ public:
         for (std::size_t i = locals; i < std::size(names); ++i)
             set(i, vkGetDeviceProcAddr(static_cast<VkDevice>(device), names[i]));
     }
+    /// Functions that do nothing: those that can report a loss of the device do.
+    static const dispatcher& without_driver() noexcept {
+        static const dispatcher all = [] {
+            dispatcher d;
+#define PUMICE_VULKAN_NOTHING(name) d.name = &nothing<PFN_##name>::call;
+            PUMICE_VULKAN_GLOBAL(PUMICE_VULKAN_NOTHING)
+            PUMICE_VULKAN_INSTANCE(PUMICE_VULKAN_NOTHING)
+            PUMICE_VULKAN_DEVICE(PUMICE_VULKAN_NOTHING)
+#undef PUMICE_VULKAN_NOTHING
+            return d;
+        }();
+        return all;
+    }
     /// What Vulkan-Hpp asks of a dispatcher in debug builds.
     std::size_t getVkHeaderVersion() const noexcept { return VK_HEADER_VERSION; }
 
 private:
+    template <class F>
+    struct nothing;
+    template <class R, class... Arguments>
+    struct nothing<R(VKAPI_PTR*)(Arguments...)> {
+        static VKAPI_ATTR R VKAPI_CALL call(Arguments...) noexcept {
+            if constexpr (std::is_same_v<R, VkResult>) return VK_ERROR_DEVICE_LOST;
+            else return R();
+        }
+    };
+
 #define PUMICE_VULKAN_NAME(name) #name,
     static constexpr const char* names[] = {PUMICE_VULKAN_GLOBAL(PUMICE_VULKAN_NAME)
                                                 PUMICE_VULKAN_INSTANCE(PUMICE_VULKAN_NAME)

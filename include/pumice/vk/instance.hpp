@@ -108,6 +108,7 @@ public:
             array_list<std::pair<std::string, std::shared_ptr<instance>>> made;
         };
         static kept& all = *new kept;
+        drivers::check();
         std::string settings = detail::loader_settings();
         const small_lock lock(all.mutex);
         for (const auto& [of, made] : all.made)
@@ -135,7 +136,7 @@ public:
     instance(const instance&) = delete;
     instance& operator=(const instance&) = delete;
     ~instance() {
-        if (!owned_ || !handle_) return;
+        if (!owned_ || !handle_ || process_ != pumice::detail::process_number()) return;
         if (messenger_ != VK_NULL_HANDLE)
             table_.vkDestroyDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_), messenger_,
                                                    nullptr);
@@ -173,6 +174,7 @@ private:
     }
 
     void open(instance_options options) {
+        drivers::opening counted;
         loader door = std::move(options.door);
         if (!door.get_instance_proc_addr) door = open_loader();
         sink_.hook = std::move(options.on_message);
@@ -237,6 +239,7 @@ private:
                                                                    &messenger_)),
                   "vkCreateDebugUtilsMessengerEXT");
         enumerate();
+        counted.found = !candidates_.empty();
     }
 
     void enumerate() {
@@ -267,6 +270,7 @@ private:
     dispatcher table_;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
     std::uint32_t api_version_ = 0;
+    const std::uint32_t process_ = pumice::detail::process_number();
     detail::message_sink sink_;
     array_list<candidate> candidates_;
     std::vector<std::string> reasons_;

@@ -3,7 +3,7 @@
 // Finds the Vulkan loader at run time, so that no program needs libvulkan to start.
 #pragma once
 
-#include <pumice/base/error.hpp>
+#include <pumice/base/fork.hpp>
 
 #include <vulkan/vulkan_core.h>
 
@@ -63,6 +63,53 @@ inline std::string environment(const char* name) {
 }
 
 }  // namespace detail
+
+/// The drivers of this process. They have threads, locks and exit handlers of their own, so they serve
+/// neither a child of fork() nor what runs after those handlers.
+class drivers {
+public:
+    /// Throws errc::forked or errc::exiting where no driver can be used any more.
+    static void check() {
+        if (ended_.load(std::memory_order_acquire))
+            throw error(errc::exiting, "vulkan",
+                        "the process is exiting, and its Vulkan driver has ended",
+                        {"compute before: a handler that was registered by atexit before the first "
+                         "use of a device runs after the driver's own",
+                         "or on the host device: context{host_only{}}"});
+        if (opened_.load(std::memory_order_acquire) > 0 &&
+            process_.load(std::memory_order_relaxed) != pumice::detail::process_number())
+            pumice::detail::throw_forked("vulkan", "a Vulkan driver was loaded before fork()");
+    }
+    /// From here on exit is watched. Called when a device was opened: then its driver has registered
+    /// what it does at exit, and that runs later.
+    static void watch_exit() noexcept {
+        static const int watched =
+            std::atexit([] { ended_.store(true, std::memory_order_release); });
+        static_cast<void>(watched);
+    }
+
+    /// Counts an instance of the process; one that found no driver is taken back.
+    class opening {
+    public:
+        opening() {
+            pumice::detail::watch_forks();
+            check();
+            process_.store(pumice::detail::process_number(), std::memory_order_relaxed);
+            opened_.fetch_add(1, std::memory_order_acq_rel);
+        }
+        opening(const opening&) = delete;
+        opening& operator=(const opening&) = delete;
+        ~opening() {
+            if (!found) opened_.fetch_sub(1, std::memory_order_acq_rel);
+        }
+        bool found = false;
+    };
+
+private:
+    static inline constinit std::atomic<int> opened_{0};
+    static inline constinit std::atomic<std::uint32_t> process_{0};
+    static inline constinit std::atomic<bool> ended_{false};
+};
 
 /// Opens the loader. PUMICE_VULKAN_LOADER, where it is set, names the one library that is tried.
 /// Throws errc::no_vulkan_loader, whose reasons are what was tried and what to do.

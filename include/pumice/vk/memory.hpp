@@ -90,7 +90,7 @@ public:
     /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it was
     /// handed out, at once. `in_order`: who submits knows of all uses of it that have no barrier behind.
     void free(const allocation& piece, std::uint64_t value = 0, bool in_order = false) noexcept {
-        if (!piece) return;
+        if (!piece || queue_->device()->forked()) return;
         const std::lock_guard lock(mutex_);
         value = std::max(value, piece.busy);
         if (value <= queue_->timeline().known() || queue_->device()->lost())
@@ -263,14 +263,16 @@ private:
         return true;
     }
 
-    /// Takes back what the device has finished with. A lost device has finished with everything.
+    /// Takes back what the device has finished with: what was known, where it cannot tell. A lost
+    /// device has finished with everything.
     void collect() noexcept {
         if (waiting_.empty()) return;
-        std::uint64_t reached = ~std::uint64_t{0};
+        std::uint64_t reached = queue_->timeline().known();
         try {
             if (!queue_->device()->lost()) reached = queue_->completed();
         } catch (...) {
         }
+        if (queue_->device()->lost()) reached = ~std::uint64_t{0};
         while (!waiting_.empty() && waiting_.front().value <= reached) {
             std::pop_heap(waiting_.begin(), waiting_.end());
             const waiting done = waiting_.back();

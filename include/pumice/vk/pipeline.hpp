@@ -117,8 +117,11 @@ public:
         info.layout = layout_;
         vk::Pipeline made{};
         d.stats().pipelines += 1;
-        d.check(d.handle().createComputePipelines(cache_, 1, &info, nullptr, &made, d.table()),
-                "vkCreateComputePipelines", "kernel " + name);
+        const vk::Result result =
+            d.handle().createComputePipelines(cache_, 1, &info, nullptr, &made, d.table());
+        // Text is made for an error alone: without memory for it what was made would be lost.
+        if (result != vk::Result::eSuccess)
+            d.check(result, "vkCreateComputePipelines", "kernel " + name);
         const auto flags = static_cast<VkPipelineCreationFeedbackFlags>(feedback.flags);
         if (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT)
             d.stats().pipeline_cache_hits += 1;

@@ -8,6 +8,7 @@
 
 #include <mutex>
 #include <span>
+#include <thread>
 
 namespace pumice::inline PUMICE_ABI::vulkan {
 
@@ -81,20 +82,29 @@ public:
     }
 
     /// Waits until the device has finished with everything that was submitted, so that its objects
-    /// can be destroyed. A lost device has.
+    /// can be destroyed. A lost device has, and so counts one that cannot tell for 5 s.
     void wait_idle() const noexcept {
-        try {
-            timeline_.wait(submitted());
-        } catch (...) {
-            // Lost, or no memory to ask: this call needs none, and gives up at once on a lost
-            // device.
-            const std::lock_guard lock(device_->queue_mutex());
-            device_->note(vk::Result(device_->table()
-                                         .vkQueueWaitIdle(static_cast<VkQueue>(device_->queue()))));
+        if (device_->forked()) return;
+        for (int tries = 0; !is_idle(); ++tries) {
+            if (tries == 500) return device_->note(vk::Result::eErrorDeviceLost);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
     }
 
 private:
+    /// Waits; false where neither call could, as for want of memory.
+    bool is_idle() const noexcept {
+        try {
+            return timeline_.wait(submitted());
+        } catch (...) {
+        }
+        const std::lock_guard lock(device_->queue_mutex());
+        const auto result =
+            vk::Result(device_->table().vkQueueWaitIdle(static_cast<VkQueue>(device_->queue())));
+        device_->note(result);
+        return result == vk::Result::eSuccess || device_->lost();
+    }
+
     /// A list that needs memory only when it is long.
     template <class T>
     class few {

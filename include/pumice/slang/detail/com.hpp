@@ -140,9 +140,15 @@ struct session_keeper {
         };
         static const watch at_exit;
     }
-    void drop(com_ptr<slang::ISession> session) {
-        if (!exiting) return;
+    void drop(com_ptr<slang::ISession> session) noexcept {
+        if (!exiting || !session) return;
         const std::lock_guard lock(mutex);
+        try {
+            kept.make_room(1);
+        } catch (...) {  // it stays all the same, and nobody has it
+            session->addRef();
+            return;
+        }
         kept.push_back(std::move(session));
     }
 };

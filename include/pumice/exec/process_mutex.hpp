@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The lock of an engine, which knows the process that made the engine.
+#pragma once
+
+#include <pumice/base/lock.hpp>
+
+#include <mutex>
+
+namespace pumice::inline PUMICE_ABI {
+
+/// Meets Lockable. In a child of fork() it is refused for good, by errc::forked, where what it guards
+/// stays with the parent, or where one of the parent's threads held it at the fork.
+class process_mutex {
+public:
+    /// `stays`: what it guards serves the process alone that makes it.
+    explicit process_mutex(bool stays = false) noexcept : stays_(stays) {}
+
+    /// True where a lock would be refused because of `stays`.
+    bool left_behind() const noexcept { return stays_ && made_in_ != detail::process_number(); }
+
+    void lock() {
+        look();
+        mutex_.lock();
+    }
+    bool try_lock() {
+        look();
+        return mutex_.try_lock();
+    }
+    void unlock() noexcept { mutex_.unlock(); }
+
+private:
+    void look() {
+        if (seen_in_.load(std::memory_order_acquire) != detail::process_number()) enter_child();
+    }
+    [[gnu::cold]] void enter_child() {
+        if (left_behind())
+            detail::throw_forked("context", "the device of this context was opened before fork()");
+        // The child's threads come here one by one until one has looked, so whoever holds the lock
+        // then is none of them.
+        const small_lock lock(turn_);
+        if (seen_in_.load(std::memory_order_relaxed) == detail::process_number()) return;
+        if (!mutex_.try_lock())
+            detail::throw_forked(
+                "context", "another thread was using this context at the fork; make a new one");
+        mutex_.unlock();
+        seen_in_.store(detail::process_number(), std::memory_order_release);
+    }
+
+    std::mutex mutex_;
+    small_mutex turn_;
+    std::atomic<std::uint32_t> seen_in_{detail::process_number()};
+    std::uint32_t made_in_ = detail::process_number();
+    bool stays_;
+};
+
+}  // namespace pumice::inline PUMICE_ABI
