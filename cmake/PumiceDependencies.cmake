@@ -11,8 +11,6 @@ set(pumice_vulkan_headers VulkanHeaders Vulkan::Headers 1.4.311
     https://github.com/KhronosGroup/Vulkan-Headers.git vulkan-sdk-1.4.357.0 include)
 set(pumice_expected tl-expected tl::expected 1.0.0
     https://github.com/TartanLlama/expected.git v1.3.1 include)
-set(pumice_mio mio mio::mio-headers 1.1.0
-    https://github.com/vimpunk/mio.git 8b6b7d878c89e81614d05edca7936de41ccdd2da include)
 set(pumice_xxhash xxHash xxhash.h -
     https://github.com/Cyan4973/xxHash.git v0.8.2 .)
 set(pumice_slang_headers slang slang.h -

@@ -111,7 +111,7 @@ void judge(const std::string& path) {
     }
     const double mib = static_cast<double>(used.ru_maxrss) / 1024;
     std::rewind(said);
-    std::string text(4096, '\0');
+    std::string text(4 << 20, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), said));
     std::fclose(said);
     const bool one_line = std::count(text.begin(), text.end(), '\n') == 1;
@@ -121,7 +121,8 @@ void judge(const std::string& path) {
     else if (WEXITSTATUS(status) == 0) verdict = text.empty() ? "accepted" : "accepted, but said";
     else if (WEXITSTATUS(status) == 1) verdict = one_line ? "refused" : "refused without one line";
     else verdict = "status " + std::to_string(WEXITSTATUS(status));
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    text.resize(std::min<std::size_t>(text.size(), 300));
+    std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
     std::printf("%s\t%.2f\t%.0f\t%s\t%s\n", verdict.c_str(), seconds(), mib, path.c_str(),
                 text.c_str());
     std::fflush(stdout);

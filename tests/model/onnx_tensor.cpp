@@ -106,7 +106,7 @@ TEST_CASE("onnx_tensor: sizes that lie are refused before memory is taken") {
           errc::unsupported);  // 4 bits
 }
 
-TEST_CASE("onnx_tensor: external data from beneath the model's folder, mapped") {
+TEST_CASE("onnx_tensor: external data from beneath the model's folder") {
     temporary_folder folder, outside;
     folder.write("w.bin", std::string(4, '\0') + raw(8));
     outside.write("secret", raw(8));

@@ -227,18 +227,15 @@ private:
 inline std::optional<any_tensor> fold(const any_tensor& t, std::int64_t limit) {
     if (constant_of(t)) return t;
     // A view of the same bytes under another shape takes no memory, however large.
-    if (t.get()->op.is<reshape_op>() && !t.get()->owner) {
-        if (const auto base = fold(any_tensor(t.get()->inputs[0]), limit)) {
-            const host_constant* c = constant_of(*base);
-            return make_constant(t.dtype(), t.shape(),
-                                 std::make_shared<host_constant>(c->bytes(), c->keep()));
-        }
-        return std::nullopt;
-    }
+    const node_ptr* base = &t.get();
+    while ((*base)->op.is<reshape_op>() && !(*base)->owner && !(*base)->data)
+        base = &(*base)->inputs[0];
+    if (const any_tensor known(*base); constant_of(known))
+        return make_constant(t.dtype(), t.shape(), shared_constant(known));
     detail::folder f(limit);
-    const detail::folded* value = f.run(t.get());
+    const detail::folded* value = f.run(*base);
     if (!value) return std::nullopt;
-    return make_constant(value->type, value->extent, std::make_shared<host_constant>(value->bytes));
+    return make_constant(t.dtype(), t.shape(), std::make_shared<host_constant>(value->bytes));
 }
 
 }  // namespace pumice::inline PUMICE_ABI

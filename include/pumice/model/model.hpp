@@ -17,6 +17,7 @@ namespace pumice::inline PUMICE_ABI {
 /// A handle: copies share the weights. All functions are const and may be called by several threads.
 class model {
 public:
+    /// When it returns, the weights are on their device and the file is closed: what becomes of the file does not matter.
     /// Throws errc::io_failed, errc::bad_file, errc::unsupported_op, errc::unsupported, and what uploading throws.
     template <load_option... Options>
     static model load(const std::filesystem::path& path, const Options&... options) {
@@ -138,6 +139,15 @@ private:
             }
             return list;
         }
+        dtype computed(dtype t) const {
+            return options.compute && t == dtype::f32 ? *options.compute : t;
+        }
+        static bool fits(const std::vector<onnx::dimension>& declared, const shape& is) {
+            bool same = declared.size() == is.size();
+            for (std::size_t i = 0; same && i < declared.size(); ++i)
+                same = declared[i].size < 0 || declared[i].size == is[static_cast<int>(i)];
+            return same;
+        }
         bool open() const {
             return std::any_of(inputs.begin(), inputs.end(), [](const model_value& v) {
                 return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(),
@@ -162,6 +172,7 @@ private:
         auto s = std::make_shared<state>(std::move(plan), o);
         std::tie(s->inputs, s->outputs) = detail::describe_values(s->plan, o);
         warm_up(*s);
+        settle(*s);
         self_ = std::move(s);
     }
 
@@ -173,6 +184,10 @@ private:
         std::vector<any_tensor> places;
         const auto shapes = s.shapes();
         for (std::size_t i = 0; i < shapes.size(); ++i) {
+            if (element_count(shapes[i]) > s.options.limits.elements)
+                throw error(errc::bad_file, "model",
+                            place(s) + "the input \"" + s.inputs[i].name + "\" has the shape " +
+                                to_string(shapes[i]) + ", more than model_limits::elements");
             places.push_back(make_abstract(s.inputs[i].dtype, shapes[i]));
             places.back().get()->owner = s.weights.where().get();
         }
@@ -190,21 +205,58 @@ private:
         for (std::size_t i = 0; i < s.outputs.size(); ++i) {
             const any_tensor& made = slots[static_cast<std::size_t>(s.plan.outputs[i])];
             const auto& declared = s.plan.file.outputs[i];
-            const auto computed = [&](dtype t) {
-                return s.options.compute && t == dtype::f32 ? *s.options.compute : t;
-            };
+            if (declared.elem_type != 0 && !onnx::to_dtype(declared.elem_type))
+                throw error(errc::bad_file, "model",
+                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
+                                onnx::name_of_type(declared.elem_type) + " and is " +
+                                std::string(to_string(made.dtype())));
             if (declared.elem_type == 0) s.outputs[i].dtype = made.dtype();
-            else if (computed(s.outputs[i].dtype) != computed(made.dtype()))
+            else if (s.computed(s.outputs[i].dtype) != s.computed(made.dtype()))
                 throw error(errc::bad_file, "model",
                             place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
                                 s.outputs[i].text() + " and is " +
                                 std::string(to_string(made.dtype())));
             if (s.open()) continue;
+            if (declared.has_shape && !s.fits(declared.dims, made.shape()))
+                throw error(errc::bad_file, "model",
+                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
+                                s.outputs[i].text() + " and is " + to_string(made.shape()));
             s.outputs[i].dims.clear();
             s.outputs[i].has_shape = true;
             for (std::int64_t d : made.shape()) s.outputs[i].dims.push_back({d, {}});
         }
+        compare(s, slots);
+    }
+
+    /// Brings the weights up, those too that only runs of other shapes need, and lets go of the files.
+    static void settle(state& s) {
+        const auto keep = [&](int slot) {
+            if (slot >= 0) s.weights.keep(s.plan.constants[static_cast<std::size_t>(slot)]);
+        };
+        for (const onnx::step& step : s.plan.steps)
+            for (int i : step.inputs) keep(i);
+        for (int o : s.plan.outputs) keep(o);
         s.weights.settle();
+        if (s.plan.file.from.file) s.plan.file.from.file->close();
+        for (const auto& file : s.plan.files) file->close();
+    }
+
+    /// What the file says of values in between is what they are.
+    static void compare(const state& s, std::span<const any_tensor> slots) {
+        for (const auto& [slot, v] : s.plan.declared) {
+            const any_tensor& made = slots[static_cast<std::size_t>(slot)];
+            if (!made.has_value() || !v->is_tensor) continue;
+            const std::string what = place(s) + "the value \"" + std::string(v->name) + "\" ";
+            const auto type = onnx::to_dtype(v->elem_type);
+            bool fits =
+                v->elem_type == 0 || (type && s.computed(*type) == s.computed(made.dtype()));
+            if (v->has_shape && !s.open()) fits = fits && s.fits(v->dims, made.shape());
+            if (!fits)
+                throw error(errc::bad_file, "model",
+                            what + "is declared otherwise than it is: " +
+                                std::string(to_string(made.dtype())) + " " +
+                                to_string(made.shape()));
+        }
     }
 
     std::vector<std::string> signature() const {

@@ -5,7 +5,7 @@
 
 #include <pumice/base/expected.hpp>
 #include <pumice/core/shape.hpp>
-#include <pumice/model/mapped_file.hpp>
+#include <pumice/model/input_file.hpp>
 
 #include <array>
 #include <charconv>
@@ -108,7 +108,7 @@ inline npy_array parse_npy(std::span<const std::byte> file, const std::string& n
 }
 
 inline npy_array read_npy(const std::filesystem::path& path) {
-    return parse_npy(mapped_file::open(path)->bytes(), path.string());
+    return parse_npy(input_file::open(path)->read_all(), path.string());
 }
 
 /// Writes version 1. Throws errc::io_failed.

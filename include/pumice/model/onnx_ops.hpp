@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // THE table of ONNX operators. An elementwise operator needs no row: its line in expr/ops.hpp carries
-// its ONNX name. The others are rows here, a name and a builder over graph ops.
+// its ONNX name. The others are rows here, a name and a builder over graph ops. What operator sets give each is in
+// detail/onnx_schemas.hpp, which tests/model/make_schemas.py writes anew when an operator is added.
 #pragma once
 
 #include <pumice/model/detail/onnx_constant.hpp>
@@ -35,78 +36,76 @@ inline constexpr op_set ops{detail::infos<Functions...>};
 
 namespace onnx {
 
-inline constexpr int any_number = 1 << 20;
-
 // clang-format off
 inline constexpr std::array op_table{
-    // name                   inputs         builder
-    op_row{"ArgMax",              1, 1,          &build::arg_max},
-    op_row{"ArgMin",              1, 1,          &build::arg_min},
-    op_row{"AveragePool",         1, 1,          &build::average_pool},
-    op_row{"BatchNormalization",  5, 5,          &build::batch_normalization},
-    op_row{"BitShift",            2, 2,          &build::bit_shift},
-    op_row{"Cast",                1, 1,          &build::cast},
-    op_row{"CastLike",            2, 2,          &build::cast_like},
-    op_row{"Clip",                1, 3,          &build::clip},
-    op_row{"Concat",              1, any_number, &build::join},
-    op_row{"Constant",            0, 0,          &build::constant},
-    op_row{"ConstantOfShape",     1, 1,          &build::constant_of_shape},
-    op_row{"Conv",                2, 3,          &build::conv},
-    op_row{"CumSum",              2, 2,          &build::cumulative_sum},
-    op_row{"DepthToSpace",        1, 1,          &build::depth_to_space},
-    op_row{"Dropout",             1, 3,          &build::dropout},
-    op_row{"Einsum",              1, any_number, &build::sum_products},
-    op_row{"Expand",              2, 2,          &build::expand},
-    op_row{"Flatten",             1, 1,          &build::flatten},
-    op_row{"Gather",              2, 2,          &build::gather},
-    op_row{"GatherElements",      2, 2,          &build::gather_elements},
-    op_row{"GatherND",            2, 2,          &build::gather_tuples},
-    op_row{"Gelu",                1, 1,          &build::gelu},
-    op_row{"Gemm",                2, 3,          &build::gemm},
-    op_row{"GlobalAveragePool",   1, 1,          &build::global_average_pool},
-    op_row{"GlobalMaxPool",       1, 1,          &build::global_max_pool},
-    op_row{"GroupNormalization",  3, 3,          &build::group_normalization},
-    op_row{"Identity",            1, 1,          &build::identity},
-    op_row{"InstanceNormalization", 3, 3,        &build::instance_normalization},
-    op_row{"IsInf",               1, 1,          &build::is_inf},
-    op_row{"LayerNormalization",  2, 3,          &build::layer_normalization},
-    op_row{"LogSoftmax",          1, 1,          &build::log_softmax_axis},
-    op_row{"MatMul",              2, 2,          &build::matmul},
-    op_row{"Max",                 1, any_number, &build::max},
-    op_row{"MaxPool",             1, 1,          &build::max_pool},
-    op_row{"Mean",                1, any_number, &build::mean},
-    op_row{"Min",                 1, any_number, &build::min},
-    op_row{"Mod",                 2, 2,          &build::mod},
-    op_row{"Pad",                 1, 4,          &build::pad},
-    op_row{"Pow",                 2, 2,          &build::pow},
-    op_row{"RMSNormalization",    2, 2,          &build::rms_normalization},
-    op_row{"Range",               3, 3,          &build::range},
-    op_row{"ReduceL1",            1, 2,          &build::reduce_by<reduction::sum, build::around::abs_before>},
-    op_row{"ReduceL2",            1, 2,          &build::reduce_by<reduction::sum, build::around::square_root>},
-    op_row{"ReduceLogSum",        1, 2,          &build::reduce_by<reduction::sum, build::around::logarithm>},
-    op_row{"ReduceLogSumExp",     1, 2,          &build::reduce_by<reduction::logsumexp>},
-    op_row{"ReduceMax",           1, 2,          &build::reduce_by<reduction::max>},
-    op_row{"ReduceMean",          1, 2,          &build::reduce_by<reduction::mean>},
-    op_row{"ReduceMin",           1, 2,          &build::reduce_by<reduction::min>},
-    op_row{"ReduceProd",          1, 2,          &build::reduce_by<reduction::prod>},
-    op_row{"ReduceSum",           1, 2,          &build::reduce_by<reduction::sum, build::around::none, 13>},
-    op_row{"ReduceSumSquare",     1, 2,          &build::reduce_by<reduction::sum, build::around::square_before>},
-    op_row{"Reshape",             1, 2,          &build::reshape_to},
-    op_row{"ScatterElements",     3, 3,          &build::scatter_along},
-    op_row{"ScatterND",           3, 3,          &build::scatter_tuples},
-    op_row{"Shape",               1, 1,          &build::shape_of},
-    op_row{"Size",                1, 1,          &build::size_of},
-    op_row{"Slice",               1, 5,          &build::slice_axes},
-    op_row{"Softmax",             1, 1,          &build::softmax_axis},
-    op_row{"SpaceToDepth",        1, 1,          &build::space_to_depth},
-    op_row{"Split",               1, 2,          &build::split},
-    op_row{"Squeeze",             1, 2,          &build::squeeze_axes},
-    op_row{"Sum",                 1, any_number, &build::sum},
-    op_row{"Swish",               1, 1,          &build::swish},
-    op_row{"Tile",                2, 2,          &build::tile},
-    op_row{"TopK",                1, 2,          &build::top},
-    op_row{"Transpose",           1, 1,          &build::transpose},
-    op_row{"Unsqueeze",           1, 2,          &build::unsqueeze_axes},
+    // name                           builder
+    op_row{"ArgMax",                  &build::arg_max},
+    op_row{"ArgMin",                  &build::arg_min},
+    op_row{"AveragePool",             &build::average_pool},
+    op_row{"BatchNormalization",      &build::batch_normalization},
+    op_row{"BitShift",                &build::bit_shift},
+    op_row{"Cast",                    &build::cast},
+    op_row{"CastLike",                &build::cast_like},
+    op_row{"Clip",                    &build::clip},
+    op_row{"Concat",                  &build::join},
+    op_row{"Constant",                &build::constant},
+    op_row{"ConstantOfShape",         &build::constant_of_shape},
+    op_row{"Conv",                    &build::conv},
+    op_row{"CumSum",                  &build::cumulative_sum},
+    op_row{"DepthToSpace",            &build::depth_to_space},
+    op_row{"Dropout",                 &build::dropout},
+    op_row{"Einsum",                  &build::sum_products},
+    op_row{"Expand",                  &build::expand},
+    op_row{"Flatten",                 &build::flatten},
+    op_row{"Gather",                  &build::gather},
+    op_row{"GatherElements",          &build::gather_elements},
+    op_row{"GatherND",                &build::gather_tuples},
+    op_row{"Gelu",                    &build::gelu},
+    op_row{"Gemm",                    &build::gemm},
+    op_row{"GlobalAveragePool",       &build::global_average_pool},
+    op_row{"GlobalMaxPool",           &build::global_max_pool},
+    op_row{"GroupNormalization",      &build::group_normalization},
+    op_row{"Identity",                &build::identity},
+    op_row{"InstanceNormalization",   &build::instance_normalization},
+    op_row{"IsInf",                   &build::is_inf},
+    op_row{"LayerNormalization",      &build::layer_normalization},
+    op_row{"LogSoftmax",              &build::log_softmax_axis},
+    op_row{"MatMul",                  &build::matmul},
+    op_row{"Max",                     &build::max},
+    op_row{"MaxPool",                 &build::max_pool},
+    op_row{"Mean",                    &build::mean},
+    op_row{"Min",                     &build::min},
+    op_row{"Mod",                     &build::mod},
+    op_row{"Pad",                     &build::pad},
+    op_row{"Pow",                     &build::pow},
+    op_row{"RMSNormalization",        &build::rms_normalization},
+    op_row{"Range",                   &build::range},
+    op_row{"ReduceL1",                &build::reduce_by<reduction::sum, build::around::abs_before>},
+    op_row{"ReduceL2",                &build::reduce_by<reduction::sum, build::around::square_root>},
+    op_row{"ReduceLogSum",            &build::reduce_by<reduction::sum, build::around::logarithm>},
+    op_row{"ReduceLogSumExp",         &build::reduce_by<reduction::logsumexp>},
+    op_row{"ReduceMax",               &build::reduce_by<reduction::max>},
+    op_row{"ReduceMean",              &build::reduce_by<reduction::mean>},
+    op_row{"ReduceMin",               &build::reduce_by<reduction::min>},
+    op_row{"ReduceProd",              &build::reduce_by<reduction::prod>},
+    op_row{"ReduceSum",               &build::reduce_by<reduction::sum, build::around::none, 13>},
+    op_row{"ReduceSumSquare",         &build::reduce_by<reduction::sum, build::around::square_before>},
+    op_row{"Reshape",                 &build::reshape_to},
+    op_row{"ScatterElements",         &build::scatter_along},
+    op_row{"ScatterND",               &build::scatter_tuples},
+    op_row{"Shape",                   &build::shape_of},
+    op_row{"Size",                    &build::size_of},
+    op_row{"Slice",                   &build::slice_axes},
+    op_row{"Softmax",                 &build::softmax_axis},
+    op_row{"SpaceToDepth",            &build::space_to_depth},
+    op_row{"Split",                   &build::split},
+    op_row{"Squeeze",                 &build::squeeze_axes},
+    op_row{"Sum",                     &build::sum},
+    op_row{"Swish",                   &build::swish},
+    op_row{"Tile",                    &build::tile},
+    op_row{"TopK",                    &build::top},
+    op_row{"Transpose",               &build::transpose},
+    op_row{"Unsqueeze",               &build::unsqueeze_axes},
 };
 // clang-format on
 
@@ -169,7 +168,7 @@ inline std::vector<std::string_view> operator_names() {
 
 namespace detail {
 
-inline constexpr op_row elementwise_row{"", 0, 0, &build::elementwise};
+inline constexpr op_row elementwise_row{"", &build::elementwise};
 
 /// An elementwise operator with the node's attributes, or their defaults, as trailing scalars.
 inline void take_elementwise(step& s, const op_info& op, const model& m) {
@@ -227,14 +226,87 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
 
 }  // namespace detail
 
+namespace detail {
+
+constexpr char letter_of(attribute_type t) noexcept {
+    constexpr std::string_view letters = "-fistgFISTGp-";  // as attribute_type
+    return letters[static_cast<std::size_t>(t)];
+}
+
+/// Holds a node against what its operator set gives the operator.
+inline void check_schema(const step& s, const model& m) {
+    const node& n = *s.from;
+    const auto refuse = [&](const std::string& why, errc code = errc::bad_file) {
+        throw error(code, "onnx", m.from.name + ": " + describe(n, s.number) + " " + why);
+    };
+    const std::string set = "operator set " + std::to_string(s.opset);
+    const op_schema* schema = schema_of(n.op_type, s.opset);
+    if (!schema)
+        refuse("is newer than the model's " + set + ": it came with operator set " +
+               std::to_string(schema_of(n.op_type, 0)->since));
+    if (schema->least == op_schema::withdrawn)
+        refuse("was withdrawn from " + set, errc::unsupported);
+    const auto given = static_cast<std::int64_t>(n.inputs.size());
+    const int least = schema->least, most = schema->most;
+    if (given < least || given > most)
+        refuse("has " + std::to_string(given) + " inputs, takes " + std::to_string(least) +
+               (most == least     ? ""
+                : most == 1 << 20 ? " or more"
+                                  : " to " + std::to_string(most)) +
+               " in " + set);
+    if (n.outputs.empty() || std::cmp_greater(n.outputs.size(), schema->outputs))
+        refuse("has " + std::to_string(n.outputs.size()) + " outputs, gives 1 to " +
+               std::to_string(schema->outputs) + " in " + set);
+    std::size_t known = 0;
+    std::string_view rest = schema->attributes;
+    for (auto word = next_word(rest); !word.empty(); word = next_word(rest)) {
+        const std::size_t colon = word.find(':');
+        const std::string_view name = word.substr(0, colon);
+        const auto at = std::find_if(n.attributes.begin(), n.attributes.end(),
+                                     [&](const attribute& a) { return a.name == name; });
+        if (at == n.attributes.end()) {
+            if (word.ends_with('!')) refuse("lacks the attribute \"" + std::string(name) + "\"");
+            continue;
+        }
+        ++known;
+        if (letter_of(at->type) != word[colon + 1])
+            refuse("has the attribute \"" + std::string(name) +
+                   "\", which is of another type than ONNX gives it");
+    }
+    if (known == n.attributes.size()) return;
+    for (const attribute& a : n.attributes) {
+        const std::string_view list = schema->attributes;
+        std::size_t at = list.find(a.name);
+        while (at != list.npos &&
+               ((at > 0 && list[at - 1] != ' ') || at + a.name.size() >= list.size() ||
+                list[at + a.name.size()] != ':'))
+            at = list.find(a.name, at + 1);
+        if (at == list.npos)
+            refuse("has the attribute \"" + std::string(a.name.substr(0, 64)) + "\", which " + set +
+                       " does not give it",
+                   errc::unsupported_op);
+    }
+}
+
+}  // namespace detail
+
 /// Finds the operator of a step: the user's ops, then the rows, then the op table. Throws errc::unsupported_op
-/// naming operator, domain, node and operator set; errc::bad_file for a wrong number of inputs.
+/// naming operator, domain, node and operator set; errc::bad_file for what the operator set does not give the operator.
 inline void resolve(step& s, const model& m, const op_set& extra) {
     const node& n = *s.from;
     for (const op_info* op : extra.list)
         if (n.op_type == op->name || n.op_type == spelled_op(*op).name)
             detail::take_elementwise(s, *op, m);
-    if (!s.op && (n.domain.empty() || n.domain == "ai.onnx")) {
+    if (s.op) {
+        const std::size_t fixed = static_cast<std::size_t>(s.op->arity) - s.scalars.size();
+        if (n.inputs.size() != fixed)
+            throw error(errc::bad_file, "onnx",
+                        m.from.name + ": " + describe(n, s.number) + " has " +
+                            std::to_string(n.inputs.size()) + " inputs, takes " +
+                            std::to_string(fixed));
+        return;
+    }
+    if (n.domain.empty() || n.domain == "ai.onnx") {
         const auto row = std::find_if(op_table.begin(), op_table.end(),
                                       [&](const op_row& r) { return r.name == n.op_type; });
         const auto op = elementwise_ops().find(n.op_type);
@@ -242,15 +314,7 @@ inline void resolve(step& s, const model& m, const op_set& extra) {
         else if (op != elementwise_ops().end()) detail::take_elementwise(s, *op->second, m);
     }
     if (!s.row) detail::throw_unknown(s, m);
-    const auto given = static_cast<std::int64_t>(n.inputs.size());
-    const std::int64_t fixed = s.op ? s.op->arity - static_cast<std::int64_t>(s.scalars.size()) : 0;
-    const std::int64_t least = s.op ? fixed : s.row->min_inputs,
-                       most = s.op ? fixed : s.row->max_inputs;
-    if (given < least || given > most)
-        throw error(errc::bad_file, "onnx",
-                    m.from.name + ": " + describe(n, s.number) + " has " + std::to_string(given) +
-                        " inputs, takes " + std::to_string(least) +
-                        (most == least ? "" : " to " + std::to_string(most)));
+    detail::check_schema(s, m);
 }
 
 }  // namespace onnx

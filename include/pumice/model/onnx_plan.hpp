@@ -14,6 +14,55 @@ inline plan make_plan(model m, const model_limits& limits = {}, const op_set& ex
     return detail::planner(std::move(m), limits, extra).run();
 }
 
+namespace detail {
+
+/// Products, sums or copies that one element of a node's kernel takes.
+inline std::int64_t work_of_element(const pumice::node& n) {
+    return n.op.visit([&]<class Op>(const Op& op) -> std::int64_t {
+        if constexpr (std::is_same_v<Op, matmul_op>) return n.inputs[0]->extent.back();
+        else if constexpr (std::is_same_v<Op, conv_op>) {
+            const shape& w = n.inputs[1]->extent;
+            return element_count(w) / std::max<std::int64_t>(w[0], 1);
+        } else if constexpr (std::is_same_v<Op, reduce_op>)
+            return n.inputs[0]->count() / std::max<std::int64_t>(n.count(), 1);
+        else if constexpr (std::is_same_v<Op, view_op> || std::is_same_v<Op, reshape_op>) return 0;
+        else if constexpr (std::is_same_v<Op, pool_op>)
+            return std::int64_t(op.window[0]) * op.window[1];
+        else return 1;
+    });
+}
+
+/// Refuses what asks for more than the limits, in all that was made between a step's inputs and `made`.
+inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> slots,
+                         std::span<const any_tensor> made) {
+    std::set<const pumice::node*> seen;
+    std::vector<const pumice::node*> todo;
+    for (int i : s.inputs)
+        if (i >= 0) seen.insert(slots[static_cast<std::size_t>(i)].get().get());
+    for (const any_tensor& t : made)
+        if (t.has_value()) todo.push_back(t.get().get());
+    const auto refuse = [&](const std::string& what, std::int64_t limit, const char* name) {
+        throw error(errc::bad_file, "onnx",
+                    describe(*s.from, s.number) + " asks for " + what + ", more than the " +
+                        std::to_string(limit) + " of model_limits::" + name);
+    };
+    while (!todo.empty()) {
+        const pumice::node* n = todo.back();
+        todo.pop_back();
+        if (!seen.insert(n).second || n->data) continue;
+        if (n->count() > p.limits.elements)
+            refuse("a value of the shape " + to_string(n->extent), p.limits.elements, "elements");
+        const std::int64_t work = work_of_element(*n);
+        if (work > p.limits.kernel_work / std::max<std::int64_t>(n->count(), 1))
+            refuse("a kernel of " + std::to_string(n->count()) + " times " + std::to_string(work) +
+                       " products or sums",
+                   p.limits.kernel_work, "kernel_work");
+        for (const node_ptr& i : n->inputs) todo.push_back(i.get());
+    }
+}
+
+}  // namespace detail
+
 /// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and types
 /// are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
 inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_tensor> inputs,
@@ -48,6 +97,7 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
                     made[k] = where->get(key(k), [&] { return made[k]; });
             return made;
         });
+        if (dry) detail::with_place(p, s, [&] { detail::check_limits(p, s, slots, results); });
         for (std::size_t k = 0; k < s.outputs.size(); ++k) {
             if (s.outputs[k] < 0) continue;
             any_tensor& r = slots[static_cast<std::size_t>(s.outputs[k])] = std::move(results[k]);

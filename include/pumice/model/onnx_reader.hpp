@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, copies no tensor.
+// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, reads no long tensor.
 #pragma once
 
+#include <pumice/model/detail/onnx_image.hpp>
 #include <pumice/model/detail/onnx_message.hpp>
 
 namespace pumice::inline PUMICE_ABI {
@@ -29,7 +30,7 @@ public:
                     graph(to_bytes(m.get_view()));
                     break;
                 case bytes(8): model_.opsets.push_back(read_opset(to_bytes(m.get_view()))); break;
-                case bytes(25): count(), ++model_.functions, m.skip(); break;
+                case bytes(25): function(to_bytes(m.get_view())); break;
                 default: m.skip();
             }
         });
@@ -42,7 +43,20 @@ public:
         tensor t;
         t.message = message;
         each(message, "tensor", [&](protozero::pbf_reader& m) {
+            const std::uint32_t tag = m.tag();
+            const auto holds = [&](bool any) { t.fields |= std::uint32_t(any) << tag; };
             switch (m.tag_and_type()) {
+                case fixed32(4):
+                case varint(5):
+                case bytes(6):
+                case varint(7):
+                case fixed64(10):
+                case varint(11): holds(true), m.skip(); break;
+                case bytes(4):
+                case bytes(5):
+                case bytes(7):
+                case bytes(10):
+                case bytes(11): holds(m.get_view().size() > 0); break;
                 case varint(1): count(), t.dims.push_back(m.get_int64()); break;
                 case bytes(1):
                     for (auto d : m.get_packed_int64()) count(), t.dims.push_back(d);
@@ -50,7 +64,7 @@ public:
                 case varint(2): t.data_type = m.get_int32(); break;
                 case bytes(3): t.has_segment = true, m.skip(); break;
                 case bytes(8): t.name = to_text(m.get_view()); break;
-                case bytes(9): t.raw = to_bytes(m.get_view()), t.has_raw = true; break;
+                case bytes(9): t.raw = to_bytes(m.get_view()), t.has_raw = true, holds(true); break;
                 case bytes(13): external(to_bytes(m.get_view()), t.external); break;
                 case varint(14): t.is_external = m.get_enum() != 0; break;
                 default: m.skip();
@@ -60,16 +74,31 @@ public:
     }
 
 private:
+    /// Of a function only what it is written against is read.
+    void function(std::span<const std::byte> message) {
+        count(), ++model_.functions;
+        each(message, "function", [&](protozero::pbf_reader& m) {
+            if (m.tag_and_type() != bytes(9)) return m.skip();
+            model_.function_opsets.push_back(read_opset(to_bytes(m.get_view())));
+        });
+    }
+
     void graph(std::span<const std::byte> message) {
         each(message, "graph", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
-                case bytes(1): model_.nodes.push_back(read_node(to_bytes(m.get_view()))); break;
+                case bytes(1):
+                    if (std::cmp_equal(model_.nodes.size(), limits().nodes))
+                        refuse("has more than " + std::to_string(limits().nodes) +
+                               " nodes (model_limits::nodes)");
+                    model_.nodes.push_back(read_node(to_bytes(m.get_view())));
+                    break;
                 case bytes(2): model_.graph_name = to_text(m.get_view()); break;
                 case bytes(5):
                     model_.initializers.push_back(read_tensor(to_bytes(m.get_view())));
                     break;
                 case bytes(11): model_.inputs.push_back(read_value(to_bytes(m.get_view()))); break;
                 case bytes(12): model_.outputs.push_back(read_value(to_bytes(m.get_view()))); break;
+                case bytes(13): model_.values.push_back(read_value(to_bytes(m.get_view()))); break;
                 case bytes(15): count(), ++model_.sparse_initializers, m.skip(); break;
                 default: m.skip();
             }
@@ -192,9 +221,17 @@ private:
         return v;
     }
 
-    /// TypeProto. The types that nest (sequence, map, optional) are skipped unread.
+    /// TypeProto. The types that nest are named and skipped unread.
     void type(std::span<const std::byte> message, value_info& v) {
         each(message, "type", [&](protozero::pbf_reader& m) {
+            constexpr std::pair<std::uint32_t, std::string_view> others[] = {
+                {4, "a sequence"},
+                {5, "a map"},
+                {7, "an opaque type"},
+                {8, "a sparse tensor"},
+                {9, "an optional value"}};
+            for (const auto& [tag, name] : others)
+                if (m.tag() == tag) v.kind = name;
             if (m.tag_and_type() != bytes(1)) return m.skip();
             v.is_tensor = true;
             each(to_bytes(m.get_view()), "tensor type", [&](protozero::pbf_reader& t) {
@@ -269,12 +306,9 @@ inline tensor read_tensor(const source& from, std::span<const std::byte> message
     return detail::reader(from, limits).read_tensor(message);
 }
 
-/// Maps the file and reads its structure. Throws errc::io_failed too.
+/// Reads a file's structure; long data of tensors is read when it is uploaded. Throws errc::io_failed too.
 inline model read(const std::filesystem::path& path, const model_limits& limits = {}) {
-    auto file = mapped_file::open(path);
-    const auto bytes = file->bytes();
-    return read(source{path.filename().string(), bytes, std::move(file), path.parent_path(), true},
-                limits);
+    return read(detail::open_image(path, limits), limits);
 }
 
 }  // namespace onnx

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// From a TensorProto to a constant: raw data stays where the file is mapped, typed fields are decoded,
-// external data is mapped from beneath the model's folder. Every size is checked before it is used.
+// From a TensorProto to a constant: long raw data and external data, from beneath the model's folder, stay in their files
+// until they are uploaded, the rest is read and decoded. Every size is checked before it is used.
 #pragma once
 
 #include <pumice/model/detail/constant.hpp>
@@ -15,7 +15,7 @@
 namespace pumice::inline PUMICE_ABI {
 namespace onnx {
 
-/// Decodes the tensors of one model; files of external data are mapped once.
+/// Decodes the tensors of one model; files of external data are opened once.
 class tensor_decoder {
 public:
     tensor_decoder(const source& from, const model_limits& limits) : from_(from), limits_(limits) {}
@@ -24,9 +24,9 @@ public:
     any_tensor operator()(const tensor& t) {
         const auto type = to_dtype(t.data_type);
         if (!type) {
-            if (t.data_type <= 0 || t.data_type > 30) refuse(t, "has no valid element type");
+            if (!is_type(t.data_type)) refuse(t, "holds " + name_of_type(t.data_type));
             throw error(errc::unsupported, "onnx",
-                        text(t) + " holds " + std::string(name_of_type(t.data_type)) +
+                        text(t) + " holds " + name_of_type(t.data_type) +
                             ", which Pumice has no element type for");
         }
         if (t.has_segment) refuse(t, "is stored in segments, which ONNX never defined");
@@ -45,16 +45,26 @@ public:
         } catch (const error& e) {
             refuse(t, e.message());
         }
-        if (t.is_external) return make_constant(*type, extent, tidy(*type, mapped(t, bytes)));
+        check_fields(t, *type);
+        if (t.is_external)
+            return make_constant(*type, extent, tidy(*type, count, external(t, bytes)));
         if (t.has_raw) {
             if (std::cmp_not_equal(t.raw.size(), bytes))
                 refuse(t, "holds " + std::to_string(t.raw.size()) + " bytes where its shape " +
                               to_string(extent) + " of " + std::string(to_string(*type)) +
                               " takes " + std::to_string(bytes));
-            return make_constant(*type, extent,
-                                 tidy(*type, std::make_shared<host_constant>(t.raw, from_.keep)));
+            return make_constant(*type, extent, tidy(*type, count, raw(t)));
         }
         return make_constant(*type, extent, typed(t, *type, count, bytes));
+    }
+
+    /// The files of external data that were opened, and forgets them.
+    std::vector<std::shared_ptr<input_file>> take_files() {
+        std::vector<std::shared_ptr<input_file>> list;
+        for (auto& [name, file] : files_)
+            if (file) list.push_back(std::move(file));
+        files_.clear();
+        return list;
     }
 
 private:
@@ -65,16 +75,57 @@ private:
         throw error(errc::bad_file, "onnx", text(t) + " " + why);
     }
 
-    /// A bool is 0 or 1 in memory; a file may hold anything.
-    static std::shared_ptr<host_constant> tidy(dtype type, std::shared_ptr<host_constant> c) {
-        const auto bytes = c->bytes();
-        if (type != dtype::boolean || std::all_of(bytes.begin(), bytes.end(), [](std::byte b) {
-                return std::to_integer<int>(b) <= 1;
-            }))
-            return c;
-        auto owned = std::make_shared<std::vector<std::byte>>();
-        for (std::byte b : bytes) owned->push_back(std::byte(b != std::byte(0)));
-        return std::make_shared<host_constant>(std::move(owned));
+    /// The field of TensorProto that a type's numbers are in where they are not raw.
+    static std::uint32_t field_of(dtype type) noexcept {
+        return type == dtype::f32                         ? 4
+               : type == dtype::f64                       ? 10
+               : type == dtype::i64                       ? 7
+               : type == dtype::u32 || type == dtype::u64 ? 11
+                                                          : 5;
+    }
+
+    /// A tensor has its data in one place.
+    void check_fields(const tensor& t, dtype type) const {
+        static constexpr std::pair<int, const char*> names[] = {
+            {4, "float_data"}, {5, "int32_data"},   {6, "string_data"}, {7, "int64_data"},
+            {9, "raw_data"},   {10, "double_data"}, {11, "uint64_data"}};
+        const char* found = t.is_external ? "another file" : nullptr;
+        for (const auto& [tag, name] : names) {
+            if (!(t.fields >> tag & 1)) continue;
+            if (found)
+                refuse(t, std::string("has its data twice, in ") + found + " and in " + name);
+            found = name;
+            if (tag != 9 && std::cmp_not_equal(tag, field_of(type)))
+                refuse(t, std::string("has data in ") + name + ", where " +
+                              std::string(to_string(type)) + " is never kept");
+        }
+    }
+
+    /// What is read now: what the host may need after loading, and a bool, which is 0 or 1 in memory where a file may
+    /// hold anything.
+    std::shared_ptr<host_constant> tidy(dtype type, std::int64_t count,
+                                        std::shared_ptr<host_constant> c) const {
+        const bool keep = c->in_file() && (count <= limits_.folded_elements);
+        if (!keep && type != dtype::boolean) return c;
+        return c->with_bytes([&](std::span<const std::byte> bytes) {
+            auto owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+            if (type == dtype::boolean)
+                for (std::byte& b : *owned) b = std::byte(b != std::byte(0));
+            return std::make_shared<host_constant>(std::move(owned));
+        });
+    }
+
+    /// Where bytes of the structure lie in the file.
+    std::uint64_t offset_of(std::span<const std::byte> part) const {
+        return static_cast<std::uint64_t>(part.data() - from_.bytes.data());
+    }
+    bool left_in_file(std::uint32_t tag, std::size_t length) const {
+        return from_.file && detail::is_left_in_file(tag << 3 | 2, length);
+    }
+    std::shared_ptr<host_constant> raw(const tensor& t) const {
+        if (left_in_file(9, t.raw.size()))
+            return std::make_shared<host_constant>(from_.file, offset_of(t.raw), t.raw.size());
+        return std::make_shared<host_constant>(t.raw, from_.keep);
     }
 
     std::int64_t number(const tensor& t, std::string_view digits, const char* what) const {
@@ -87,13 +138,12 @@ private:
         return value;
     }
 
-    std::shared_ptr<host_constant> mapped(const tensor& t, std::int64_t bytes) {
+    std::shared_ptr<host_constant> external(const tensor& t, std::int64_t bytes) {
         if (!from_.has_folder)
             refuse(t, "lies in another file, but the model was read from memory");
-        if (t.has_raw) refuse(t, "has its data both here and in another file");
-        std::shared_ptr<const mapped_file>& file = files_[t.external.location];
+        std::shared_ptr<input_file>& file = files_[t.external.location];
         try {
-            if (!file) file = mapped_file::open_beneath(from_.folder, t.external.location);
+            if (!file) file = input_file::open_beneath(from_.folder, t.external.location);
         } catch (const error& e) {
             throw error(e.code(), "onnx", text(t) + " lies in another file: " + e.message());
         }
@@ -101,17 +151,15 @@ private:
             t.external.offset.empty() ? 0 : number(t, t.external.offset, "offset");
         const std::int64_t length =
             t.external.length.empty() ? bytes : number(t, t.external.length, "length");
-        const auto size = static_cast<std::int64_t>(file->bytes().size());
+        const auto size = static_cast<std::int64_t>(file->size());
         if (length != bytes)
             refuse(t, "has an external length of " + std::to_string(length) +
                           " where its shape takes " + std::to_string(bytes));
         if (offset > size || length > size - offset)
             refuse(t, "ends past its file: offset " + std::to_string(offset) + ", length " +
                           std::to_string(length) + ", file of " + std::to_string(size) + " bytes");
-        return std::make_shared<host_constant>(file->bytes()
-                                                   .subspan(static_cast<std::size_t>(offset),
-                                                            static_cast<std::size_t>(length)),
-                                               file);
+        return std::make_shared<host_constant>(file, static_cast<std::uint64_t>(offset),
+                                               static_cast<std::size_t>(length));
     }
 
     /// The fields float_data, int32_data, int64_data, double_data and uint64_data, packed or not. The
@@ -147,11 +195,31 @@ private:
                 default: return put(static_cast<std::uint64_t>(value));
             }
         };
-        const std::uint32_t field = type == dtype::f32                         ? 4
-                                    : type == dtype::f64                       ? 10
-                                    : type == dtype::i64                       ? 7
-                                    : type == dtype::u32 || type == dtype::u64 ? 11
-                                                                               : 5;
+        const std::uint32_t field = field_of(type);
+        // A packed list is here, or is read from the file.
+        const auto packed = [&](protozero::pbf_reader& m, auto&& take) {
+            const auto list = detail::to_bytes(m.get_view());
+            if (!left_in_file(field, list.size())) return take(list);
+            const auto read = from_.file->read(offset_of(list), list.size());
+            take(std::span<const std::byte>(read));
+        };
+        const auto fixed = [&]<class Stored>(Stored) {
+            return [&](std::span<const std::byte> list) {
+                if (list.size() % sizeof(Stored) != 0) refuse(t, "has a list of half numbers");
+                for (; !list.empty(); list = list.subspan(sizeof(Stored))) {
+                    Stored v;
+                    std::memcpy(&v, list.data(), sizeof v);
+                    put(v);
+                }
+            };
+        };
+        const auto varints = [&]<class Stored>(Stored) {
+            return [&](std::span<const std::byte> list) {
+                const char *at = detail::to_view(list).data(), *end = at + list.size();
+                while (at != end)
+                    put_integer(static_cast<Stored>(protozero::decode_varint(&at, end)));
+            };
+        };
         protozero::pbf_reader m(detail::to_view(t.message));
         try {
             while (m.next()) {
@@ -161,25 +229,15 @@ private:
                 }
                 switch (m.tag_and_type()) {
                     case detail::fixed32(4): put(m.get_float()); break;
-                    case detail::bytes(4):
-                        for (auto v : m.get_packed_float()) put(v);
-                        break;
+                    case detail::bytes(4): packed(m, fixed(float{})); break;
                     case detail::fixed64(10): put(m.get_double()); break;
-                    case detail::bytes(10):
-                        for (auto v : m.get_packed_double()) put(v);
-                        break;
+                    case detail::bytes(10): packed(m, fixed(double{})); break;
                     case detail::varint(5): put_integer(m.get_int32()); break;
-                    case detail::bytes(5):
-                        for (auto v : m.get_packed_int32()) put_integer(v);
-                        break;
+                    case detail::bytes(5): packed(m, varints(std::int32_t{})); break;
                     case detail::varint(7): put_integer(m.get_int64()); break;
-                    case detail::bytes(7):
-                        for (auto v : m.get_packed_int64()) put_integer(v);
-                        break;
+                    case detail::bytes(7): packed(m, varints(std::int64_t{})); break;
                     case detail::varint(11): put_integer(m.get_uint64()); break;
-                    case detail::bytes(11):
-                        for (auto v : m.get_packed_uint64()) put_integer(v);
-                        break;
+                    case detail::bytes(11): packed(m, varints(std::uint64_t{})); break;
                     default: m.skip();
                 }
             }
@@ -200,7 +258,7 @@ private:
 
     const source& from_;
     model_limits limits_;
-    std::map<std::string_view, std::shared_ptr<const mapped_file>> files_;
+    std::map<std::string_view, std::shared_ptr<input_file>> files_;
     std::int64_t typed_bytes_ = 0;
 };
 

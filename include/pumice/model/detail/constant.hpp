@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Values that a loader knows on the host: weights in the mapped file and small shape arithmetic. They
+// Values that a loader knows on the host: weights of the file and small shape arithmetic. They
 // are graph nodes of no engine, so the same builders take them; fold.hpp evaluates what they feed.
 #pragma once
 
 #include <pumice/graph/any_tensor.hpp>
+#include <pumice/model/input_file.hpp>
 
 #include <bit>
 #include <cstring>
@@ -13,9 +14,9 @@
 
 namespace pumice::inline PUMICE_ABI {
 
-static_assert(std::endian::native == std::endian::little, "model files are read in place");
+static_assert(std::endian::native == std::endian::little, "model files are little-endian");
 
-/// Row-major bytes on the host: a view into a mapped file or a buffer of its own.
+/// Row-major bytes: on the host, or in a file that they are read from when they are uploaded, and not kept.
 class host_constant final : public storage {
 public:
     host_constant(std::span<const std::byte> bytes, std::shared_ptr<const void> keep)
@@ -23,12 +24,29 @@ public:
     explicit host_constant(std::shared_ptr<const std::vector<std::byte>> owned)
         : bytes_(*owned), keep_(std::move(owned)) {}
 
-    std::span<const std::byte> bytes() const noexcept { return bytes_; }
-    const std::shared_ptr<const void>& keep() const noexcept { return keep_; }
+    host_constant(std::shared_ptr<const input_file> file, std::uint64_t offset, std::size_t length)
+        : file_(std::move(file)), offset_(offset), length_(length) {}
+
+    /// Pre: not in_file().
+    std::span<const std::byte> bytes() const noexcept {
+        PUMICE_ASSERT(!file_);
+        return bytes_;
+    }
+    bool in_file() const noexcept { return file_ != nullptr; }
+    /// Calls f with the bytes, read for the call where they are in a file. Throws errc::io_failed.
+    template <class F>
+    auto with_bytes(F&& f) const {
+        if (!file_) return f(bytes_);
+        const std::vector<std::byte> read = file_->read(offset_, length_);
+        return f(std::span<const std::byte>(read));
+    }
 
 private:
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> keep_;
+    std::shared_ptr<const input_file> file_;
+    std::uint64_t offset_ = 0;
+    std::size_t length_ = 0;
 };
 
 /// A known value. Pre: the storage has the bytes that the shape takes.
@@ -68,14 +86,17 @@ inline const host_constant* constant_of(const any_tensor& t) noexcept {
     const node* n = t.has_value() ? t.get().get() : nullptr;
     return n && !n->owner && n->data ? static_cast<const host_constant*>(n->data.get()) : nullptr;
 }
+/// The same, shared. Pre: constant_of(t).
+inline std::shared_ptr<host_constant> shared_constant(const any_tensor& t) {
+    return std::static_pointer_cast<host_constant>(t.get()->data);
+}
 
-/// Elements of a known value, converted. Pre: constant_of(t).
+/// Elements of bytes, converted.
 template <element To>
-std::vector<To> constant_values(const any_tensor& t) {
+std::vector<To> values_of(dtype type, std::span<const std::byte> bytes) {
     static_assert(!std::is_same_v<To, bool>);
-    const auto bytes = constant_of(t)->bytes();
     std::vector<To> values;
-    visit(t.dtype(), [&](auto from) {
+    visit(type, [&](auto from) {
         using From = decltype(from);
         using Stored = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
         values.reserve(bytes.size() / sizeof(Stored));
@@ -86,6 +107,11 @@ std::vector<To> constant_values(const any_tensor& t) {
         }
     });
     return values;
+}
+/// Elements of a known value, converted. Pre: constant_of(t), and not of a file.
+template <element To>
+std::vector<To> constant_values(const any_tensor& t) {
+    return values_of<To>(t.dtype(), constant_of(t)->bytes());
 }
 
 }  // namespace pumice::inline PUMICE_ABI

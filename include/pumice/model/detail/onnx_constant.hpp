@@ -89,8 +89,9 @@ inline any_tensor pad(node_builder& b) {
     if (mode == std::end(names)) b.fail(errc::bad_file, "has an unknown mode");
     const auto pads = list_of(b, "pads", 1, 11);
     if (!pads) b.fail(errc::bad_file, "lacks the pads");
-    const auto axes =
-        b.opset() >= 18 && b.has(3) ? std::optional(b.input_integers(3)) : std::nullopt;
+    const auto axes = b.opset() >= 18 && b.has(3)
+                          ? std::optional(b.input_integers(3, {.narrow = true}))
+                          : std::nullopt;
     const any_tensor x = b.tensor(0);
     const std::size_t count = axes ? axes->size() : x.shape().size();
     if (pads->size() != 2 * count)
@@ -98,11 +99,14 @@ inline any_tensor pad(node_builder& b) {
                "has " + std::to_string(pads->size()) + " pads, needs " + std::to_string(2 * count));
     any_operand value = scalar(b.opset() < 11 ? b.real("value", 0) : 0.0);
     if (name == "constant" && b.opset() >= 11 && b.has(2)) value = b.tensor(2);
-    std::vector<pad_width> widths(x.shape().size());
-    for (std::size_t k = 0; k < count; ++k) {
-        const int axis =
-            normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Pad");
-        widths[static_cast<std::size_t>(axis)] = {(*pads)[k], (*pads)[k + count]};
+    std::vector<pad_width> widths(count);
+    if (axes) {
+        widths.assign(x.shape().size(), {});
+        const std::vector<int> where = b.axes_of(*axes, x.rank());
+        for (std::size_t k = 0; k < count; ++k)
+            widths[static_cast<std::size_t>(where[k])] = {(*pads)[k], (*pads)[k + count]};
+    } else {
+        for (std::size_t k = 0; k < count; ++k) widths[k] = {(*pads)[k], (*pads)[k + count]};
     }
     return pumice::pad(x, widths, static_cast<pad_mode>(mode - std::begin(names)), value);
 }

@@ -17,13 +17,9 @@ namespace onnx::build {
 inline any_operand operand(node_builder& b, int i) {
     const any_tensor& v = b.value(i);
     if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);
-    bool covered = false;
-    for (int k = 0; k < b.inputs(); ++k)
-        covered =
-            covered || (k != i && b.has(k) && !b.known(k) && b.value(k).dtype() != dtype::boolean &&
-                        b.value(k).rank() >= v.rank());
     const double number = constant_values<double>(v)[0];
-    if (!covered || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53)) return b.tensor(i);
+    if (b.widest() < v.rank() || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53))
+        return b.tensor(i);
     return number;
 }
 
@@ -86,6 +82,12 @@ inline any_tensor clip(node_builder& b) {
         return pumice::apply<op::clip>(x, low, high);
     }
     const bool low = b.has(1), high = b.has(2);
+    for (int i = 1; i <= 2; ++i)
+        if (b.has(i) && (b.value(i).rank() > 1 || b.value(i).size() != 1 ||
+                         b.computed(b.value(i).dtype()) != x.dtype()))
+            b.fail(errc::bad_file, "has a bound of " + std::string(to_string(b.value(i).dtype())) +
+                                       " " + to_string(b.extent(i)) + ", needs one number of " +
+                                       std::string(to_string(x.dtype())));
     const auto bound = [&](int i) -> any_operand {
         const auto n = b.number(i);
         if (n && !b.known(0) && std::fabs(*n) <= 0x1p53) return *n;
@@ -140,16 +142,11 @@ inline any_tensor cast(node_builder& b) {
     if (!to) b.fail(errc::bad_file, "lacks the attribute \"to\"");
     if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
     b.ignore("round_mode");  // of 8-bit floats only
-    const auto type = to->integer > 0 && to->integer < 100
-                          ? to_dtype(static_cast<std::int32_t>(to->integer))
-                          : std::nullopt;
+    if (!is_type(to->integer)) b.fail(errc::bad_file, "casts to " + name_of_type(to->integer));
+    const auto type = to_dtype(static_cast<std::int32_t>(to->integer));
     if (!type)
         b.fail(errc::unsupported,
-               "casts to " +
-                   std::string(name_of_type(to->integer < 0 || to->integer > 100
-                                                ? 100
-                                                : static_cast<std::int32_t>(to->integer))) +
-                   ", which Pumice has no element type for");
+               "casts to " + name_of_type(to->integer) + ", which Pumice has no element type for");
     return astype(b.tensor(0), b.computed(*type));
 }
 

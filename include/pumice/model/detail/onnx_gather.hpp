@@ -21,7 +21,7 @@ inline any_tensor sum_products(node_builder& b) {
 /// the last axis, or of all.
 inline void check_indices(node_builder& b, std::span<const std::int64_t> lengths) {
     if (!b.known(1) || b.value(1).size() > b.limits().folded_elements) return;
-    const auto indices = b.input_integers(1);
+    const auto indices = constant_values<std::int64_t>(b.value(1));
     for (std::size_t k = 0; k < indices.size(); ++k) {
         const std::int64_t i = indices[k], length = lengths[k % lengths.size()];
         if (i < -length || i >= length)

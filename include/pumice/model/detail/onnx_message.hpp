@@ -70,6 +70,8 @@ protected:
         }
     }
 
+    const model_limits& limits() const noexcept { return limits_; }
+
     source from_;
 
 private:

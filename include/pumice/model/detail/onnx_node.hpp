@@ -17,10 +17,9 @@ namespace onnx {
 
 class node_builder;
 
-/// A row of THE operator table (onnx_ops.hpp): a name, how many inputs, and what builds it.
+/// A row of THE operator table (onnx_ops.hpp): a name and what builds it.
 struct op_row {
     std::string_view name;
-    int min_inputs, max_inputs;
     any_tensor (*build)(node_builder&);  // gives output 0; others through node_builder::set
 };
 
@@ -71,6 +70,16 @@ public:
     }
     const pumice::shape& extent(int i) const { return value(i).shape(); }
     bool known(int i) const { return constant_of(value(i)) != nullptr; }
+
+    /// The greatest rank of the inputs that hold numbers and are no constants; -1 where there are none.
+    int widest() {
+        if (widest_ != unset) return widest_;
+        widest_ = -1;
+        for (int i = 0; i < inputs(); ++i)
+            if (has(i) && !known(i) && value(i).dtype() != dtype::boolean)
+                widest_ = std::max(widest_, value(i).rank());
+        return widest_;
+    }
 
     /// Input i as an operand: constants are uploaded, once where they belong to the model.
     any_tensor tensor(int i) {
@@ -129,14 +138,25 @@ public:
         read(v, bytes);
         return make_constant(v.dtype(), v.shape(), std::move(bytes));
     }
-    /// The integers of input i.
-    std::vector<std::int64_t> input_integers(int i) const {
-        if (value(i).size() > limits_.folded_elements)
-            fail(errc::bad_file, "input " + std::to_string(i) + " is too long");
-        if (is_floating(value(i).dtype()))
-            fail(errc::dtype_mismatch, "input " + std::to_string(i) + " must hold integers");
+    /// What else than a list of 64 bits ONNX takes for an input of integers.
+    struct also {
+        bool narrow = false;  // 32 bits
+        bool single = false;  // one without axes
+    };
+    std::vector<std::int64_t> input_integers(int i, also a) const {
+        const dtype type = value(i).dtype();
+        const std::string which = "input " + std::to_string(i);
+        if (value(i).size() > limits_.folded_elements) fail(errc::bad_file, which + " is too long");
+        if (type != dtype::i64 && !(a.narrow && type == dtype::i32))
+            fail(errc::dtype_mismatch, which + " must hold integers of 64 bits" +
+                                           (a.narrow ? " or 32" : "") + ", holds " +
+                                           std::string(to_string(type)));
+        if (value(i).rank() != 1 && !(a.single && value(i).rank() == 0))
+            fail(errc::rank_mismatch,
+                 which + " must be a list, has the shape " + to_string(extent(i)));
         return constant_values<std::int64_t>(fetched(i));
     }
+    std::vector<std::int64_t> input_integers(int i) const { return input_integers(i, also{}); }
     /// The single number of input i, where it is known.
     std::optional<double> number(int i) const {
         if (!has(i) || !known(i) || value(i).size() != 1) return std::nullopt;
@@ -199,6 +219,18 @@ public:
         others_[k] = std::move(t);
     }
 
+    /// The axes of a list, counted from the front. Throws where one is none of `rank`, or named twice.
+    std::vector<int> axes_of(std::span<const std::int64_t> list, int rank) const {
+        std::vector<int> axes;
+        for (const std::int64_t a : list) {
+            const int i = normalize_axis(a, rank, std::string(step_.from->op_type).c_str());
+            if (std::find(axes.begin(), axes.end(), i) != axes.end())
+                fail(errc::bad_file, "names axis " + std::to_string(a) + " twice");
+            axes.push_back(i);
+        }
+        return axes;
+    }
+
     [[noreturn]] void fail(errc code, const std::string& why) const {
         throw error(code, "onnx", describe(*step_.from, step_.number) + " " + why);
     }
@@ -236,6 +268,8 @@ private:
     const model_limits& limits_;
     bool dry_ = false;
     std::uint64_t used_ = 0;
+    static constexpr int unset = -2;
+    int widest_ = unset;
     std::vector<any_tensor> others_;
 };
 

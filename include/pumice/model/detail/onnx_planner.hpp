@@ -3,12 +3,9 @@
 // How a file becomes a plan: names to slots, nodes in order, operators found, constants folded.
 #pragma once
 
-#include <pumice/base/log.hpp>
 #include <pumice/model/onnx_ops.hpp>
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <set>
 #include <unordered_map>
 
@@ -25,15 +22,14 @@ struct plan {
     std::vector<std::uint8_t> permanent;  // by slot: constants of the model
     std::vector<int> inputs, outputs;     // slots, in the order of the graph
     std::vector<value_info> input_info;   // of the graph's inputs that are no initializers
-    std::size_t folded = 0;               // nodes that became constants
+    std::vector<std::pair<int, const value_info*>> declared;  // what the file says of slots
+    std::vector<std::shared_ptr<input_file>> files;           // of external data
+    std::size_t folded = 0;                                   // nodes that became constants
 
     plan() = default;
     plan(plan&&) = default;  // steps point into the file's nodes, which do not move
     plan& operator=(plan&&) = default;
 };
-
-/// Newest operator set that the builders were written against; later ones are tried, with a warning.
-inline constexpr std::int64_t newest_opset = 28;
 
 namespace detail {
 
@@ -86,7 +82,8 @@ public:
         p_.constants.resize(p_.names.size());
         p_.permanent.resize(p_.names.size());
         tensors();
-        order(std::move(all));
+        keep_live(std::move(all));
+        p_.files = decode_->take_files();
         return std::move(p_);
     }
 
@@ -101,15 +98,31 @@ private:
     void header() {
         const model& m = p_.file;
         if (m.ir_version < 1) refuse("has no IR version: it is no ONNX model, or it was cut off");
-        if (m.version_of("") > newest_opset)
-            write_log(severity::warning, m.from.name + ": operator set " +
-                                             std::to_string(m.version_of("")) + " is newer than " +
-                                             std::to_string(newest_opset) +
-                                             ", the newest that this Pumice was written against");
+        const auto at_most = [&](std::int64_t version, std::int64_t limit, const std::string& what,
+                                 const char* option) {
+            if (version > limit)
+                refuse("is of " + what + " " + std::to_string(version) + "; newest known is " +
+                           std::to_string(limit) + " (model_limits::" + option + " raises that)",
+                       errc::unsupported);
+        };
+        at_most(m.ir_version, p_.limits.ir_version, "IR version", "ir_version");
+        const auto imports = [&](const std::vector<opset>& list, const std::string& whose) {
+            for (const opset& o : list)
+                if (is_onnx(o.domain)) at_most(o.version, p_.limits.opset, whose, "opset");
+        };
+        imports(m.opsets, "operator set");
+        imports(m.function_opsets, "a function's operator set");
+        for (const opset& o : m.opsets) {
+            const auto domain = is_onnx(o.domain) ? std::string_view{} : o.domain;
+            if (versions_.emplace(domain, o.version).first->second != o.version)
+                refuse("imports two versions of the operators of " + quote(o.domain));
+        }
         if (m.sparse_initializers > 0)
             refuse("has sparse initializers; make them dense", errc::unsupported);
         if (m.outputs.empty()) refuse("has no output");
     }
+
+    static bool is_onnx(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
     int define(std::string_view name, const char* what) {
         if (name.empty()) refuse(std::string("has ") + what + " without a name");
@@ -124,28 +137,54 @@ private:
         const auto initializers = p_.names.size();
         for (const value_info& v : p_.file.inputs) {
             const auto found = slots_.find(v.name);
-            if (found != slots_.end() && static_cast<std::size_t>(found->second) < initializers)
-                continue;  // its default value
+            if (found != slots_.end() && static_cast<std::size_t>(found->second) < initializers) {
+                default_value(v, p_.file.initializers[static_cast<std::size_t>(found->second)]);
+                continue;
+            }
+            const std::string which = "the input " + quote(v.name);
             if (!v.is_tensor)
-                refuse("the input " + quote(v.name) + " is no tensor", errc::unsupported);
+                refuse(which + " is " + (v.kind.empty() ? "of no type" : std::string(v.kind)) +
+                           ", not a tensor",
+                       v.kind.empty() ? errc::bad_file : errc::unsupported);
+            if (!is_type(v.elem_type)) refuse(which + " holds " + name_of_type(v.elem_type));
             if (!to_dtype(v.elem_type))
-                refuse("the input " + quote(v.name) + " holds " +
-                           std::string(name_of_type(v.elem_type)) +
+                refuse(which + " holds " + name_of_type(v.elem_type) +
                            ", which Pumice has no element type for",
                        errc::unsupported);
-            if (v.dims.size() > max_rank)
-                refuse("the input " + quote(v.name) + " has more than 8 axes");
+            if (v.dims.size() > max_rank) refuse(which + " has more than 8 axes");
             p_.inputs.push_back(define(v.name, "an input"));
             p_.input_info.push_back(v);
         }
     }
 
-    int slot_of(std::string_view name, const std::string& who) const {
-        const auto found = slots_.find(name);
-        if (found == slots_.end()) refuse(who + " reads " + quote(name) + ", which nothing gives");
-        return found->second;
+    /// An input that is an initializer too is declared as that is.
+    void default_value(const value_info& v, const tensor& t) const {
+        bool fits = !v.is_tensor || v.elem_type == 0 || v.elem_type == t.data_type;
+        if (v.has_shape) {
+            fits = fits && v.dims.size() == t.dims.size();
+            for (std::size_t i = 0; fits && i < t.dims.size(); ++i)
+                fits = v.dims[i].size < 0 || v.dims[i].size == t.dims[i];
+        }
+        if (!fits)
+            refuse("the input " + quote(v.name) + " is declared otherwise than its initializer");
     }
 
+    int slot_of(std::string_view name, const std::string& who) const {
+        const auto found = slots_.find(name);
+        if (found != slots_.end()) return found->second;
+        for (const node& n : p_.file.nodes)
+            if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end())
+                refuse(who + " reads " + quote(name) +
+                       ", which only it or a later node gives: nodes are not in order");
+        refuse(who + " reads " + quote(name) + ", which nothing gives");
+    }
+
+    std::int64_t version_of(std::string_view domain) const {
+        const auto found = versions_.find(is_onnx(domain) ? std::string_view{} : domain);
+        return found == versions_.end() ? 0 : found->second;
+    }
+
+    /// ONNX asks for nodes in an order in which what they read comes first.
     std::vector<step> steps() {
         std::vector<step> all;
         for (const node& n : p_.file.nodes) {
@@ -160,75 +199,52 @@ private:
                     if (n.attributes[i].name == n.attributes[k].name)
                         refuse(describe(n, s.number) +
                                " has an attribute twice: " + quote(n.attributes[i].name));
-            s.opset = p_.file.version_of(n.domain);
+            s.opset = version_of(n.domain);
             if (s.opset < 1 && p_.file.ir_version < 3) s.opset = 1;
             if (s.opset < 1)
                 refuse(describe(n, s.number) +
                        " is of a domain that the model does not import: " + quote(n.domain));
+            for (std::string_view name : n.inputs)
+                s.inputs.push_back(name.empty() ? -1 : slot_of(name, describe(n, s.number)));
             for (std::string_view name : n.outputs)
                 s.outputs.push_back(name.empty() ? -1 : define(name, "a value"));
             all.push_back(std::move(s));
         }
-        for (step& s : all)
-            for (std::string_view name : s.from->inputs)
-                s.inputs.push_back(name.empty() ? -1 : slot_of(name, describe(*s.from, s.number)));
-        for (const value_info& v : p_.file.outputs)
+        std::set<std::string_view> given;
+        for (const value_info& v : p_.file.outputs) {
+            if (!given.insert(v.name).second) refuse("gives " + quote(v.name) + " twice");
             p_.outputs.push_back(slot_of(v.name, "the graph's output"));
+        }
+        for (const value_info& v : p_.file.values)
+            if (const auto found = slots_.find(v.name); found != slots_.end())
+                p_.declared.emplace_back(found->second, &v);
         return all;
     }
 
     void tensors() {
-        tensor_decoder decode(p_.file.from, p_.limits);
+        decode_ = std::make_unique<tensor_decoder>(p_.file.from, p_.limits);
         for (std::size_t i = 0; i < p_.file.initializers.size(); ++i) {
-            p_.constants[i] = decode(p_.file.initializers[i]);
+            p_.constants[i] = (*decode_)(p_.file.initializers[i]);
             p_.permanent[i] = 1;
         }
-        decode_ = std::make_unique<tensor_decoder>(decode);
     }
 
-    /// Kahn's algorithm, first come first, so that a sorted file keeps its order. ONNX asks for sorted
-    /// nodes, but not all writers obey.
-    void order(std::vector<step> all) {
-        std::vector<int> giver(p_.names.size(), -1), waits(all.size(), 0);
-        std::vector<std::vector<int>> readers(all.size());
-        for (const step& s : all)
-            for (int o : s.outputs)
-                if (o >= 0) giver[static_cast<std::size_t>(o)] = s.number;
-        const auto giver_of = [&](int slot) {
-            return slot < 0 ? -1 : giver[static_cast<std::size_t>(slot)];
-        };
-        for (const step& s : all)
-            for (int i : s.inputs)
-                if (const int g = giver_of(i); g >= 0) {
-                    readers[static_cast<std::size_t>(g)].push_back(s.number);
-                    ++waits[static_cast<std::size_t>(s.number)];
-                }
-        std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-        std::vector<int> sorted;
-        for (const step& s : all)
-            if (waits[static_cast<std::size_t>(s.number)] == 0) ready.push(s.number);
-        while (!ready.empty()) {
-            const int at = ready.top();
-            ready.pop();
-            sorted.push_back(at);
-            for (int r : readers[static_cast<std::size_t>(at)])
-                if (--waits[static_cast<std::size_t>(r)] == 0) ready.push(r);
-        }
-        if (sorted.size() != all.size())
-            for (const step& s : all)
-                if (waits[static_cast<std::size_t>(s.number)] > 0)
-                    refuse(describe(*s.from, s.number) + " is part of a cycle, or reads one");
-        std::vector<std::uint8_t> live(all.size(), 0);
+    /// Leaves out what no output needs.
+    void keep_live(std::vector<step> all) {
+        std::vector<std::uint8_t> needed(p_.names.size(), 0), live(all.size(), 0);
         const auto need = [&](int slot) {
-            if (const int g = giver_of(slot); g >= 0) live[static_cast<std::size_t>(g)] = 1;
+            if (slot >= 0) needed[static_cast<std::size_t>(slot)] = 1;
         };
         for (int o : p_.outputs) need(o);
-        for (auto at = sorted.rbegin(); at != sorted.rend(); ++at)
-            if (live[static_cast<std::size_t>(*at)])
-                for (int i : all[static_cast<std::size_t>(*at)].inputs) need(i);
-        for (int at : sorted)
-            if (live[static_cast<std::size_t>(at)])
-                add(std::move(all[static_cast<std::size_t>(at)]));
+        for (std::size_t i = all.size(); i-- > 0;) {
+            live[i] = std::any_of(all[i].outputs.begin(), all[i].outputs.end(), [&](int o) {
+                return o >= 0 && needed[static_cast<std::size_t>(o)];
+            });
+            if (live[i])
+                for (int input : all[i].inputs) need(input);
+        }
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (live[i]) add(std::move(all[i]));
     }
 
     /// Takes a step into the plan; its outputs become constants instead where all its inputs are.
@@ -250,15 +266,24 @@ private:
         p_.steps.push_back(std::move(s));
     }
 
+    /// Arithmetic of shapes, which is folded whatever else was.
+    bool is_small(const step& s) const {
+        return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
+            return i < 0 || p_.constants[static_cast<std::size_t>(i)].size() <= 64;
+        });
+    }
+
     /// Makes constants of the step's outputs, where the host can compute them.
     bool fold_step(const step& s) {
-        if (!all_known(s, p_.constants)) return false;
+        if (!all_known(s, p_.constants) || (work_ > p_.limits.folded_work && !is_small(s)))
+            return false;
         const auto results = with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_); });
         if (results.empty()) return false;
         for (std::size_t k = 0; k < s.outputs.size(); ++k)
             if (s.outputs[k] >= 0) {
                 const auto slot = static_cast<std::size_t>(s.outputs[k]);
                 p_.constants[slot] = results[k];
+                if (results[k].size() <= p_.limits.folded_elements) work_ += results[k].size();
                 p_.permanent[slot] = 1;
             }
         return true;
@@ -267,6 +292,8 @@ private:
     plan p_;
     op_set extra_;
     std::unordered_map<std::string_view, int> slots_;
+    std::map<std::string_view, std::int64_t> versions_;  // of operator sets, by domain
+    std::int64_t work_ = 0;                              // elements that were folded
     std::set<int> fixed_;  // slots of constants that only the device computes
     std::unique_ptr<tensor_decoder> decode_;
 };

@@ -1,23 +1,34 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An ONNX file as read: plain views into its bytes, nothing copied, nothing checked against anything
-// but the limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
+// An ONNX file as read: plain views into its bytes in memory, nothing checked against anything but the
+// limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
 #pragma once
 
 #include <pumice/core/dtype.hpp>
-#include <pumice/model/mapped_file.hpp>
+#include <pumice/model/detail/onnx_schemas.hpp>
+#include <pumice/model/input_file.hpp>
 
 #include <cstdint>
 #include <vector>
 
 namespace pumice::inline PUMICE_ABI {
 
-/// What a file may ask of the loader. A file that passes a limit is refused before memory is taken.
+/// What a file may ask of the loader. A file that passes a limit is refused before memory or time is spent. Depth needs no
+/// limit: messages are walked to a fixed depth, and what nests deeper (subgraphs, functions) is refused.
 struct model_limits {
+    std::int64_t file_bytes = std::int64_t(1) << 31;       // of the ONNX file: what protobuf allows
+    std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
+    std::int64_t nodes = 1 << 19;
+    std::int64_t opset = onnx::newest_opset,
+                 ir_version = onnx::newest_ir;   // newer ones are refused
     std::int64_t items = std::int64_t(1) << 21;  // nodes, names, attributes, tensors, dimensions
     std::int64_t typed_bytes = std::int64_t(1)
                                << 31;        // of tensors that have to be decoded, all together
     std::int64_t folded_elements = 1 << 16;  // of a constant that is computed while loading
+    std::int64_t folded_work = 1 << 28;  // elements of all of them; what is left is the device's
+    // With the sizes that the file gives, open axes as 1; a run may ask for more.
+    std::int64_t elements = std::int64_t(1) << 32;     // of a value that is computed, views too
+    std::int64_t kernel_work = std::int64_t(1) << 40;  // products or sums of one operator
 };
 
 namespace onnx {
@@ -29,7 +40,18 @@ struct source {
     std::shared_ptr<const void> keep;
     std::filesystem::path folder;  // where external data may lie
     bool has_folder = false;       // false: read from memory, external data is refused
+    // Where data lies that `bytes` leaves out (detail/onnx_image.hpp); null: it leaves out nothing.
+    std::shared_ptr<input_file> file = nullptr;
 };
+
+namespace detail {
+/// Whether a field of a TensorProto, by its key on the wire, is data that is not read with the structure.
+constexpr bool is_left_in_file(std::uint32_t key, std::size_t length) noexcept {
+    const std::uint32_t tag = key >> 3;  // float_data to double_data, not string_data
+    return (key & 7) == 2 && length > (1 << 16) &&
+           (tag == 4 || tag == 5 || tag == 7 || (tag >= 9 && tag <= 11));
+}
+}  // namespace detail
 
 /// One axis of a declared shape: a size, a symbol, or neither.
 struct dimension {
@@ -40,7 +62,8 @@ struct dimension {
 struct value_info {
     std::string_view name;
     std::int32_t elem_type = 0;  // TensorProto.DataType
-    bool is_tensor = false;      // no sequence, map, optional or sparse tensor
+    bool is_tensor = false;
+    std::string_view kind = {};  // of what is no tensor: a sequence, a map, ...
     bool has_shape = false;
     std::vector<dimension> dims;
 };
@@ -55,6 +78,7 @@ struct tensor {
     std::vector<std::int64_t> dims;
     std::span<const std::byte> raw;
     bool has_raw = false;
+    std::uint32_t fields = 0;  // the data fields that are there, by bit
     bool has_segment = false;
     bool is_external = false;
     external_data external;
@@ -110,8 +134,9 @@ struct model {
     std::vector<opset> opsets;
     std::vector<node> nodes;
     std::vector<tensor> initializers;
-    std::vector<value_info> inputs, outputs;
+    std::vector<value_info> inputs, outputs, values;
     std::size_t sparse_initializers = 0, functions = 0;
+    std::vector<opset> function_opsets;
 
     /// Version of an imported operator set, 0 where it is not imported. "ai.onnx" is the default domain.
     std::int64_t version_of(std::string_view domain) const noexcept {
@@ -145,15 +170,19 @@ constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
 }
 
 /// ONNX's name of a data type, for messages.
-constexpr std::string_view name_of_type(std::int32_t code) noexcept {
+inline std::string name_of_type(std::int64_t code) {
     constexpr std::string_view names[] = {
-        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",   "INT16",
-        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",  "DOUBLE",
-        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN",
-        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",     "FLOAT4E2M1"};
-    return code >= 0 && code < static_cast<std::int32_t>(std::size(names)) ? names[code]
-                                                                           : "an unknown type";
+        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",    "INT16",
+        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",   "DOUBLE",
+        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16",  "FLOAT8E4M3FN",
+        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",      "FLOAT4E2M1",
+        "FLOAT8E8M0",     "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
+    return code >= 0 && std::cmp_less(code, std::size(names))
+               ? std::string(names[code])
+               : "a type that ONNX lacks (" + std::to_string(code) + ")";
 }
+/// Whether ONNX has a data type of this number.
+inline bool is_type(std::int64_t code) { return code > 0 && code <= 28; }
 
 }  // namespace onnx
 

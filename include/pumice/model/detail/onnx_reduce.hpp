@@ -13,6 +13,29 @@ namespace onnx::build {
 /// What goes before and after a reduction, both elementwise, both fused into it.
 enum class around : std::uint8_t { none, abs_before, square_before, square_root, logarithm };
 
+/// Unlike NumPy's, ONNX's greatest and least of nothing are the type's least and greatest.
+inline any_tensor reduce_or_identity(node_builder& b, reduction what, const any_tensor& x,
+                                     std::span<const std::int64_t> axes, bool keep) {
+    if (x.size() > 0 || (what != reduction::max && what != reduction::min))
+        return reduce(what, x, axes, keep);
+    const shape out = reduced_shape(make_reduction(what, x.rank(), axes, keep), x.shape());
+    if (element_count(out) == 0) return reduce(what, x, axes, keep);
+    std::vector<std::byte> identity;
+    visit(x.dtype(), [&](auto t) {
+        using T = decltype(t);
+        if constexpr (!std::is_same_v<T, bool>) {
+            using limits = std::numeric_limits<std::conditional_t<std::is_integral_v<T>, T, float>>;
+            const bool max = what == reduction::max;
+            const T value = is_floating(x.dtype())
+                                ? convert<T>(max ? -limits::infinity() : limits::infinity())
+                                : convert<T>(max ? limits::lowest() : limits::max());
+            const auto raw = std::as_bytes(std::span(&value, 1));
+            identity.assign(raw.begin(), raw.end());
+        }
+    });
+    return broadcast_to(b.own(0, make_constant(x.dtype(), {}, std::move(identity))), out);
+}
+
 /// Axes are an attribute, or an input from `since` on; none means all, or nothing with noop_with_empty_axes.
 inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int since) {
     const auto axes = list_of(b, "axes", 1, since);
@@ -30,7 +53,8 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     if (real && !is_floating(x.dtype())) x = astype(x, dtype::f32);
     const bool none = !axes || axes->empty();
     if (x.rank() > 0 && !(none && noop))
-        x = reduce(what, x, none ? std::span<const std::int64_t>{} : *axes, keep);
+        x = reduce_or_identity(b, what, x, none ? std::span<const std::int64_t>{} : *axes, keep);
+    else if (!none) b.axes_of(*axes, x.rank());
     if (with == around::square_root) x = pumice::apply<op::sqrt>(x);
     if (with == around::logarithm) x = pumice::apply<op::log>(x);
     return astype(x, type);
@@ -55,7 +79,7 @@ inline any_tensor arg_max(node_builder& b) { return arg_reduce(b, reduction::arg
 inline any_tensor arg_min(node_builder& b) { return arg_reduce(b, reduction::argmin); }
 
 inline any_tensor cumulative_sum(node_builder& b) {
-    const auto axis = b.input_integers(1);
+    const auto axis = b.input_integers(1, {.narrow = true, .single = true});
     if (axis.size() != 1)
         b.fail(errc::bad_file, "takes one axis, got " + std::to_string(axis.size()));
     return cumulative(reduction::sum, b.tensor(0), axis[0],

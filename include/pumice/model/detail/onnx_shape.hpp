@@ -12,9 +12,10 @@ namespace onnx::build {
 
 /// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
 inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute,
-                                                        int i, int since) {
+                                                        int i, int since,
+                                                        node_builder::also also = {}) {
     if (b.opset() < since) return b.integers(attribute);
-    return b.has(i) ? std::optional(b.input_integers(i)) : std::nullopt;
+    return b.has(i) ? std::optional(b.input_integers(i, also)) : std::nullopt;
 }
 
 /// A view under another shape that only adds or drops axes of length 1.
@@ -67,16 +68,15 @@ inline any_tensor flatten(node_builder& b) {
 }
 
 inline any_tensor squeeze_axes(node_builder& b) {
-    const auto axes = list_of(b, "axes", 1, 13);
+    const auto axes = list_of(b, "axes", 1, 13, {.single = true});
     const any_tensor x = b.tensor(0);
     std::vector<bool> gone(static_cast<std::size_t>(x.rank()));
     if (!axes)
         for (int i = 0; i < x.rank(); ++i) gone[static_cast<std::size_t>(i)] = x.shape()[i] == 1;
     else
-        for (std::int64_t a : *axes) {
-            const int i = normalize_axis(a, x.rank(), "Squeeze");
+        for (int i : b.axes_of(*axes, x.rank())) {
             if (x.shape()[i] != 1)
-                b.fail(errc::shape_mismatch, "squeezes axis " + std::to_string(a) +
+                b.fail(errc::shape_mismatch, "squeezes axis " + std::to_string(i) +
                                                  " of the shape " + to_string(x.shape()));
             gone[static_cast<std::size_t>(i)] = true;
         }
@@ -87,18 +87,14 @@ inline any_tensor squeeze_axes(node_builder& b) {
 }
 
 inline any_tensor unsqueeze_axes(node_builder& b) {
-    const auto axes = list_of(b, "axes", 1, 13);
+    const auto axes = list_of(b, "axes", 1, 13, {.single = true});
     if (!axes) b.fail(errc::bad_file, "lacks the axes");
     const any_tensor x = b.tensor(0);
     if (axes->size() + x.shape().size() > max_rank)
         b.fail(errc::rank_mismatch, "makes more than 8 axes");
     const int rank = x.rank() + static_cast<int>(axes->size());
     std::vector<bool> fresh(static_cast<std::size_t>(rank));
-    for (std::int64_t a : *axes) {
-        const auto i = static_cast<std::size_t>(normalize_axis(a, rank, "Unsqueeze"));
-        if (fresh[i]) b.fail(errc::bad_file, "names axis " + std::to_string(a) + " twice");
-        fresh[i] = true;
-    }
+    for (int i : b.axes_of(*axes, rank)) fresh[static_cast<std::size_t>(i)] = true;
     shape to;
     for (int i = 0, from = 0; i < rank; ++i)
         to.push_back(fresh[static_cast<std::size_t>(i)] ? 1 : x.shape()[from++]);
@@ -112,6 +108,9 @@ inline any_tensor transpose(node_builder& b) {
         order.emplace();
         for (int i = x.rank(); i-- > 0;) order->push_back(i);
     }
+    for (std::int64_t a : *order)
+        if (a < 0)
+            b.fail(errc::bad_file, "has the negative axis " + std::to_string(a) + " in perm");
     return permute_dims(x, *order);
 }
 

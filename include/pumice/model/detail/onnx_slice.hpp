@@ -7,6 +7,7 @@
 #include <pumice/model/detail/onnx_shape.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace pumice::inline PUMICE_ABI {
 namespace onnx::build {
@@ -21,19 +22,23 @@ inline any_tensor join(node_builder& b) {
 
 /// Starts, ends, axes and steps are inputs from operator set 10 on, attributes before.
 inline any_tensor slice_axes(node_builder& b) {
-    const auto starts = list_of(b, "starts", 1, 10), ends = list_of(b, "ends", 2, 10);
-    const auto axes = list_of(b, "axes", 3, 10);
-    const auto steps =
-        b.opset() >= 10 && b.has(4) ? std::optional(b.input_integers(4)) : std::nullopt;
+    const auto starts = list_of(b, "starts", 1, 10, {.narrow = true}),
+               ends = list_of(b, "ends", 2, 10, {.narrow = true}),
+               given = list_of(b, "axes", 3, 10, {.narrow = true});
+    const auto steps = b.opset() >= 10 && b.has(4)
+                           ? std::optional(b.input_integers(4, {.narrow = true}))
+                           : std::nullopt;
     if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
     const any_tensor x = b.tensor(0);
-    if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) ||
+    if (ends->size() != starts->size() || (given && given->size() != starts->size()) ||
         (steps && steps->size() != starts->size()))
         b.fail(errc::bad_file, "has starts, ends, axes and steps of unequal number");
+    std::vector<std::int64_t> counted(starts->size());
+    std::iota(counted.begin(), counted.end(), 0);
+    const std::vector<int> axes = b.axes_of(given ? *given : counted, x.rank());
     std::vector<slice> slices(x.shape().size());
-    for (std::size_t k = 0; k < starts->size(); ++k) {
-        const int i =
-            normalize_axis(axes ? (*axes)[k] : static_cast<std::int64_t>(k), x.rank(), "Slice");
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        const int i = axes[k];
         const std::int64_t most =
             std::max<std::int64_t>(x.shape()[i], 1);  // a longer step takes one element too
         slices[static_cast<std::size_t>(i)] = {(*starts)[k], (*ends)[k],
@@ -47,7 +52,7 @@ inline any_tensor gather(node_builder& b) {
     const int axis = normalize_axis(b.integer("axis", 0), values.rank(), "Gather");
     const std::int64_t length = values.shape()[axis];
     if (b.known(1) && b.value(1).size() <= b.limits().folded_elements) {
-        const auto indices = b.input_integers(1);
+        const auto indices = constant_values<std::int64_t>(b.value(1));
         for (std::int64_t i : indices)
             if (i < -length || i >= length)
                 b.fail(errc::index_out_of_range,

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A file mapped for reading: what weights are uploaded from. The first step of a model's way.
+// A file that is read by offset and length, into memory of the reader's own: what another process does to it meanwhile
+// or later gives an error at most. The first step of a model's way.
 #pragma once
 
 #include <pumice/base/error.hpp>
 
-#include <mio/mmap.hpp>
-
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -15,8 +16,12 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#ifndef _WIN32
+#ifdef _WIN32
+#include <fstream>
+#include <mutex>
+#else
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +32,7 @@ namespace pumice::inline PUMICE_ABI {
 namespace detail {
 
 [[noreturn]] inline void throw_io(const std::filesystem::path& file, const std::string& why) {
-    throw error(errc::io_failed, "mapped_file", file.string() + ": " + why);
+    throw error(errc::io_failed, "input_file", file.string() + ": " + why);
 }
 
 #ifndef _WIN32
@@ -54,33 +59,33 @@ inline std::string last_io_error() { return std::generic_category().message(errn
 
 }  // namespace detail
 
-/// A regular file in memory, never written. Lives as long as someone holds the pointer.
-class mapped_file {
+/// A regular file, open for reading. Reads may come from several threads; `close` may not run beside them.
+class input_file {
 public:
-    /// Maps the file that `path` names, symbolic links followed. Throws errc::io_failed.
-    static std::shared_ptr<const mapped_file> open(const std::filesystem::path& path) {
+    /// Opens the file that `path` names, symbolic links followed. Throws errc::io_failed.
+    static std::shared_ptr<input_file> open(const std::filesystem::path& path) {
 #ifdef _WIN32
         std::error_code code;
         const auto status = std::filesystem::status(path, code);
         if (code) detail::throw_io(path, code.message());
         if (!std::filesystem::is_regular_file(status))
             detail::throw_io(path, "is not a regular file");
-        return std::shared_ptr<const mapped_file>(new mapped_file(path, path.string()));
+        return std::shared_ptr<input_file>(new input_file(path));
 #else
         // O_NONBLOCK: opening a FIFO must not wait for a writer.
         detail::descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (fd.get() < 0) detail::throw_io(path, detail::last_io_error());
-        return std::shared_ptr<const mapped_file>(new mapped_file(path, fd.get(), false));
+        return std::shared_ptr<input_file>(new input_file(path, std::move(fd), false));
 #endif
     }
 
-    /// Maps a file that another file names: `relative` stays beneath `folder`. Absolute paths, "..",
+    /// Opens a file that another file names: `relative` stays beneath `folder`. Absolute paths, "..",
     /// symbolic links, hard links and anything but a regular file are refused, and the checks are made
     /// on what was opened, not on the name. Throws errc::bad_file for the name, errc::io_failed.
-    static std::shared_ptr<const mapped_file> open_beneath(const std::filesystem::path& folder,
-                                                           std::string_view relative) {
+    static std::shared_ptr<input_file> open_beneath(const std::filesystem::path& folder,
+                                                    std::string_view relative) {
         const auto refuse = [&](const char* why) {
-            throw error(errc::bad_file, "mapped_file", "\"" + std::string(relative) + "\" " + why);
+            throw error(errc::bad_file, "input_file", "\"" + std::string(relative) + "\" " + why);
         };
         if (relative.empty() || relative.find('\0') != relative.npos) refuse("is not a file name");
         const std::filesystem::path name(relative);
@@ -113,39 +118,78 @@ public:
                                            ? "symbolic links are not followed"
                                            : detail::last_io_error());
         }
-        return std::shared_ptr<const mapped_file>(new mapped_file(full, at.get(), true));
+        return std::shared_ptr<input_file>(new input_file(full, std::move(at), true));
 #endif
     }
 
-    std::span<const std::byte> bytes() const noexcept { return {map_.data(), map_.size()}; }
+    std::uint64_t size() const noexcept { return size_; }  // when it was opened
     const std::filesystem::path& path() const noexcept { return path_; }
 
-private:
-    using mapping = mio::basic_mmap_source<std::byte>;
-
+    /// Fills `into` from `offset` on. Throws errc::io_failed, also where the file has become shorter.
+    void read(std::uint64_t offset, std::span<std::byte> into) const {
 #ifdef _WIN32
-    mapped_file(const std::filesystem::path& path, const std::string& name) : path_(path) {
-        if (std::filesystem::file_size(path) == 0) return;
-        std::error_code code;
-        map_.map(name, code);
-        if (code) detail::throw_io(path, code.message());
-    }
+        const std::lock_guard lock(mutex_);
+        if (!file_.is_open()) detail::throw_io(path_, "is closed");
+        file_.clear();
+        file_.seekg(static_cast<std::streamoff>(offset));
+        if (!file_.read(reinterpret_cast<char*>(into.data()),
+                        static_cast<std::streamsize>(into.size())))
+            detail::throw_io(path_, "became shorter while it was read");
 #else
-    mapped_file(const std::filesystem::path& path, int fd, bool single) : path_(path) {
+        if (fd_.get() < 0) detail::throw_io(path_, "is closed");
+        while (!into.empty()) {
+            const auto got =
+                ::pread(fd_.get(), into.data(), into.size(), static_cast<::off_t>(offset));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) detail::throw_io(path_, detail::last_io_error());
+            if (got == 0) detail::throw_io(path_, "became shorter while it was read");
+            into = into.subspan(static_cast<std::size_t>(got));
+            offset += static_cast<std::uint64_t>(got);
+        }
+#endif
+    }
+    std::vector<std::byte> read(std::uint64_t offset, std::size_t length) const {
+        std::vector<std::byte> bytes(length);
+        read(offset, bytes);
+        return bytes;
+    }
+    std::vector<std::byte> read_all() const { return read(0, static_cast<std::size_t>(size_)); }
+
+    /// Ends reading: what follows throws.
+    void close() noexcept {
+#ifdef _WIN32
+        file_.close();
+#else
+        fd_ = detail::descriptor(-1);
+#endif
+    }
+
+private:
+#ifdef _WIN32
+    explicit input_file(const std::filesystem::path& path)
+        : path_(path), size_(std::filesystem::file_size(path)), file_(path, std::ios::binary) {
+        if (!file_) detail::throw_io(path, "cannot be opened");
+    }
+    mutable std::mutex mutex_;
+#else
+    input_file(const std::filesystem::path& path, detail::descriptor fd, bool single)
+        : path_(path), fd_(std::move(fd)) {
         struct ::stat status{};
-        if (::fstat(fd, &status) != 0) detail::throw_io(path, detail::last_io_error());
+        if (::fstat(fd_.get(), &status) != 0) detail::throw_io(path, detail::last_io_error());
         if (!S_ISREG(status.st_mode)) detail::throw_io(path, "is not a regular file");
         if (single && status.st_nlink > 1)
             detail::throw_io(path, "has several hard links, so it may belong elsewhere; copy it");
-        if (status.st_size == 0) return;  // nothing can be mapped, and there is nothing to read
-        std::error_code code;
-        map_.map(fd, code);
-        if (code) detail::throw_io(path, code.message());
+        size_ = static_cast<std::uint64_t>(status.st_size);
     }
 #endif
 
     std::filesystem::path path_;
-    mapping map_;
+    std::uint64_t size_ = 0;
+#ifdef _WIN32
+    mutable std::ifstream file_;
+#else
+    detail::descriptor fd_;
+#endif
 };
 
 }  // namespace pumice::inline PUMICE_ABI
