@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's target for ONNX files: any bytes are read, planned, and their shapes inferred, or refused by a pumice::error. No device.
-// Half of the mutations are made of protobuf: messages, lists and numbers of the file are changed and the lengths around them kept true,
-// since bytes changed at random seldom get past the reader.
+// libFuzzer's target for ONNX files: any bytes are read, planned, and their shapes inferred, or refused by a
+// pumice::error. No device. Half of the mutations are made of protobuf: fields of a message, at any depth, are changed and
+// the lengths around them kept true, since bytes changed at random seldom get past the reader.
 #include <pumice/model/model.hpp>
 
 #include <protozero/pbf_reader.hpp>
@@ -23,6 +23,7 @@ pm::model_limits small_limits() {
     limits.items = 1 << 14;
     limits.typed_bytes = 1 << 20;
     limits.folded_elements = 1 << 10;
+    limits.folded_work = 1 << 16;
     return limits;
 }
 
@@ -75,7 +76,7 @@ std::string message_of(const std::vector<field>& list) {
     return out;
 }
 
-/// Which fields of a message hold messages: of ModelProto's graph, GraphProto, NodeProto and so on, by depth as a rule of thumb.
+/// Text may look like a message too, and is tried as one.
 bool may_hold_message(const field& f) {
     return f.type == protozero::pbf_wire_type::length_delimited && f.value.size() >= 2;
 }

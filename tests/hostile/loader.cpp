@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads files that nobody vouches for, each in a process of its own: .npy arrays are read, models loaded on the host device and, where
-// every input is static and of at most 2^20 elements, run once on zeros.
+// Loads files that nobody vouches for, each in a process of its own: .npy arrays are read, models loaded on the host
+// device and, where every input is static and of at most 2^20 elements, run once on zeros.
 //
 //     loader FILE            exits with 0: accepted; 1: refused, with one line on stderr
-//     loader --list < NAMES  for each name a line: verdict, seconds, MiB at most, name, message, with tabs between them.
-//                            The verdict is accepted, refused, or what went wrong: slow, large, or how the process ended.
+//     loader --list < NAMES  for each name a line: verdict, seconds of a processor, MiB at most, name, message, with tabs between
+//                            them. The verdict is accepted, refused, or what went wrong: slow, hanging, large, or how the process
+//                            ended. Slow is more than PUMICE_HOSTILE_SECONDS, by default 10; 10 times that on the clock is hanging.
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/model.hpp>
 
@@ -83,15 +84,13 @@ double resident(pid_t child) {
 void judge(const std::string& path) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(clock::now() - start).count();
-    };
     std::FILE* said = std::tmpfile();
     const pid_t child = ::fork();
     if (child == 0) {
         ::dup2(::fileno(said), 2);
-        const ::rlimit no_core{0, 0};
+        const ::rlimit no_core{0, 0}, time{static_cast<::rlim_t>(most_seconds()), RLIM_INFINITY};
         ::setrlimit(RLIMIT_CORE, &no_core);
+        ::setrlimit(RLIMIT_CPU, &time);
         std::exit(check(path));
     }
     std::string verdict;
@@ -103,28 +102,34 @@ void judge(const std::string& path) {
     ::sigaddset(&children, SIGCHLD);
     while (::wait4(child, &status, WNOHANG, &used) == 0) {
         if (verdict.empty()) {
-            if (seconds() > most_seconds()) verdict = "slow";
+            if (clock::now() - start > std::chrono::duration<double>(10 * most_seconds()))
+                verdict = "hanging";
             if (resident(child) > most_mib) verdict = "large";
             if (!verdict.empty()) ::kill(child, SIGKILL);
         }
         ::sigtimedwait(&children, nullptr, &moment);
     }
+    const auto seconds = [](const ::timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
     const double mib = static_cast<double>(used.ru_maxrss) / 1024;
     std::rewind(said);
-    std::string text(4 << 20, '\0');
+    static std::string text;  // kept, so that later children do not inherit a grown heap
+    text.assign(4 << 20, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), said));
     std::fclose(said);
     const bool one_line = std::count(text.begin(), text.end(), '\n') == 1;
     if (!verdict.empty()) {
-    } else if (WIFSIGNALED(status)) verdict = "signal " + std::to_string(WTERMSIG(status));
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) verdict = "slow";
+    else if (WIFSIGNALED(status)) verdict = "signal " + std::to_string(WTERMSIG(status));
     else if (mib > most_mib) verdict = "large";
     else if (WEXITSTATUS(status) == 0) verdict = text.empty() ? "accepted" : "accepted, but said";
     else if (WEXITSTATUS(status) == 1) verdict = one_line ? "refused" : "refused without one line";
     else verdict = "status " + std::to_string(WEXITSTATUS(status));
     text.resize(std::min<std::size_t>(text.size(), 300));
     std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
-    std::printf("%s\t%.2f\t%.0f\t%s\t%s\n", verdict.c_str(), seconds(), mib, path.c_str(),
-                text.c_str());
+    std::printf("%s\t%.2f\t%.0f\t%s\t%s\n", verdict.c_str(),
+                seconds(used.ru_utime) + seconds(used.ru_stime), mib, path.c_str(), text.c_str());
     std::fflush(stdout);
 }
 
