@@ -142,6 +142,8 @@ int main(int argc, char** argv) {
     ::sigemptyset(&children);
     ::sigaddset(&children, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &children, nullptr);
-    for (std::string path; std::getline(std::cin, path);) judge(path);
+    std::vector<std::string> paths;  // read before any child shares the input
+    for (std::string path; std::getline(std::cin, path);) paths.push_back(path);
+    for (const std::string& path : paths) judge(path);
     return 0;
 }

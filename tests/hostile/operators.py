@@ -58,7 +58,7 @@ def cases():
     for axes in (0,), (3,), (-4,), (1, 1), (1, -2), (LEAST,), (MOST,):
         yield refuse(f"axes {axes}", "Squeeze", V(2, 1, 3), ints(*axes))
     yield accept("as it should be", "Unsqueeze", x, ints(0, -1))
-    for axes in (5,), (-5,), (0, 0), (0, -4), (LEAST,), tuple(range(6)), tuple(range(100000)):
+    for axes in (5,), (-6,), (0, 0), (0, -5), (LEAST,), tuple(range(6)), tuple(range(100000)):
         yield refuse(f"axes {str(axes)[:24]} of {len(axes)}", "Unsqueeze", V(2, 3, 4), ints(*axes))
     yield accept("as it should be", "Flatten", x, axis=-1)
     for axis in 4, -4, LEAST, MOST:
@@ -165,7 +165,7 @@ def cases():
     yield refuse("an axis twice", "Pad", V(2, 3), ints(1, 1, 1, 1), None, ints(1, 1))
     yield refuse("axis beyond", "Pad", V(2, 3), ints(1, 1), None, ints(2))
     yield refuse("unknown mode", "Pad", V(2, 3), ints(0, 1, 0, 1), mode="mirror")
-    yield refuse("reflects more than there is", "Pad", V(2, 3), ints(0, 3, 0, 0), mode="reflect")
+    yield either("reflects more than there is", "Pad", V(2, 3), ints(0, 3, 0, 0), mode="reflect")
     yield refuse("edge of nothing", "Pad", V(0), ints(1, 1), mode="edge")
     yield refuse("wraps nothing", "Pad", V(0), ints(1, 1), mode="wrap")
 
@@ -227,7 +227,7 @@ def cases():
     yield refuse("unknown mode", "DepthToSpace", image, blocksize=2, mode="RCD")
 
     yield accept("as it should be", "Einsum", V(2, 3), V(3, 4), equation="ij,jk->ik")
-    for equation in ("", "->", "ij,jk->il", "ij,jk->iik", "ij->ik", "ij,jk,kl->il", "ij,jk->i k", "i,jk->ik", "ij,jk->ik->ik", "ij,jk->...ik.",
+    for equation in ("", "->", "ij,jk->il", "ij,jk->iik", "ij->ik", "ij,jk,kl->il", "i,jk->ik", "ij,jk->ik->ik", "ij,jk->...ik.",
                      "i1,1k->ik", "ijk,jk->i", "ij,jk-", "ij,jk>", ",", "i" * 100000, "..." * 1000, "ij,jk->\0", "\u00e4\u00f6,\u00f6k->\u00e4k", "ij,ik->jk"):
         yield refuse(f"equation {equation[:16]!r} of {len(equation)}".replace("\\", ""), "Einsum", V(2, 3), V(3, 4), equation=equation)
     yield refuse("no equation", "Einsum", V(2, 3))
