@@ -308,7 +308,7 @@ def bombs():
               [tensor("s", [4], [1, 1, 32767, 32767], INT64), tensor("t", [4], [1, 1, 32767, 32767], INT64)])
     yield say("pool of a window of 2^30", [node("Expand", ["x", "s"], ["e"]), node("MaxPool", ["e"], ["y"], kernel_shape=[32767, 32767])],
               [tensor("s", [4], [1, 1, 32768, 32768], INT64)])
-    yield say("einsum of 2^48 products", [node("Expand", ["x", "s"], ["e"]), node("Einsum", ["e", "e"], ["y"], equation="ij,kl->ik")], [tensor("s", [2], [1 << 12, 1 << 12], INT64)])
+    yield say("einsum of 2^48 products", [node("Expand", ["x", "s"], ["e"]), node("Einsum", ["e", "e"], ["y"], equation="ij,kl->ik")], [tensor("s", [2], [1 << 12, 1 << 12], INT64)], expected="either")
     yield say("gather of 2^32", [node("Expand", ["i", "s"], ["e"]), node("Gather", ["x", "e"], ["y"])], [tensor("i", [1], [0], INT64), tensor("s", [1], [1 << 32], INT64)])
     yield say("pads of 2^34", [node("Pad", ["x", "p"], ["y"])], [tensor("p", [2], [0, 1 << 34], INT64)])
     yield say("200 folded tensors of 2^16", [node("ConstantOfShape", ["s"], [f"c{k}"]) for k in range(200)] + [node("Sum", [f"c{k}" for k in range(200)], ["y"])],
