@@ -20,7 +20,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 parts=(set_up build
   include_direction header_budget mirror format docs embed wrong_programs headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
-  asan_build asan tsan)
+  asan_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits)
 
@@ -91,6 +91,11 @@ asan() {
   PUMICE_TEST_SCALE=0.25 PUMICE_TEST_RUN=asan without=canary \
     each tools/on-plain-driver $asan/test_{front,vk,slang,device,model,threads}
 }
+
+# Files that nobody vouches for, loaded one by one; the sanitizers take several times as long as the 10 s that a user may wait.
+hostile() { make asan hostile_loader && PUMICE_HOSTILE_SECONDS=30 tests/hostile/run $asan/hostile/hostile_loader; }
+# PUMICE_FUZZ_SECONDS of each format, 60 by default.
+fuzz() { make asan fuzzers && tests/fuzz/run $asan/hostile; }
 
 tsan() {
   make tsan test_threads && PUMICE_TEST_RUN=asan each tools/on-plain-driver build/tsan/tests/test_threads
