@@ -115,10 +115,17 @@ TEST_CASE("refusals: axes, bounds and shapes of the wrong sign, rank, type or nu
     refused(one(node_of("Pad", {"x", "p", "", "a"}, {"y"}),
                 {longs("p", {4}, {1, 1, 1, 1}), axes({1, 1})}),
             errc::bad_file, "twice");
-    refused(one(node_of("Clip", {"x", "b"}, {"y"}), {floats("b", {3}, {0, 1, 2})}), errc::bad_file,
-            "needs one number");
-    refused(one(node_of("Clip", {"x", "b"}, {"y"}), {longs("b", {}, {0})}), errc::bad_file,
+    refused(one(node_of("Clip", {"x", "b"}, {"y"}), {floats("b", {3}, {0, 1, 2})}),
+            errc::shape_mismatch, "needs one number");
+    refused(one(node_of("Clip", {"x", "b"}, {"y"}), {longs("b", {}, {0})}), errc::dtype_mismatch,
             "of i64");
+    refused(one(node_of("Clip", {"x", "b"}, {"y"}), {floats("b", {1}, {0})}), errc::shape_mismatch,
+            "needs one number");
+    refused(one(node_of("Relu", {"x"}, {"y"}, {message{}.text(1, "a").text(21, "b")})),
+            errc::bad_file, "of a function");
+    refused(one(node_of("Split", {"x", "s"}, {"y"}, {attribute("num_outputs", std::int64_t(1))}),
+                {longs("s", {1}, {2})}),
+            errc::bad_file, "both split and num_outputs");
     taken(one(node_of("Clip", {"x", "b"}, {"y"}), {floats("b", {}, {0})}));
     refused(one(node_of("Reshape", {"x", "s"}, {"y"}), {longs("s", {1, 1}, {6})}),
             errc::rank_mismatch, "must be a list");

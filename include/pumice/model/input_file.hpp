@@ -85,7 +85,8 @@ public:
     static std::shared_ptr<input_file> open_beneath(const std::filesystem::path& folder,
                                                     std::string_view relative) {
         const auto refuse = [&](const char* why) {
-            throw error(errc::bad_file, "input_file", "\"" + std::string(relative) + "\" " + why);
+            throw error(errc::bad_file, "input_file",
+                        "\"" + std::string(relative.substr(0, 128)) + "\" " + why);
         };
         if (relative.empty() || relative.find('\0') != relative.npos) refuse("is not a file name");
         const std::filesystem::path name(relative);

@@ -182,7 +182,7 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
             if (a.type != attribute_type::integer && a.type != attribute_type::real)
                 throw error(errc::bad_file, "onnx",
                             m.from.name + ": " + describe(*s.from, s.number) +
-                                " has the attribute \"" + std::string(a.name) +
+                                " has the attribute \"" + std::string(a.name.substr(0, 64)) +
                                 "\", which is no number");
             value = a.type == attribute_type::integer ? static_cast<double>(a.integer)
                                                       : static_cast<double>(a.real);
@@ -194,13 +194,13 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
                          [&](const auto& k) { return k.first == a.name; }))
             throw error(errc::unsupported_op, "onnx",
                         m.from.name + ": " + describe(*s.from, s.number) + " has the attribute \"" +
-                            std::string(a.name) +
+                            std::string(a.name.substr(0, 64)) +
                             "\", which Pumice does not know for this operator");
 }
 
 [[noreturn]] inline void throw_unknown(const step& s, const model& m) {
     const node& n = *s.from;
-    const std::string domain = n.domain.empty() ? "ai.onnx" : std::string(n.domain);
+    const std::string domain = n.domain.empty() ? "ai.onnx" : std::string(n.domain.substr(0, 64));
     std::vector<std::string> reasons;
     if (m.functions > 0)
         reasons.emplace_back(
@@ -219,8 +219,8 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
     reasons.emplace_back("any other is a row of onnx_ops.hpp and a builder over graph ops");
     throw error(errc::unsupported_op, "onnx",
                 m.from.name + ": " + describe(n, s.number) + " asks for the operator " +
-                    std::string(n.op_type) + " of domain " + domain + ", operator set " +
-                    std::to_string(s.opset) + ", which Pumice does not have",
+                    std::string(n.op_type.substr(0, 64)) + " of domain " + domain +
+                    ", operator set " + std::to_string(s.opset) + ", which Pumice does not have",
                 std::move(reasons));
 }
 

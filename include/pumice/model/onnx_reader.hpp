@@ -175,6 +175,10 @@ private:
                     break;
                 case bytes(10): found(attribute_type::tensors), m.skip(); break;
                 case bytes(11): found(attribute_type::graphs), m.skip(); break;
+                case bytes(21):
+                    if (m.get_view().size() > 0)
+                        refuse("an attribute refers to one of a function, outside a function");
+                    break;
                 case varint(20): declared = m.get_enum(); break;
                 case bytes(22):
                 case bytes(23): found(attribute_type::sparse), m.skip(); break;

@@ -82,12 +82,15 @@ inline any_tensor clip(node_builder& b) {
         return pumice::apply<op::clip>(x, low, high);
     }
     const bool low = b.has(1), high = b.has(2);
-    for (int i = 1; i <= 2; ++i)
-        if (b.has(i) && (b.value(i).rank() > 1 || b.value(i).size() != 1 ||
-                         b.computed(b.value(i).dtype()) != x.dtype()))
-            b.fail(errc::bad_file, "has a bound of " + std::string(to_string(b.value(i).dtype())) +
-                                       " " + to_string(b.extent(i)) + ", needs one number of " +
-                                       std::string(to_string(x.dtype())));
+    for (int i = 1; i <= 2; ++i) {
+        if (!b.has(i)) continue;
+        const bool single = b.value(i).rank() == 0;
+        if (!single || b.computed(b.value(i).dtype()) != b.computed(x.dtype()))
+            b.fail(single ? errc::dtype_mismatch : errc::shape_mismatch,
+                   "has a bound of " + std::string(to_string(b.value(i).dtype())) + " " +
+                       to_string(b.extent(i)) + ", needs one number of " +
+                       std::string(to_string(x.dtype())));
+    }
     const auto bound = [&](int i) -> any_operand {
         const auto n = b.number(i);
         if (n && !b.known(0) && std::fabs(*n) <= 0x1p53) return *n;

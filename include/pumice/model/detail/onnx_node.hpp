@@ -38,9 +38,9 @@ struct step {
 
 /// `node "name" (Op)`, or its number where it has no name.
 inline std::string describe(const node& n, int number) {
-    const std::string name =
-        n.name.empty() ? "#" + std::to_string(number) : "\"" + std::string(n.name) + "\"";
-    return "node " + name + " (" + std::string(n.op_type) + ")";
+    const std::string name = n.name.empty() ? "#" + std::to_string(number)
+                                            : "\"" + std::string(n.name.substr(0, 128)) + "\"";
+    return "node " + name + " (" + std::string(n.op_type.substr(0, 64)) + ")";
 }
 
 /// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when a

@@ -266,24 +266,20 @@ private:
         p_.steps.push_back(std::move(s));
     }
 
-    /// Arithmetic of shapes, which is folded whatever else was.
-    bool is_small(const step& s) const {
-        return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
-            return i < 0 || p_.constants[static_cast<std::size_t>(i)].size() <= 64;
-        });
-    }
-
     /// Makes constants of the step's outputs, where the host can compute them.
     bool fold_step(const step& s) {
-        if (!all_known(s, p_.constants) || (work_ > p_.limits.folded_work && !is_small(s)))
-            return false;
+        if (!all_known(s, p_.constants)) return false;
         const auto results = with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_); });
         if (results.empty()) return false;
         for (std::size_t k = 0; k < s.outputs.size(); ++k)
             if (s.outputs[k] >= 0) {
                 const auto slot = static_cast<std::size_t>(s.outputs[k]);
                 p_.constants[slot] = results[k];
-                if (results[k].size() <= p_.limits.folded_elements) work_ += results[k].size();
+                const bool made = !s.inputs.empty() && !constant_of(results[k])->in_file();
+                if (made && results[k].size() <= p_.limits.folded_elements)
+                    work_ += results[k].size();
+                if (work_ > p_.limits.folded_work)
+                    refuse("makes more constants than model_limits::folded_work allows");
                 p_.permanent[slot] = 1;
             }
         return true;

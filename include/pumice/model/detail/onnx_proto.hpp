@@ -25,7 +25,7 @@ struct model_limits {
     std::int64_t typed_bytes = std::int64_t(1)
                                << 31;        // of tensors that have to be decoded, all together
     std::int64_t folded_elements = 1 << 16;  // of a constant that is computed while loading
-    std::int64_t folded_work = 1 << 28;  // elements of all of them; what is left is the device's
+    std::int64_t folded_work = 1 << 26;      // elements of all of them together
     // With the sizes that the file gives, open axes as 1; a run may ask for more.
     std::int64_t elements = std::int64_t(1) << 32;     // of a value that is computed, views too
     std::int64_t kernel_work = std::int64_t(1) << 40;  // products or sums of one operator

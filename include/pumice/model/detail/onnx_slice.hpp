@@ -81,6 +81,7 @@ inline any_tensor split(node_builder& b) {
     const int axis = normalize_axis(b.integer("axis", 0), x.rank(), "Split");
     const std::int64_t length = x.shape()[axis];
     auto parts = list_of(b, "split", 1, 13);
+    if (parts && b.find("num_outputs")) b.fail(errc::bad_file, "has both split and num_outputs");
     const std::int64_t count = b.integer("num_outputs", static_cast<std::int64_t>(b.outputs()));
     if (std::cmp_not_equal(count, b.outputs()))
         b.fail(errc::bad_file, "has another number of outputs than num_outputs");
