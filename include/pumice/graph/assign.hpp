@@ -24,13 +24,13 @@ PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_operand& give
              {"the tensor is ", to_string(x.dtype()), ", the values are ",
               to_string(values.dtype()), "; use astype"});
     shape part = x.shape();
-    view_op where = detail::view_of(part, slices);
+    view_op shown = detail::view_of(part, slices);
     if (values.rank() > part.rank() || broadcast(values.shape(), part, "slice_update") != part)
         fail(errc::shape_mismatch, "slice_update",
              {"values of shape ", to_string(values.shape()), " do not broadcast to the slice's ",
               to_string(part)});
     if (element_count(part) == 0) return x;
-    return any_tensor(make_node(x.dtype(), x.shape(), assign_op{std::move(where), part},
+    return any_tensor(make_node(x.dtype(), x.shape(), assign_op{std::move(shown), part},
                                 {x.get(), values.get()}));
 }
 
