@@ -267,8 +267,8 @@ def chains():
     pairs = ["x"] + [f"{k:x}" for k in range(30000)]
     squeezing = []
     for a, b in zip(pairs, pairs[1:]):
-        squeezing += [node("Unsqueeze", [a, "a"], [b + "u"]), node("Squeeze", [b + "u", "a"], [b])]
-    yield say("Unsqueeze and Squeeze 30000", model(graph(squeezing, [value("x", [2])], [value(pairs[-1])], [tensor("a", [1], [0], INT64)])))
+        squeezing += [node("Unsqueeze", [a, "axis"], [b + "u"]), node("Squeeze", [b + "u", "axis"], [b])]
+    yield say("Unsqueeze and Squeeze 30000", model(graph(squeezing, [value("x", [2])], [value(pairs[-1])], [tensor("axis", [1], [0], INT64)])))
     yield say("Add to itself 20", model(graph([node("Add", [f"a{k}", f"a{k}"], [f"a{k + 1}"]) for k in range(20)], [value("a0", [2])], [value("a20")])))
     yield say("Add to itself 5000", model(graph([node("Add", [f"a{k}", f"a{k}"], [f"a{k + 1}"]) for k in range(5000)], [value("a0", [2])], [value("a5000")])))
     yield say("Concat to itself 60", model(graph([node("Concat", [f"a{k}", f"a{k}"], [f"a{k + 1}"], axis=0) for k in range(60)], [value("a0", [2])], [value("a60")])), "refuse")

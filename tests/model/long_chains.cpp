@@ -206,27 +206,27 @@ TEST_CASE("long chains of constants, of values that nothing needs, and sums of m
         graph.put(5, longs("0", {1}, {1}));
         for (std::size_t i = 0; i < length; ++i)
             graph.put(1, node_of("Neg", {line(i)}, {line(i + 1)}));
-        graph.put(1, node_of("Add", {"in", line(length)}, {"y"}));
-        graph.put(11, value_of("in", 7, {2})).put(12, message{}.text(1, "y"));
+        graph.put(1, node_of("Add", {"x1", line(length)}, {"y1"}));
+        graph.put(11, value_of("x1", 7, {2})).put(12, message{}.text(1, "y1"));
         CHECK(pm::model::from_bytes(model_of(graph).view(), storing_context()).inputs().size() ==
               1);
-        message dead = message{}.put(1, node_of("Relu", {"in"}, {"y"}));
+        message dead = message{}.put(1, node_of("Relu", {"x1"}, {"y1"}));
         for (std::size_t i = 0; i < length; ++i)
-            dead.put(1, node_of("Neg", {i == 0 ? "in" : line(i)}, {line(i + 1)}));
-        dead.put(11, value_of("in", 1, {2})).put(12, message{}.text(1, "y"));
+            dead.put(1, node_of("Neg", {i == 0 ? "x1" : line(i)}, {line(i + 1)}));
+        dead.put(11, value_of("x1", 1, {2})).put(12, message{}.text(1, "y1"));
         CHECK(pm::model::from_bytes(model_of(dead).view(), storing_context()).dump().size() < 300);
-        std::vector<std::string> many(length, "c");
-        many.push_back("in");
+        std::vector<std::string> many(length, "c1");
+        many.push_back("x1");
         const message sum = message{}
-                                .put(5, floats("c", {}, {1}))
-                                .put(1, node_of("Sum", many, {"y"}))
-                                .put(11, value_of("in", 1, {2}))
-                                .put(12, message{}.text(1, "y"));
+                                .put(5, floats("c1", {}, {1}))
+                                .put(1, node_of("Sum", many, {"y1"}))
+                                .put(11, value_of("x1", 1, {2}))
+                                .put(12, message{}.text(1, "y1"));
         CHECK(pm::model::from_bytes(model_of(sum).view(), storing_context()).inputs().size() == 1);
         message wide = model_of(message{}
-                                    .put(1, node_of("Relu", {"in"}, {"y"}, {}, "", "d0"))
-                                    .put(11, value_of("in", 1, {2}))
-                                    .put(12, message{}.text(1, "y")));
+                                    .put(1, node_of("Relu", {"x1"}, {"y1"}, {}, "", "d0"))
+                                    .put(11, value_of("x1", 1, {2}))
+                                    .put(12, message{}.text(1, "y1")));
         for (std::size_t i = 0; i < length; ++i)
             wide.put(8, message{}.text(1, "d" + std::to_string(i)).number(2, 1));
         CHECK(thrown_by([&] { pm::model::from_bytes(wide.view(), storing_context()); }).first ==

@@ -188,6 +188,8 @@ private:
         for_each_row(rows, [&](const index_list& at) {
             offsets.push_back(offset_of({nullptr, n.type, 0, inner_steps}, at));
         });
+        constexpr std::size_t most_passes = 4096;  // over the result; more are the device's
+        if (offsets.size() > most_passes) return std::nullopt;
         auto bytes = std::make_shared<std::vector<std::byte>>(
             static_cast<std::size_t>(byte_count(n.type, n.count())));
         const strides out_steps = row_major_strides(outer);

@@ -41,15 +41,45 @@ inline constexpr std::array<std::pair<std::string_view, dtype>, 13> npy_codes{
      {"<u8", dtype::u64},
      {"|b1", dtype::boolean}}};
 
-/// What follows `'key':` in the dictionary of the header; empty where there is none.
-inline std::string_view npy_value(std::string_view header, std::string_view key) {
-    std::size_t at = header.find(key);
-    if (at == header.npos) return {};
-    at = header.find(':', at + key.size());
-    if (at == header.npos) return {};
-    at = header.find_first_not_of(" ", at + 1);
-    return at == header.npos ? std::string_view{} : header.substr(at);
-}
+/// The dictionary of a header, read as the Python literal that it is.
+struct npy_literal {
+    std::string_view rest;
+
+    void spaces() { rest.remove_prefix(std::min(rest.find_first_not_of(" \t\n"), rest.size())); }
+    bool take(std::string_view token) {
+        spaces();
+        if (!rest.starts_with(token)) return false;
+        rest.remove_prefix(token.size());
+        return true;
+    }
+    /// What stands between two quotes of one kind.
+    std::optional<std::string_view> string() {
+        spaces();
+        const char quote = rest.empty() ? ' ' : rest[0];
+        const std::size_t end = quote == '\'' || quote == '"' ? rest.find(quote, 1) : rest.npos;
+        if (end == rest.npos) return std::nullopt;
+        const std::string_view text = rest.substr(1, end - 1);
+        rest.remove_prefix(end + 1);
+        return text;
+    }
+    /// A tuple of sizes, of which one alone has a comma behind it.
+    std::optional<shape> sizes() {
+        shape list;
+        if (!take("(")) return std::nullopt;
+        for (bool comma = true; !take(")");) {
+            spaces();
+            std::int64_t size = -1;
+            const auto [end, fault] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+            if (!comma || fault != std::errc{} || size < 0 || list.rank() == max_rank)
+                return std::nullopt;
+            list.push_back(size);
+            rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+            comma = take(",");
+            if (!comma && list.rank() == 1) return std::nullopt;
+        }
+        return list;
+    }
+};
 }  // namespace detail
 
 namespace detail {
@@ -76,33 +106,42 @@ inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::b
         byte(8) | byte(9) << 8 | (start == 10 ? 0 : byte(10) << 16 | byte(11) << 24);
     if (length > text.size() - start)
         refuse(size > text.size() ? "has a header of more than 64 KiB" : "ends within the header");
-    const std::string_view header = text.substr(start, length);
-
+    npy_literal header{text.substr(start, length)};
     npy_array result;
-    std::optional<dtype> type;
-    const std::string_view descr = detail::npy_value(header, "'descr'");
-    for (const auto& [code, t] : detail::npy_codes)
-        if (descr.size() > 4 && descr.substr(1, 3) == code && descr[0] == '\'' && descr[4] == '\'')
-            type = t;
-    if (!type) refuse("has elements of an unknown type: " + std::string(descr.substr(0, 16)));
-    result.dtype = *type;
-    if (!detail::npy_value(header, "'fortran_order'").starts_with("False"))
-        refuse("is not in row-major order");
-    std::string_view list = detail::npy_value(header, "'shape'");
-    const std::size_t end = list.find(')');
-    if (!list.starts_with('(') || end == list.npos) refuse("has no shape");
-    list = list.substr(1, end - 1);
-    while (!list.empty()) {
-        std::int64_t extent = -1;
-        const auto [rest, fault] = std::from_chars(list.data(), list.data() + list.size(), extent);
-        if (fault != std::errc{} || extent < 0) refuse("has a shape that is no list of sizes");
-        if (result.shape.rank() == max_rank) refuse("has more than 8 axes");
-        result.shape.push_back(extent);
-        list.remove_prefix(static_cast<std::size_t>(rest - list.data()));
-        const std::size_t next = list.find_first_not_of(", ");
-        if (next == 0) refuse("has a shape that is no list of sizes");
-        list.remove_prefix(std::min(next, list.size()));
+    bool known[3] = {};  // descr, fortran_order, shape
+    bool more = header.take("{");
+    if (!more) refuse("has no dictionary as its header");
+    while (more && !header.take("}")) {
+        const auto key = header.string();
+        const int which = !key || !header.take(":") ? -1
+                          : *key == "descr"         ? 0
+                          : *key == "fortran_order" ? 1
+                          : *key == "shape"         ? 2
+                                                    : -1;
+        if (which < 0 || std::exchange(known[which], true))
+            refuse("has a header other than descr, fortran_order and shape, each once");
+        if (which == 0) {
+            header.spaces();
+            const std::string_view from = header.rest.substr(0, 16);
+            const auto code = header.string();
+            const auto row = std::find_if(npy_codes.begin(), npy_codes.end(),
+                                          [&](const auto& c) { return code && c.first == *code; });
+            if (row == npy_codes.end())
+                refuse("has elements of an unknown type: " + std::string(from));
+            result.dtype = row->second;
+        } else if (which == 1) {
+            if (!header.take("False")) refuse("is not in row-major order");
+        } else {
+            const auto sizes = header.sizes();
+            if (!sizes) refuse("has a shape that is no list of at most 8 sizes");
+            result.shape = *sizes;
+        }
+        more = header.take(",");
+        if (!more && !header.take("}")) refuse("has a header that is no Python literal");
     }
+    header.spaces();
+    if (!known[0] || !known[1] || !known[2] || !header.rest.empty())
+        refuse("has a header other than descr, fortran_order and shape, each once");
     const auto counted =
         attempt([&] { return byte_count(result.dtype, element_count(result.shape)); });
     const std::int64_t wanted = counted ? *counted : -1;  // a shape beyond every file

@@ -66,7 +66,11 @@ public:
                 case bytes(8): t.name = to_text(m.get_view()); break;
                 case bytes(9): t.raw = to_bytes(m.get_view()), t.has_raw = true, holds(true); break;
                 case bytes(13): external(to_bytes(m.get_view()), t.external); break;
-                case varint(14): t.is_external = m.get_enum() != 0; break;
+                case varint(14):
+                    if (const int where = m.get_enum(); where == 0 || where == 1)
+                        t.is_external = where == 1;
+                    else refuse("has a tensor whose data_location is " + std::to_string(where));
+                    break;
                 default: m.skip();
             }
         });
@@ -207,9 +211,16 @@ private:
                 default: m.skip();
             }
         });
-        if (key == "location") into.location = value;
-        if (key == "offset") into.offset = value;
-        if (key == "length") into.length = value;
+        constexpr std::pair<std::string_view, std::string_view external_data::*> keys[] = {
+            {"location", &external_data::location},
+            {"offset", &external_data::offset},
+            {"length", &external_data::length}};
+        for (const auto& [name, member] : keys) {
+            if (key != name) continue;
+            if (!(into.*member).empty())
+                refuse("names the " + std::string(name) + " of a tensor's data twice");
+            into.*member = value;
+        }
     }
 
     value_info read_value(std::span<const std::byte> message) {

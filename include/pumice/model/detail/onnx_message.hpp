@@ -59,6 +59,7 @@ protected:
         const char* at = m.data().data();
         try {
             while (m.next()) {
+                must_fit(m);
                 field(m);
                 at = m.data().data();
             }
@@ -75,6 +76,16 @@ protected:
     source from_;
 
 private:
+    /// protozero keeps the lower 32 bits of a length.
+    static void must_fit(const protozero::pbf_reader& m) {
+        if (m.wire_type() != pbf_wire_type::length_delimited) return;
+        const auto left = m.data();
+        const char* begin = left.data();
+        const char* const end = begin + left.size();
+        if (protozero::decode_varint(&begin, end) > static_cast<std::uint64_t>(end - begin))
+            throw protozero::end_of_buffer_exception{};
+    }
+
     std::string place(const char* at, const char* what) const {
         const auto offset = at - reinterpret_cast<const char*>(from_.bytes.data());
         return "offset " + std::to_string(offset) + " (" + what + "): ";

@@ -105,6 +105,14 @@ inline shape along_channels(const shape& s, int rank) {
     return to;
 }
 
+/// Inputs `first` to `last` hold a number for each channel of x.
+inline void must_be_of_channels(node_builder& b, const any_tensor& x, int first, int last) {
+    for (int i = first; i <= last; ++i)
+        if (b.extent(i) != shape{x.shape()[1]})
+            b.fail(errc::shape_mismatch, "has a parameter of shape " + to_string(b.extent(i)) +
+                                             " for an input of " + to_string(x.shape()));
+}
+
 /// Inference: x * factor + (bias - mean * factor), whose two vectors are worked out once.
 inline any_tensor batch_normalization(node_builder& b) {
     const double epsilon = b.real("epsilon", 1e-5);
@@ -115,10 +123,7 @@ inline any_tensor batch_normalization(node_builder& b) {
     if (x.rank() < 2)
         b.fail(errc::rank_mismatch,
                "needs an input (N, C, ...), got the shape " + to_string(x.shape()));
-    for (int i = 1; i < 5; ++i)
-        if (b.extent(i) != shape{x.shape()[1]})
-            b.fail(errc::shape_mismatch, "has a parameter of shape " + to_string(b.extent(i)) +
-                                             " for an input of " + to_string(x.shape()));
+    must_be_of_channels(b, x, 1, 4);
     const auto factor_of = [&](const any_tensor& scale, const any_tensor& variance) {
         return pumice::apply<op::multiply>(
             scale, pumice::apply<op::rsqrt>(pumice::apply<op::add>(variance, epsilon)));
@@ -171,6 +176,7 @@ inline any_tensor instance_normalization(node_builder& b) {
     if (x.rank() < 3)
         b.fail(errc::rank_mismatch,
                "needs an input (N, C, axes...), got the shape " + to_string(x.shape()));
+    must_be_of_channels(b, x, 1, 2);
     const auto along = [&](auto in) {
         return reshape(in[0], along_channels(in[0].shape(), x.rank()));
     };
