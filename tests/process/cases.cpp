@@ -214,17 +214,24 @@ bool atexit_after() {
     return right;
 }
 
-/// A static object that computes when it is destroyed with what it holds.
+/// A static object that computes when it is destroyed with what it holds; refused where it was made before the
+/// driver was loaded, since it goes after the driver.
 struct holder {
     std::vector<pm::context> home;
     std::vector<pm::vector<float>> x;
+    bool early = false;
     ~holder() {
-        if (!x.empty()) end_with(pm::vector<float>(x[0] * 2.0f).to_vector()[3] == 8);
-        if (!home.empty()) end_with(computes(home[0]));
+        const auto all = [&] {
+            return (x.empty() || pm::vector<float>(x[0] * 2.0f).to_vector()[3] == 8) &&
+                   (home.empty() || computes(home[0]));
+        };
+        end_with(early && !on_host() ? refused(pm::errc::exiting, "before", [&] { (void)all(); })
+                                     : all());
     }
 };
 bool static_early() {
     static holder h;
+    h.early = true;
     h.x.push_back(pm::from_span<float>({4}, ones_and_more));
     return computes();
 }
@@ -236,6 +243,7 @@ bool static_late() {
 }
 bool static_own() {
     static holder h;
+    h.early = true;
     h.home.emplace_back();
     return computes(h.home[0]);
 }

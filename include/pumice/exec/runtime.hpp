@@ -19,11 +19,11 @@ namespace pumice::inline PUMICE_ABI {
 
 class vulkan_runtime {
 public:
-    /// For engines: a child of fork() leaves it, with all that is the driver's and Slang's, as it is.
+    /// For engines: where its driver is left behind it stays as it is, with all that is the driver's and Slang's.
     template <class... Arguments>
     static std::shared_ptr<vulkan_runtime> make(const Arguments&... arguments) {
         return {new vulkan_runtime(arguments...), [](vulkan_runtime* r) {
-                    if (!r->device_->forked()) delete r;
+                    if (!r->device_->left_behind()) delete r;
                 }};
     }
 

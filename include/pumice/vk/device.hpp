@@ -65,10 +65,10 @@ public:
 
     vk::Device handle() const noexcept { return handle_; }
     vk::PhysicalDevice physical() const noexcept { return chosen_.handle; }
-    /// Its functions. In a forked child they do nothing and report the loss of the device: a driver's
-    /// threads and locks are not there, so nothing is destroyed and nothing waited for.
+    /// Its functions. Where the driver is left behind they do nothing and report the loss of the device, so
+    /// nothing is destroyed and nothing waited for.
     const dispatcher& table() const noexcept {
-        return forked() ? dispatcher::without_driver() : table_;
+        return left_behind() ? dispatcher::without_driver() : table_;
     }
     const device_info& info() const noexcept { return chosen_.info; }
     /// What it was made from, with the extensions that are switched on.
@@ -92,8 +92,11 @@ public:
 
     /// True in a child of fork() if its parent made the device.
     bool forked() const noexcept { return process_ != pumice::detail::process_number(); }
-    /// True once any call reported a loss, and where forked() is; it stays so.
-    bool lost() const noexcept { return lost_.load(std::memory_order_acquire) || forked(); }
+    /// True where the driver must not be called: its threads and locks are not there in a forked child, nor
+    /// at exit once it has ended.
+    bool left_behind() const noexcept { return forked() || drivers::ended(); }
+    /// True once any call reported a loss, and where the driver is left behind; it stays so.
+    bool lost() const noexcept { return lost_.load(std::memory_order_acquire) || left_behind(); }
 
     /// Remembers that the device is gone, without an exception.
     void note(vk::Result result) const noexcept {
@@ -103,14 +106,17 @@ public:
     /// Throws what a failed call means, and remembers a loss.
     void check(vk::Result result, std::string_view call, std::string_view about = {}) const {
         if (result == vk::Result::eSuccess) return;
+        if (left_behind()) check_alive(call);
         note(result);
         throw call_error(result, call, std::string(about));
     }
 
-    /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is.
+    /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is, errc::exiting
+    /// where the drivers have ended.
     void check_alive(std::string_view call) const {
         if (forked())
             pumice::detail::throw_forked("vulkan", chosen_.info.name + " was opened before fork()");
+        if (drivers::ended()) drivers::check();
         if (lost())
             throw call_error(vk::Result::eErrorDeviceLost, call,
                              chosen_.info.name + " was lost before");

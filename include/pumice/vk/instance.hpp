@@ -136,7 +136,8 @@ public:
     instance(const instance&) = delete;
     instance& operator=(const instance&) = delete;
     ~instance() {
-        if (!owned_ || !handle_ || process_ != pumice::detail::process_number()) return;
+        if (!owned_ || !handle_ || process_ != pumice::detail::process_number() || drivers::ended())
+            return;
         if (messenger_ != VK_NULL_HANDLE)
             table_.vkDestroyDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_), messenger_,
                                                    nullptr);

@@ -7,6 +7,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #ifdef _WIN32
@@ -22,6 +23,7 @@ extern "C" __declspec(dllimport) FARPROC __stdcall GetProcAddress(HINSTANCE, con
 extern "C" __declspec(dllimport) unsigned long __stdcall GetLastError();
 #else
 #include <dlfcn.h>
+#include <unistd.h>
 #endif
 
 namespace pumice::inline PUMICE_ABI::vulkan {
@@ -70,7 +72,7 @@ class drivers {
 public:
     /// Throws errc::forked or errc::exiting where no driver can be used any more.
     static void check() {
-        if (ended_.load(std::memory_order_acquire))
+        if (ended())
             throw error(errc::exiting, "vulkan",
                         "the process is exiting, and its Vulkan driver has ended",
                         {"compute before: a handler that was registered by atexit before the first "
@@ -80,11 +82,26 @@ public:
             process_.load(std::memory_order_relaxed) != pumice::detail::process_number())
             pumice::detail::throw_forked("vulkan", "a Vulkan driver was loaded before fork()");
     }
+    /// True at exit, once the drivers' handlers may have run.
+    static bool ended() noexcept { return ended_.load(std::memory_order_acquire); }
     /// From here on exit is watched. Called when a device was opened: then its driver has registered
-    /// what it does at exit, and that runs later.
+    /// what it does at exit, and that runs later. In a child of fork() it must not: NVIDIA's would take
+    /// the device from the parent, which then waits for it for ever.
     static void watch_exit() noexcept {
+#ifdef __GLIBC__
+        static const int watched = ::on_exit(
+            [](int status, void*) {
+                if (process_.load(std::memory_order_relaxed) != pumice::detail::process_number()) {
+                    std::fflush(nullptr);
+                    ::_exit(status);
+                }
+                ended_.store(true, std::memory_order_release);
+            },
+            nullptr);
+#else
         static const int watched =
             std::atexit([] { ended_.store(true, std::memory_order_release); });
+#endif
         static_cast<void>(watched);
     }
 

@@ -90,7 +90,7 @@ public:
     /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it was
     /// handed out, at once. `in_order`: who submits knows of all uses of it that have no barrier behind.
     void free(const allocation& piece, std::uint64_t value = 0, bool in_order = false) noexcept {
-        if (!piece || queue_->device()->forked()) return;
+        if (!piece || queue_->device()->left_behind()) return;
         const std::lock_guard lock(mutex_);
         value = std::max(value, piece.busy);
         if (value <= queue_->timeline().known() || queue_->device()->lost())

@@ -75,6 +75,7 @@ public:
     /// Waits for a value that `submit` returned; one that was never submitted is refused, since
     /// nobody would ever signal it. False if `stop` was asked for before.
     bool wait(std::uint64_t value, const std::stop_token& stop = {}) const {
+        if (device_->left_behind()) device_->check_alive("vkWaitSemaphores");
         if (value > submitted())
             fail(errc::invalid_argument, "vulkan",
                  {"wait for value ", value, ", but the last submit has ", submitted()});
@@ -84,7 +85,7 @@ public:
     /// Waits until the device has finished with everything that was submitted, so that its objects
     /// can be destroyed. A lost device has, and so counts one that cannot tell for 5 s.
     void wait_idle() const noexcept {
-        if (device_->forked()) return;
+        if (device_->left_behind()) return;
         for (int tries = 0; !is_idle(); ++tries) {
             if (tries == 500) return device_->note(vk::Result::eErrorDeviceLost);
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
