@@ -16,6 +16,7 @@
 // After each all is let go, and has to be gone. A device that was lost may fail the next try too; then a new context is right.
 // An error is pumice::error; where operator new fails, std::bad_alloc too.
 #include <pumice.hpp>
+#include <pumice/base/log.hpp>
 #include <pumice/model.hpp>
 
 #include "failing_new.hpp"
