@@ -22,7 +22,7 @@ parts=(set_up build
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
-later=(compile_limits)
+later=(compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
@@ -81,7 +81,8 @@ example_programs() { for source in examples/[0-9]*.cpp; do basename "$source" .c
 
 packs() { tests/pack/run build/gcc tools/on-software-driver; }
 
-start() { bench/start/run --limits tools/on-software-driver build/gcc/example_01_hello; }
+start()        { bench/start/run tools/on-software-driver build/gcc/example_01_hello; }
+start_limits() { bench/start/run --limits tools/on-software-driver build/gcc/example_01_hello; }
 
 compile_cost()   { bench/compile/run; }
 compile_limits() { bench/compile/run --limits; }
