@@ -35,17 +35,17 @@ inline std::int64_t work_of_element(const pumice::node& n) {
 /// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`, and alive, was looked at.
 inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> made,
                          std::set<const pumice::node*>& seen) {
-    std::vector<const pumice::node*> todo;
+    std::vector<const pumice::node*> unvisited;
     for (const any_tensor& t : made)
-        if (t.has_value()) todo.push_back(t.get().get());
+        if (t.has_value()) unvisited.push_back(t.get().get());
     const auto refuse = [&](const std::string& what, std::int64_t limit, const char* name) {
         throw error(errc::bad_file, "onnx",
                     describe(*s.from, s.number) + " asks for " + what + ", more than the " +
                         std::to_string(limit) + " of model_limits::" + name);
     };
-    while (!todo.empty()) {
-        const pumice::node* n = todo.back();
-        todo.pop_back();
+    while (!unvisited.empty()) {
+        const pumice::node* n = unvisited.back();
+        unvisited.pop_back();
         if (!seen.insert(n).second || n->data) continue;
         if (n->count() > p.limits.elements)
             refuse("a value of the shape " + to_string(n->extent), p.limits.elements, "elements");
@@ -54,7 +54,7 @@ inline void check_limits(const plan& p, const step& s, std::span<const any_tenso
             refuse("a kernel of " + std::to_string(n->count()) + " times " + std::to_string(work) +
                        " products or sums",
                    p.limits.kernel_work, "kernel_work");
-        for (const node_ptr& i : n->inputs) todo.push_back(i.get());
+        for (const node_ptr& i : n->inputs) unvisited.push_back(i.get());
     }
 }
 
