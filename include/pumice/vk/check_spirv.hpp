@@ -17,7 +17,6 @@ struct pipeline_options {
 
 namespace detail {
 
-/// One walk over a module's words, in the order in which SPIR-V lays them out.
 /// What a module declares, against its device.
 class spirv_check : spirv_module {
 public:
