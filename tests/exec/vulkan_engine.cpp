@@ -39,8 +39,8 @@ TEST_CASE(
             return home ? test::values(test::run(*home, 5)) : std::vector<float>{};
         }();
         if (expected.empty()) PUMICE_SKIP("vulkan-device", "the case is of a device");
-        int failed = 0;
-        for (int n = 0;; ++n) {
+        int failed = 0, n = 0;
+        for (;; ++n) {
             CAPTURE(n);
             const std::optional<pm::context> home = test::open_context(w);
             REQUIRE(home);
@@ -58,7 +58,8 @@ TEST_CASE(
             if (code) CHECK((*code == pm::errc::out_of_memory || *code == pm::errc::vulkan_failed));
             CHECK(test::same_bits(test::values(test::run(*home, 5)), expected));
         }
-        CHECK(failed > 10);
+        CHECK(n > 10);
+        CHECK(failed > n / 2);  // the others have a way round: memory of another type, no pool kept
     }
 }
 
