@@ -441,8 +441,10 @@ inline array_list<step> lower(const array_list<kernel_group>& groups,
             for (const node* n : order) place.insert(detail::bits_of_key(n));
         array_list<node*> members = g.members();
         const auto number = [&](const node* n) { return place.find(detail::bits_of_key(n)); };
-        std::sort(members.begin(), members.end(),
-                  [&](const node* a, const node* b) { return number(a) < number(b); });
+        // A heap's sort: std::sort costs the compiler three times as much.
+        const auto earlier = [&](const node* a, const node* b) { return number(a) < number(b); };
+        std::make_heap(members.begin(), members.end(), earlier);
+        std::sort_heap(members.begin(), members.end(), earlier);
         members.erase(std::unique(members.begin(), members.end()), members.end());
         for (node* n : members) {
             kernel_group alone;

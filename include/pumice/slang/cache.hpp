@@ -197,13 +197,14 @@ private:
             entries.push_back({it->last_write_time(ignored), size, it->path()});
         }
         if (total <= limit_ / buckets) return;
-        std::sort(entries.begin(), entries.end(),
-                  [](const entry& a, const entry& b) { return a.time < b.time; });
-        for (const entry& e : entries) {
-            if (total <= limit_ / buckets / 4 * 3) break;
-            if (e.path == fresh) continue;
-            std::filesystem::remove(e.path, ignored);
-            total -= e.size;
+        const auto newer = [](const entry& a, const entry& b) { return a.time > b.time; };
+        std::make_heap(entries.begin(), entries.end(), newer);
+        for (; total > limit_ / buckets / 4 * 3 && !entries.empty(); entries.pop_back()) {
+            std::pop_heap(entries.begin(), entries.end(), newer);
+            const entry& oldest = entries.back();
+            if (oldest.path == fresh) continue;
+            std::filesystem::remove(oldest.path, ignored);
+            total -= oldest.size;
         }
     }
 

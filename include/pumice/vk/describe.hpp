@@ -66,7 +66,7 @@ inline extension_list device_extensions(vk::PhysicalDevice device, const dispatc
                                                                    table)) < 0)
         return list;
     for (std::uint32_t i = 0; i < count && i < found.size(); ++i)
-        list.names.emplace_back(found[i].extensionName.data());
+        list.names.push_back(std::string(found[i].extensionName.data()));
     return list;
 }
 

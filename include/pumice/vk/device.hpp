@@ -148,7 +148,7 @@ private:
     void open(const device_options& options) {
         extension_list on;
         for (const char* wanted : wanted_extensions)
-            if (chosen_.extensions.has(wanted)) on.names.emplace_back(wanted);
+            if (chosen_.extensions.has(wanted)) on.names.push_back(std::string(wanted));
         chosen_.extensions = std::move(on);  // from here on: the enabled ones
         array_list<const char*> extensions;
         for (const std::string& each : chosen_.extensions.names) extensions.push_back(each.c_str());

@@ -12,7 +12,7 @@ namespace pumice::inline PUMICE_ABI::vulkan {
 inline extension_list enabled_extensions(const VkDeviceCreateInfo& made) {
     extension_list list;
     for (std::uint32_t i = 0; i < made.enabledExtensionCount; ++i)
-        list.names.emplace_back(made.ppEnabledExtensionNames[i]);
+        list.names.push_back(std::string(made.ppEnabledExtensionNames[i]));
     return list;
 }
 
