@@ -284,6 +284,24 @@ TEST_CASE("a writer that is killed leaves a valid cache, and its leftover goes")
     for (const fs::path& f : here.files()) CHECK(f.parent_path().filename() != "writing");
 }
 
+TEST_CASE("whoever removes leftovers takes no file from a writer that has just made it") {
+    const test::folder here;
+    std::jthread sweeper([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            std::error_code failed;
+            for (fs::directory_iterator it(here.path, failed), end; !failed && it != end;
+                 it.increment(failed))
+                if (it->path().extension() == ".new") detail::remove_if_abandoned(it->path());
+        }
+    });
+    int failed = 0;
+    for (int i = 0; i < 1000; ++i)
+        failed += bool(detail::write_whole(here.path / (detail::unique_name() + ".new"),
+                                           here.path / "entry", "x"));
+    CHECK(failed == 0);
+    CHECK(slurp(here.path / "entry") == "x");
+}
+
 TEST_CASE("a living writer's file is no leftover") {
     const test::folder here;
     fs::create_directories(here.path / "writing");

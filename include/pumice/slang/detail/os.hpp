@@ -178,16 +178,28 @@ inline std::optional<std::string> read_file(const fs::path& path, std::size_t li
     return bytes;
 }
 
+/// Opens a new file, locked; a value below 0 where it cannot.
+inline int create_locked(const fs::path& path) {
+    for (int tries = 0;; ++tries) {
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0) return file;
+        while (::flock(file, LOCK_EX) != 0 && errno == EINTR) {
+        }
+        // Before it was locked, whoever removes leftovers may have taken it for one.
+        struct stat status{};
+        if (::fstat(file, &status) == 0 && (status.st_nlink != 0 || tries == 100)) return file;
+        ::close(file);
+    }
+}
+
 /// Writes a file so that `final_path` is at any time absent, the old file or the whole new one.
 /// The temporary file is locked while its writer lives, so that others can tell it from a
 /// leftover. An error leaves no file.
 inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
                                    std::string_view bytes) {
-    const file_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                      0600));
+    const file_descriptor file(create_locked(temporary));
     if (file.value < 0) return last_error();
     std::error_code failed;
-    if (::flock(file.value, LOCK_EX | LOCK_NB) != 0) failed = last_error();
     while (!failed && !bytes.empty()) {
         const ssize_t n = ::write(file.value, bytes.data(), bytes.size());
         if (n >= 0) bytes.remove_prefix(static_cast<std::size_t>(n));
