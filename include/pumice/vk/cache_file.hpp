@@ -104,8 +104,8 @@ inline bytes read_cache_file(const std::filesystem::path& path, const cache_iden
 }
 
 /// Writes beside `path` and renames, so that a reader, or a process killed at any point, leaves the
-/// old file or the new one. False with a reason in `why`; that another process writes just now is
-/// one.
+/// old file or the new one. Where another process writes just now, that one's stays. False with a
+/// reason in `why`.
 inline bool write_cache_file(const std::filesystem::path& path, const cache_identity& identity,
                              const bytes& blob, std::string& why) {
     detail::cache_header header;
@@ -130,8 +130,7 @@ inline bool write_cache_file(const std::filesystem::path& path, const cache_iden
          ::stat(temporary.c_str(), &named) != 0 || ours.st_ino != named.st_ino ||
          ours.st_dev != named.st_dev)) {
         ::close(descriptor);
-        why = "another process writes it";
-        return false;
+        return true;
     }
     std::FILE* file = nullptr;
     if (descriptor >= 0 && ::ftruncate(descriptor, 0) == 0) file = ::fdopen(descriptor, "wb");
