@@ -69,6 +69,7 @@ def cases():
     yield accept("beyond both ends", "Slice", x, ints(LEAST), ints(MOST), ints(1))
     yield accept("the longest step", "Slice", x, ints(0), ints(MOST), ints(1), ints(MOST))
     yield accept("of int32", "Slice", x, C([1], [0], INT32), C([1], [1], INT32))
+    yield refuse("of two types", "Slice", x, C([1], [0], INT32), ints(1))
     yield either("the longest step back", "Slice", x, ints(-1), ints(LEAST), ints(1), ints(LEAST))
     for name, given in {"step 0": [ints(0), ints(2), ints(0), ints(0)], "an axis twice": [ints(0, 1), ints(2, 2), ints(1, 1)],
                         "an axis twice, by both names": [ints(0, 1), ints(2, 2), ints(1, -2)],
@@ -332,6 +333,9 @@ def cases():
     yield refuse("of floats", "And", V(2), V(2), out=BOOL)
     yield refuse("condition of floats", "Where", V(2), V(2), V(2))
     yield refuse("two outputs", "Relu", V(2), outputs=2)
+    yield accept("a mask of bool", "Dropout", V(2), outputs=2, out=[FLOAT, BOOL], opset=10)
+    yield accept("a mask of the data's type", "Dropout", V(2), outputs=2, out=[FLOAT, FLOAT], opset=9)
+    yield refuse("a mask of bool before operator set 10", "Dropout", V(2), outputs=2, out=[FLOAT, BOOL], opset=9)
     yield refuse("training", "Dropout", V(2), number(0.5), C([], [True], BOOL))
 
     # Operators that came later than the file's operator set.

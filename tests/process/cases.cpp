@@ -104,6 +104,21 @@ bool fork_exit() {
     return child([] { return true; }) && right && computes();
 }
 
+/// The child is made while another thread opens the first device, and does nothing but end.
+bool fork_opening() {
+    bool right = true;
+    for (const int ms : {0, 1, 2, 4, 8, 16})
+        right = child([ms] {
+                    std::jthread opens([] { computes(); });
+                    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+                    const bool ended = child([] { return true; });
+                    opens.join();
+                    return ended && computes();
+                }) &&
+                right;
+    return right;
+}
+
 /// Everything that holds objects of the driver's goes in the child.
 bool fork_drop() {
     auto home = std::make_unique<pm::context>();
@@ -307,15 +322,25 @@ bool heard_of_validation() {
 }
 
 const std::map<std::string, bool (*)()> cases = {
-    {"fork_after", fork_after},       {"fork_fresh", fork_fresh},
-    {"fork_exit", fork_exit},         {"fork_drop", fork_drop},
-    {"fork_host", fork_host},         {"fork_first", fork_first},
-    {"fork_default", fork_default},   {"fork_busy", fork_busy},
-    {"atexit_before", atexit_before}, {"atexit_after", atexit_after},
-    {"static_early", static_early},   {"static_late", static_late},
-    {"static_own", static_own},       {"exit_busy", exit_busy},
-    {"compiles", compiles},           {"heard", heard},
-    {"heard_by_sink", heard_by_sink}, {"heard_of_validation", heard_of_validation},
+    {"fork_after", fork_after},
+    {"fork_fresh", fork_fresh},
+    {"fork_exit", fork_exit},
+    {"fork_drop", fork_drop},
+    {"fork_host", fork_host},
+    {"fork_first", fork_first},
+    {"fork_default", fork_default},
+    {"fork_busy", fork_busy},
+    {"atexit_before", atexit_before},
+    {"atexit_after", atexit_after},
+    {"static_early", static_early},
+    {"static_late", static_late},
+    {"static_own", static_own},
+    {"exit_busy", exit_busy},
+    {"fork_opening", fork_opening},
+    {"compiles", compiles},
+    {"heard", heard},
+    {"heard_by_sink", heard_by_sink},
+    {"heard_of_validation", heard_of_validation},
 };
 
 }  // namespace

@@ -76,6 +76,9 @@ inline features enabled_features(const VkDeviceCreateInfo& made) {
         single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
                &VkPhysicalDeviceShaderAtomicInt64Features::shaderBufferInt64Atomics,
                on.v12.shaderBufferInt64Atomics);
+        single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
+               &VkPhysicalDeviceShaderAtomicInt64Features::shaderSharedInt64Atomics,
+               on.v12.shaderSharedInt64Atomics);
         single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
                &VkPhysicalDeviceShaderIntegerDotProductFeatures::shaderIntegerDotProduct,
                on.v13.shaderIntegerDotProduct);

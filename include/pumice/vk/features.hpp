@@ -79,6 +79,7 @@ inline features wanted_features(const features& offered, bool robust) noexcept {
     on.v12.shaderInt8 = offered.v12.shaderInt8;
     on.v12.shaderFloat16 = offered.v12.shaderFloat16;
     on.v12.shaderBufferInt64Atomics = offered.v12.shaderBufferInt64Atomics;
+    on.v12.shaderSharedInt64Atomics = offered.v12.shaderSharedInt64Atomics;
     on.v12.shaderSubgroupExtendedTypes = offered.v12.shaderSubgroupExtendedTypes;
     on.v12.vulkanMemoryModel = offered.v12.vulkanMemoryModel;
     on.v12.vulkanMemoryModelDeviceScope = offered.v12.vulkanMemoryModelDeviceScope;

@@ -88,20 +88,7 @@ public:
     /// what it does at exit, and that runs later. In a child of fork() it must not: NVIDIA's would take
     /// the device from the parent, which then waits for it for ever.
     static void watch_exit() noexcept {
-#ifdef __GLIBC__
-        static const int watched = ::on_exit(
-            [](int status, void*) {
-                if (process_.load(std::memory_order_relaxed) != pumice::detail::process_number()) {
-                    std::fflush(nullptr);
-                    ::_exit(status);
-                }
-                ended_.store(true, std::memory_order_release);
-            },
-            nullptr);
-#else
-        static const int watched =
-            std::atexit([] { ended_.store(true, std::memory_order_release); });
-#endif
+        static const int watched = register_at_exit();
         static_cast<void>(watched);
     }
 
@@ -111,6 +98,10 @@ public:
         opening() {
             pumice::detail::watch_forks();
             check();
+            // The loader's own handlers run sooner. A child that is forked while another thread opens
+            // the loader ends before libraries do: they would wait for that thread's locks.
+            static const int watched = register_at_exit();
+            static_cast<void>(watched);
             process_.store(pumice::detail::process_number(), std::memory_order_relaxed);
             opened_.fetch_add(1, std::memory_order_acq_rel);
         }
@@ -123,6 +114,23 @@ public:
     };
 
 private:
+    static int register_at_exit() noexcept {
+#ifdef __GLIBC__
+        return ::on_exit(
+            [](int status, void*) {
+                if (opened_.load(std::memory_order_acquire) > 0 &&
+                    process_.load(std::memory_order_relaxed) != pumice::detail::process_number()) {
+                    std::fflush(nullptr);
+                    ::_exit(status);
+                }
+                ended_.store(true, std::memory_order_release);
+            },
+            nullptr);
+#else
+        return std::atexit([] { ended_.store(true, std::memory_order_release); });
+#endif
+    }
+
     static inline constinit std::atomic<int> opened_{0};
     static inline constinit std::atomic<std::uint32_t> process_{0};
     static inline constinit std::atomic<bool> ended_{false};

@@ -174,7 +174,8 @@ inline any_tensor dropout(node_builder& b) {
     if (b.wants(1)) {
         const std::uint8_t one = 1;
         const any_tensor yes = make_constant(dtype::boolean, shape{}, {std::byte(one)});
-        b.set(1, broadcast_to(b.own(0, yes), b.extent(0)));
+        const any_tensor mask = broadcast_to(b.own(0, yes), b.extent(0));
+        b.set(1, b.opset() < 10 ? astype(mask, b.tensor(0).dtype()) : mask);
     }
     return identity(b);
 }

@@ -29,6 +29,10 @@ inline any_tensor slice_axes(node_builder& b) {
                            ? std::optional(b.input_integers(4, {.narrow = true}))
                            : std::nullopt;
     if (!starts || !ends) b.fail(errc::bad_file, "lacks starts or ends");
+    for (int i = 2; b.opset() >= 10 && i < b.inputs(); ++i)
+        if (b.has(i) && b.value(i).dtype() != b.value(1).dtype())
+            b.fail(errc::bad_file, cat({"has starts of ", to_string(b.value(1).dtype()),
+                                        " and input ", i, " of ", to_string(b.value(i).dtype())}));
     const any_tensor x = b.tensor(0);
     if (ends->size() != starts->size() || (given && given->size() != starts->size()) ||
         (steps && steps->size() != starts->size()))
