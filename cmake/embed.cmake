@@ -65,7 +65,7 @@ file(WRITE ${TO} "// SPDX-FileCopyrightText: The Pumice authors
 #include <span>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A Slang module: its path under shaders/ without the ending, and its text in pieces to be joined.
 struct shader_source {
@@ -79,5 +79,5 @@ ${arrays}}  // namespace detail
 inline constexpr std::array<shader_source, ${count}> shader_sources{{
 ${rows}}};
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 ")

@@ -9,7 +9,7 @@
 
 #ifndef PUMICE_COMPILED
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -30,6 +30,6 @@ template struct every_op<operations>;
 
 template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 
 #endif

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <typeinfo>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 struct probe {};
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 
 TEST_CASE("the version and the kind of expected are in every mangled name") {
     const std::string_view name = typeid(pumice::probe).name();

@@ -6,7 +6,7 @@
 
 #include <pumice/core/half.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 struct e5m2 {
     std::uint8_t bits = 0;
@@ -21,4 +21,4 @@ struct e5m2 {
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

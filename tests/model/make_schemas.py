@@ -55,7 +55,7 @@ def text():
 #include <cstdint>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {{
+namespace pumice {{ inline namespace PUMICE_ABI {{
 namespace onnx {{
 
 /// The newest operator set and IR version that are known here.
@@ -89,7 +89,7 @@ constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) 
 }}
 
 }}  // namespace onnx
-}}  // namespace pumice::inline PUMICE_ABI
+}}}}  // namespace pumice::PUMICE_ABI
 """
 
 

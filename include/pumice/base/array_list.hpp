@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -219,4 +219,4 @@ private:
     std::size_t size_ = 0, room_ = 0;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

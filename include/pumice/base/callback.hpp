@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 template <class Signature>
 class callback;
@@ -59,4 +59,4 @@ private:
     const base* held_ = nullptr;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

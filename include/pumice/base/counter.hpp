@@ -11,7 +11,7 @@
 #include <sys/single_threaded.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Without the bus lock as long as the process has one thread, as std::shared_ptr counts.
 class counter {
@@ -28,4 +28,4 @@ private:
     std::atomic<std::uint64_t> count_{0};
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

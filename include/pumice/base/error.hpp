@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What went wrong, in a form that a program can act on.
 enum class errc {
@@ -92,4 +92,4 @@ PUMICE_INLINE void fail(errc code, std::string_view place, std::initializer_list
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ inline std::string escape_json(std::string_view text) {
     });
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,21 +7,21 @@
 
 #if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
 #include <expected>
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 template <class T>
 using expected = std::expected<T, error>;
 using unexpected = std::unexpected<error>;
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 #else
 #include <tl/expected.hpp>
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 template <class T>
 using expected = tl::expected<T, error>;
 using unexpected = tl::unexpected<error>;
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 #endif
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Runs `f` and turns a thrown `pumice::error` into an `expected`: how each `try_x` is made of `x`.
 template <class F>
@@ -38,4 +38,4 @@ auto attempt(F&& f) -> expected<decltype(f())> {
     }
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

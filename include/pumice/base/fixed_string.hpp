@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A vector of at most `Capacity` elements; `T` is default constructible.
 template <class T, std::size_t Capacity>
@@ -72,4 +72,4 @@ constexpr void append_hex(Text& out, std::uint64_t value) {
         out.push_back("0123456789abcdef"[(value >> shift) & 15]);
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

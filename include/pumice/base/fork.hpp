@@ -12,7 +12,7 @@
 #include <pthread.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI::detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 inline constinit std::atomic<std::uint32_t> forks{0};
 
@@ -38,4 +38,4 @@ inline void watch_forks() noexcept {
                  "or fork before the first use of a device"});
 }
 
-}  // namespace pumice::inline PUMICE_ABI::detail
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// FNV-1a with a final avalanche (the finaliser of MurmurHash3), fed piece by piece.
 class hasher {
@@ -37,4 +37,4 @@ constexpr std::uint64_t hash_of(std::string_view text) noexcept {
     return hasher{}.add(text).value();
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

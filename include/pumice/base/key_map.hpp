@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Numbers keys 0, 1, 2 ... as they come. A few are looked at in turn, more by open addressing. Keys
 /// stay for good.
@@ -140,4 +140,4 @@ private:
     array_list<entry> entries_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

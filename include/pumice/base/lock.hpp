@@ -5,7 +5,7 @@
 
 #include <pumice/base/fork.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Meets BasicLockable. Waiting threads sleep. What a thread holds that fork() did not copy, a child's
 /// thread takes over: whatever that thread was about to write is not there.
@@ -42,4 +42,4 @@ private:
     small_mutex& mutex_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 enum class severity { info, warning, error };
 
@@ -54,4 +54,4 @@ inline void write_log(severity level, std::string_view text) {
     else if (level >= detail::least_told()) detail::tell(level, text);
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 #define PUMICE_OF_ENGINE
 #endif
 
-namespace pumice::inline PUMICE_ABI::detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 [[noreturn]] inline void throw_not_compiled() {
     throw error(errc::no_engine, "eval",
@@ -29,4 +29,4 @@ F* of_engine(F* f) {
     return seen;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::detail
+}}}  // namespace pumice::PUMICE_ABI::detail

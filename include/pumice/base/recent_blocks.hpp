@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI::detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and the
 /// C++ library takes ten times longer to find them. AddressSanitizer sees every block come and go.
@@ -97,4 +97,4 @@ struct recent_allocator {
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI::detail
+}}}  // namespace pumice::PUMICE_ABI::detail

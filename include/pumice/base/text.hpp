@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A part of a message: a text, which it refers to, or a whole number in decimal.
 class piece {
@@ -66,4 +66,4 @@ PUMICE_INLINE std::string cat(std::initializer_list<piece> pieces) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

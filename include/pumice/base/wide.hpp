@@ -5,9 +5,7 @@
 
 #include <pumice/base/config.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__AVX2__)
 #define PUMICE_WIDE 1
@@ -27,6 +25,4 @@ auto run_wide(const Loop& loop, Arguments... arguments) {
     return loop(arguments...);
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// True where the product of two sizes (both >= 0) is below 2^63. Small ones are not divided.
 constexpr bool fits_product(std::int64_t a, std::int64_t b) noexcept {
@@ -35,4 +35,4 @@ constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b, const char* p
     return a + b;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

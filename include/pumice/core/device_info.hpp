@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 enum class device_type { discrete_gpu, integrated_gpu, virtual_gpu, cpu, other, host };
 
@@ -91,4 +91,4 @@ inline std::string to_string(const device_info& d) {
     return text;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

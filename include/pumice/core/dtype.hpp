@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 // clang-format off
 /// THE rows: enumerator, host type, name in messages, conformance in shaders/element.slang, bits of storage, kind, and
@@ -140,4 +140,4 @@ constexpr decltype(auto) visit(dtype type, F&& f) {
     return f(bool{});
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The extent of an axis whose length is known at run time only.
 inline constexpr std::int64_t dynamic_extent = -1;
@@ -113,4 +113,4 @@ struct broadcast_all<A, B, Rest...> {
 template <class... E>
 using broadcast_t = typename detail::broadcast_all<E...>::type;
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -77,4 +77,4 @@ struct bf16 {
     constexpr operator float() const noexcept { return detail::bfloat_to_float(bits); }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 
 #include <concepts>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Gives the element strides of a freshly made array of shape `s`.
 /// Promise: distinct indices get distinct offsets in [0, element_count(s)).
@@ -38,4 +38,4 @@ struct strided {
 
 static_assert(layout<row_major> && layout<column_major> && layout<strided>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Converts as kernels do: float to integer saturates and NaN gives 0, integers wrap, anything
 /// to bool is "not zero" (NaN is true), to a half type rounds to nearest even.
@@ -88,4 +88,4 @@ private:
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

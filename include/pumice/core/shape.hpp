@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 inline constexpr int max_rank = 8;
 
@@ -155,4 +155,4 @@ constexpr shape broadcast(const shape& a, const shape& b, std::string_view place
     return r;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/tensor/context.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What the user made. It stays his, and outlives every context and tensor made with it.
 struct vulkan_handles {
@@ -128,4 +128,4 @@ inline timeline_point finished(const context& home) {
     return {static_cast<VkSemaphore>(queue.timeline().handle()), queue.submitted()};
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

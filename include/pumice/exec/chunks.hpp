@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Kernels [begin, end) of an order, recorded in one command buffer, and the chunks around it.
 struct chunk {
@@ -64,4 +64,4 @@ inline std::string to_string(std::span<const chunk> list) {
     return text;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/base/key_map.hpp>
 #include <pumice/exec/lower.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before it
 /// writes an element, that element.
@@ -89,4 +89,4 @@ key_map<const node*, const node*> donations(const array_list<step>& steps,
     return giver;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The module with SignedZeroInfNanPreserve for each float width that the device offers it for and
 /// the module uses. Anything that is not plain SPIR-V comes back unchanged.
@@ -54,4 +54,4 @@ inline array_list<std::uint32_t> preserve_nan(std::span<const std::uint32_t> wor
     return out;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 #include <pumice/exec/select.hpp>
 #include <pumice/tensor/engine.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What an evaluation has to do.
 struct evaluation {
@@ -260,4 +260,4 @@ private:
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Bytes [begin, end) of some memory; what `memory` is, the caller knows (a buffer's handle).
 struct byte_range {
@@ -116,4 +116,4 @@ inline array_list<placed_item> arrange(const array_list<ordered_item>& items,
     return placed;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <pumice/exec/host_reduce.hpp>
 #include <pumice/graph/node.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A loop over a dense array of floats, seen as rows that are each reduced or normalised; in row-major order.
 class host_alone {
@@ -83,4 +83,4 @@ void find_alone(const Op& op, const node& from, host_alone& out) {
     }
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

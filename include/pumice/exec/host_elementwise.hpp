@@ -9,7 +9,7 @@
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
 struct host_elementwise {
@@ -93,4 +93,4 @@ inline bool run_fast(const elementwise_problem& p, const host_buffers& b,
 }
 }  // namespace detail
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

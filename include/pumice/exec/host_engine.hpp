@@ -11,7 +11,7 @@
 
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Copies strided elements to row-major order.
 inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
@@ -221,4 +221,4 @@ private:
     host_threads threads_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

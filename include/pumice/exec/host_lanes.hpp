@@ -13,9 +13,7 @@
 #include <cstring>
 #include <limits>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 // Vectors are not handed to functions by value: how that is done depends on the processor.
 using float_lanes [[gnu::vector_size(32)]] = float;
@@ -185,6 +183,4 @@ struct softmax_of_floats {
     }
 };
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -9,9 +9,7 @@
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/matmul.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 inline constexpr std::int64_t tile_rows = 4, tile_columns = 2 * lane_count, tile_depth = 256;
 
@@ -112,6 +110,4 @@ inline bool run_fast(const matmul_problem& p, const host_buffers& buffers,
     return true;
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <new>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Large blocks that were let go: fresh pages cost more time than most loops over them. Thread-safe.
 class host_pool {
@@ -150,4 +150,4 @@ public:
     host_memory memory;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

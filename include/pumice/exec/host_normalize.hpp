@@ -8,9 +8,7 @@
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/normalize.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 inline void softmax_floats(bool logarithm, const float* v, std::int64_t n, float* out) {
     if (logarithm) run_wide(softmax_of_floats<true>{}, v, n, out);
@@ -39,6 +37,4 @@ inline bool run_fast(const normalize_problem& asked, const host_buffers& buffers
     return true;
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

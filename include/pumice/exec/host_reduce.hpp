@@ -10,9 +10,7 @@
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/reduce.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 constexpr bool reduces_fast(reduction what) noexcept {
     return what == reduction::sum || what == reduction::mean || what == reduction::max ||
@@ -224,6 +222,4 @@ inline bool run_fast(const reduce_problem& p, const host_buffers& buffers,
            host_reduction(p, buffers).run(threads);
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -7,7 +7,7 @@
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/scheduler.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What the host runs for a problem, as kernels are recorded.
 inline std::shared_ptr<kernel_record> host_record(const problem& p) {
@@ -40,4 +40,4 @@ void run_steps_on_host(evaluation& e, const host_threads& threads, profile_recor
     }
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

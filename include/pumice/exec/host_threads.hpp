@@ -14,7 +14,7 @@
 #include <system_error>
 #include <thread>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Elements that one thread takes at a time.
 inline constexpr std::int64_t least_part = 1 << 17;
@@ -63,4 +63,4 @@ private:
     unsigned count_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

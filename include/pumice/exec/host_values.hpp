@@ -7,7 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// True where the program's value is computed in float.
 inline bool computes_in_float(const fused& f) {
@@ -84,4 +84,4 @@ inline void next_row(const shape& domain, index_list& at) noexcept {
     for (int d = at.rank() - 2; d >= 0 && ++at[d] == domain[d]; --d) at[d] = 0;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -11,7 +11,7 @@
 #include <pumice/slang/pack.hpp>
 #include <pumice/slang/service.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The library's shaders, as the Slang service takes them.
 inline array_list<library_module> shader_library() {
@@ -71,4 +71,4 @@ inline kernel_request request_for(const launch& l) {
     return r;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

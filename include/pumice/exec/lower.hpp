@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// One problem and the nodes behind its buffer numbers.
 struct step {
@@ -458,4 +458,4 @@ inline array_list<step> lower(const array_list<kernel_group>& groups,
     return steps;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 
 #include <cstdlib>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& 
 inline const bool engine_registered =
     (detail::watch_forks(), engine_hook.store(&make_engine, std::memory_order_release), true);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

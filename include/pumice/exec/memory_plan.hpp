@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A piece of memory that is needed from moment `first` to moment `last`, both included.
 struct planned_buffer {
@@ -388,4 +388,4 @@ inline std::string to_svg(const memory_plan& plan, std::span<const planned_buffe
     return text + "</svg>\n";
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -10,7 +10,7 @@
 
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class null_engine final : public graph_engine {
 public:
@@ -79,4 +79,4 @@ private:
     statistics stats_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -22,7 +22,7 @@
 
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A chosen kernel, ready to launch.
 struct choice {
@@ -148,4 +148,4 @@ const problem_kind& kind_of() noexcept {
     return detail::kind_of_problem<P>::value;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Meets Lockable. In a child of fork() it is refused for good, by errc::forked, where what it guards
 /// stays with the parent, or where one of the parent's threads held it at the fork.
@@ -54,4 +54,4 @@ private:
     bool stays_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Gathers the events of one profile, up to a bound. One thread at a time: the engine's lock.
 class profile_recorder {
@@ -87,4 +87,4 @@ inline std::string profile_name(const kernel_record& r) {
     return cat({r.kernel, r.fused.empty() ? "" : ": ", r.fused});
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

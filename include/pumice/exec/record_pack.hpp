@@ -7,7 +7,7 @@
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/tensor/context.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Gathers the kernels of the contexts that hold its sink. Any thread.
 class pack_recorder {
@@ -106,4 +106,4 @@ std::string record_pack(const Work& work, const Policies&... policies) {
     return recorder->bytes();
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

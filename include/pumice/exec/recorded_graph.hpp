@@ -11,7 +11,7 @@
 #include <pumice/exec/recorder.hpp>
 #include <pumice/exec/scheduler.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class recorded_graph {
 public:
@@ -405,4 +405,4 @@ private:
     array_list<std::unique_ptr<slot>> slots_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <pumice/exec/hazards.hpp>
 #include <pumice/exec/vulkan_storage.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A dispatch, or a copy that brings a tensor to the device.
 struct command {
@@ -97,4 +97,4 @@ inline void record_copy(vulkan::commands& buffer, const vulkan::allocation& from
     if (times.count > 0) buffer.timestamp(*times.pool, times.first + 1);
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

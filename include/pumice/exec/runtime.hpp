@@ -15,7 +15,7 @@
 
 #include <thread>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_runtime {
 public:
@@ -158,4 +158,4 @@ private:
     key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

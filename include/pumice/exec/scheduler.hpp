@@ -14,7 +14,7 @@
 #include <mutex>
 #include <stop_token>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 [[noreturn]] inline void throw_cancelled() {
     fail(errc::cancelled, "executable", {"its run was stopped"});
@@ -101,4 +101,4 @@ private:
     std::exception_ptr fault_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/exec/lower.hpp>
 #include <pumice/policy/policies.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -93,4 +93,4 @@ inline void run_on_host(const problem& p, const host_buffers& buffers,
     if (!p.kind().run_fast(p.get(), buffers, threads)) solve_on_host(p, buffers);
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/vulkan_profiler.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_engine final : public graph_engine {
 public:
@@ -474,4 +474,4 @@ private:
     host_threads threads_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/exec/recorded_graph.hpp>
 #include <pumice/exec/vulkan_engine.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_executable final : public prepared_graph {
 public:
@@ -223,4 +223,4 @@ inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_
         std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/recorder.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// One thread at a time: the engine's lock.
 class vulkan_profiler {
@@ -122,4 +122,4 @@ private:
     profile_recorder::clock::time_point first_;  // when the first commands were recorded
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

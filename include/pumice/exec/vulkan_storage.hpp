@@ -8,7 +8,7 @@
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/runtime.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What the host reads sooner from mapped memory across the bus than by a copy of the device's.
 inline constexpr std::int64_t least_worth_copying = 512;
@@ -69,4 +69,4 @@ struct temporary_memory {
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

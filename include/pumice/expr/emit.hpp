@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -350,4 +350,4 @@ PUMICE_BODY std::string emitted_name(program_view p) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 
 #include <memory>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A strided array in host memory; strides and offset count elements. Without data it is an iota.
 struct host_array {
@@ -302,4 +302,4 @@ inline void run_on_host(program_view p, const shape& domain, std::span<const hos
     });
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

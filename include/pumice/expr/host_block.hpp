@@ -6,9 +6,7 @@
 #include <pumice/expr/host_math.hpp>
 #include <pumice/expr/op.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 template <class F>
 void with_host_arithmetic(arithmetic type, F&& f) {
@@ -56,6 +54,4 @@ void host_block(arithmetic type, const void* const* in, void* out, std::size_t n
     });
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -8,7 +8,7 @@
 #include <pumice/core/scalar.hpp>
 #include <pumice/expr/tree.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The largest tree that gets a loop of its own: each costs the compiler time.
 inline constexpr int max_loop_nodes = 16;
@@ -134,4 +134,4 @@ constexpr native_loop* make_loop() {
 template <class Tree>
 inline constexpr native_loop* loop_of = detail::make_loop<Tree>();
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -15,7 +15,7 @@
 #include <cmath>
 #endif
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A signed integer whose arithmetic wraps, as the GPU's does; the host's arithmetic type of i8..i64.
 template <std::signed_integral I>
@@ -290,4 +290,4 @@ template <> struct host_arithmetic_of<arithmetic::boolean> {
 template <arithmetic A>
 using host_arithmetic = typename detail::host_arithmetic_of<A>::type;
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

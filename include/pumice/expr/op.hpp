@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Which element types an op takes (a set of kinds) and what it gives.
 struct type_rule {
@@ -75,7 +75,7 @@ struct op_function {
     constexpr auto operator()(A&&... operands) const;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI
 
 /// Defines an elementwise op in any namespace:
 ///     PUMICE_OP(swish2, 1, pumice::rules::floating, "", x / (T(1) + pm_exp(-T(2) * x)))

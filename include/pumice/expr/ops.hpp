@@ -7,7 +7,7 @@
 #include <pumice/expr/host_math.hpp>
 #include <pumice/expr/op.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 // clang-format off
 // arithmetic --------------------------------------------------------------------------------------
@@ -133,4 +133,4 @@ using all_ops =
             op::hard_sigmoid, op::hard_swish, op::hard_tanh, op::softplus, op::softsign, op::silu,
             op::mish, op::gelu, op::gelu_tanh, op::shrink, op::heaviside>;
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The longest program; longer ones are split by the fuser.
 inline constexpr int max_program = 256;
@@ -174,4 +174,4 @@ constexpr std::optional<dtype> result_type(const op_info& op,
     return op.rule.gives == type_rule::result::boolean ? dtype::boolean : common;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

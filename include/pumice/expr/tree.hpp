@@ -7,7 +7,7 @@
 #include <pumice/expr/host_block.hpp>
 #include <pumice/expr/program.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A tensor operand.
 template <dtype Type>
@@ -98,4 +98,4 @@ template <class Tree>
 inline constexpr bool fits_in_type =
     Tree::nodes <= max_tree_nodes && Tree::leaves + Tree::scalars <= max_tree_leaves;
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/graph/fused.hpp>
 #include <pumice/graph/node.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// index[a] = start[a] + sum over d of step[a][d] * coordinate[d].
 struct affine {
@@ -78,4 +78,4 @@ struct affine {
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/core/layout.hpp>
 #include <pumice/graph/node.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 struct in_place {};
@@ -49,4 +49,4 @@ private:
     node_ptr node_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

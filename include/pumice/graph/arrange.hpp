@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/graph/build.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Joins tensors of one shape along a new axis before `axis` of the result.
 PUMICE_FUNCTION any_tensor stack(std::span<const any_tensor> parts, std::int64_t axis = 0);
@@ -256,4 +256,4 @@ PUMICE_BODY any_tensor pad(any_tensor x, std::span<const pad_width> widths, pad_
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

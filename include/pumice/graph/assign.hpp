@@ -6,7 +6,7 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/graph/view.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// x with `values`, broadcast to its shape, in place of x[start:stop:step, ...] (NumPy's x[...] = values).
 /// A number takes the type of x. Throws errc::dtype_mismatch, errc::shape_mismatch, errc::rank_mismatch.
@@ -36,4 +36,4 @@ PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_operand& give
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -11,7 +11,7 @@
 #include <limits>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// An operand of a run-time elementwise op: a tensor, or a number that takes the tensors' type.
 struct any_operand {
@@ -463,4 +463,4 @@ PUMICE_BODY any_tensor copy(const any_tensor& x, const strides& wanted) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

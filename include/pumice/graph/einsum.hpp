@@ -7,7 +7,7 @@
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// NumPy's einsum, "ij,jk->ik": a letter names an axis, "..." the axes that broadcast. Without "->"
 /// the result has the letters that occur once, sorted. Operands are multiplied from left to right; a
@@ -265,4 +265,4 @@ PUMICE_BODY any_tensor einsum(std::string_view subscripts, std::span<const any_t
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/graph/operation.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A strided operand of a kernel over its coordinates. Strides and offset count elements.
 struct operand {
@@ -26,4 +26,4 @@ struct fused {
     dtype type(int output = 0) const { return body->view().output_type(output); }
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

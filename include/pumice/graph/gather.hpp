@@ -7,7 +7,7 @@
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The element at indices[c] along `axis` for each c of indices, which broadcasts with values along
 /// the others (array API take_along_axis, ONNX GatherElements). Indices as for `take`.
@@ -244,4 +244,4 @@ PUMICE_BODY top_elements top_k(const any_tensor& x, std::int64_t k, std::int64_t
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class engine;
 
@@ -186,4 +186,4 @@ PUMICE_BODY node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`.
 inline any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
@@ -75,4 +75,4 @@ PUMICE_BODY any_tensor variance(const any_tensor& x, std::span<const std::int64_
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

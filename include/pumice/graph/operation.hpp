@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A program made at run time.
 struct program {
@@ -294,4 +294,4 @@ private:
     bool owned_ = true;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

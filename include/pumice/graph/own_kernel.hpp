@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What a tensor is, but for its values.
 struct kernel_value {
@@ -394,4 +394,4 @@ PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A node's op in one word or a few: "matmul", "sum", "multiply, add".
 inline std::string describe(const node& n) {
@@ -90,4 +90,4 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
 }
 inline std::string to_dot(const any_tensor& root) { return to_dot(std::span(&root, 1)); }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -5,7 +5,7 @@
 
 #include <pumice/graph/build.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 struct cumulative_options {
     bool include_initial = false;  // a first result, of no elements: one more than there are
@@ -38,4 +38,4 @@ PUMICE_BODY any_tensor cumulative(reduction what, const any_tensor& x, std::int6
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

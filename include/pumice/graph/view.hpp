@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -240,4 +240,4 @@ PUMICE_BODY any_tensor flip(const any_tensor& x, std::span<const std::int64_t> a
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

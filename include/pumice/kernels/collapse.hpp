@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/problem.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Rewrites the axes [first, last) of `domain` and of the operands' strides; axes outside stay.
 /// Post: the same set of operand offsets is visited in the same order; the range keeps >= 1 axis.
@@ -67,4 +67,4 @@ inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& dom
     return mask;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

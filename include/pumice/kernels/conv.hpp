@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -260,4 +260,4 @@ struct conv_small {
 
 static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> && kernel_type<conv_small>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

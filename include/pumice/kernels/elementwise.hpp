@@ -10,7 +10,7 @@
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -205,4 +205,4 @@ struct elementwise_tiled {
 static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vector4> &&
               kernel_type<elementwise_tiled>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

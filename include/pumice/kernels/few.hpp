@@ -5,9 +5,7 @@
 
 #include <pumice/kernels/tile.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// The rows that an invocation has at most: with them it reads the right factor once.
 inline constexpr std::int64_t few_rows = 8;
@@ -105,6 +103,4 @@ inline support supports_few(const product& p, std::optional<bool> along_k, const
     return s;
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

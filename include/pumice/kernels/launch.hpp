@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A place in the parameter block where the address of a buffer is written before the dispatch.
 struct relocation {
@@ -170,4 +170,4 @@ inline bool needs_wide_index(const array_list<operand>& operands, const shape& d
     return false;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

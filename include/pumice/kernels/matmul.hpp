@@ -7,7 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/few.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -166,4 +166,4 @@ struct matmul_small {
 static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_small> &&
               kernel_type<matmul_cooperative>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/normalize_reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -189,4 +189,4 @@ static_assert(kernel_type<normalize_rows> && kernel_type<normalize_rows4> &&
               kernel_type<normalize_columns> && kernel_type<normalize_streamed> &&
               kernel_type<normalize_streamed4> && kernel_type<normalize_streamed_columns>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/kernels/detail/rows.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -291,4 +291,4 @@ struct own_kernel_slang {
 
 static_assert(kernel_type<own_kernel_slang>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 
 #include <pumice/kernels/reduce.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -180,4 +180,4 @@ private:
 
 static_assert(kernel_type<pool_windows> && kernel_type<pool_global>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// outputs[c] = body(c) for each coordinate c of the domain.
 struct elementwise_problem {
@@ -143,4 +143,4 @@ private:
     std::shared_ptr<const void> held_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -226,4 +226,4 @@ private:
 static_assert(kernel_type<reduce_rows> && kernel_type<reduce_rows4> &&
               kernel_type<reduce_columns> && kernel_type<reduce_slices>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

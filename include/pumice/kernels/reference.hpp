@@ -11,7 +11,7 @@
 #include <concepts>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Host memory of a problem's buffers, by number.
 struct host_buffers {
@@ -173,4 +173,4 @@ T extreme_of(dtype t, bool lowest) {
 
 }  // namespace detail
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

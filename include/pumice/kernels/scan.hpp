@@ -6,7 +6,7 @@
 
 #include <pumice/kernels/reduce.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -155,4 +155,4 @@ struct scan_columns : detail::scan_kernel<true, false> {
 
 static_assert(kernel_type<scan_rows> && kernel_type<scan_rows4> && kernel_type<scan_columns>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 
 #include <pumice/kernels/detail/rows.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 struct scatter_rows {
     using problem_type = scatter_problem;
@@ -113,4 +113,4 @@ private:
 
 static_assert(kernel_type<scatter_rows>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -168,4 +168,4 @@ struct sort_rows {
 
 static_assert(kernel_type<sort_rows>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

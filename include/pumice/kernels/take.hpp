@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -171,4 +171,4 @@ struct take_chunks : detail::take_kernel<true> {
 
 static_assert(kernel_type<take_elements> && kernel_type<take_chunks>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

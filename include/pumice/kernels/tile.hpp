@@ -11,9 +11,7 @@
 
 #include <bit>
 
-namespace pumice::inline PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// epilogue(sum over k of left * right): matrix product or convolution, as the staged loop sees it.
 struct product {
@@ -426,6 +424,4 @@ inline std::optional<arithmetic> sum_of(dtype a, dtype b) {
     return x;
 }
 
-}  // namespace detail
-
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

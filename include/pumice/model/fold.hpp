@@ -13,7 +13,7 @@
 #include <map>
 #include <optional>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -240,4 +240,4 @@ inline std::optional<any_tensor> fold(const any_tensor& t, std::int64_t limit) {
     return make_constant(t.dtype(), t.shape(), std::make_shared<host_constant>(value->bytes));
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -193,4 +193,4 @@ private:
 #endif
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

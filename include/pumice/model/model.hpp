@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A handle: copies share the weights. All functions are const and may be called by several threads.
 class model {
@@ -311,4 +311,4 @@ private:
     std::shared_ptr<const state> self_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

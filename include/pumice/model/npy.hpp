@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Row-major elements with their type and shape.
 struct npy_array {
@@ -187,4 +187,4 @@ inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
     if (!out.flush()) throw error(errc::io_failed, "npy", path.string() + " could not be written");
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -5,8 +5,7 @@
 
 #include <pumice/model/onnx_plan.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// A value of the graph with its inferred type and shape.
 struct inferred {
@@ -87,5 +86,4 @@ inline std::string dump(const plan& p, std::span<const shape> inputs,
     return text;
 }
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

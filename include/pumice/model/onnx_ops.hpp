@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Elementwise ops of a user's own for the model loader: `model::load(path, pm::ops<my_op, ...>)`.
 struct op_set {
@@ -318,4 +318,4 @@ inline void resolve(step& s, const model& m, const op_set& extra) {
 }
 
 }  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,8 +6,7 @@
 
 #include <pumice/model/detail/onnx_planner.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// Checks a model and plans it. Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
 inline plan make_plan(model m, const model_limits& limits = {}, const op_set& extra = {}) {
@@ -110,5 +109,4 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
     return slots;
 }
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

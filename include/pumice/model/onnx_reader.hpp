@@ -6,8 +6,7 @@
 #include <pumice/model/detail/onnx_image.hpp>
 #include <pumice/model/detail/onnx_message.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 namespace detail {
 
@@ -326,5 +325,4 @@ inline model read(const std::filesystem::path& path, const model_limits& limits 
     return read(detail::open_image(path, limits), limits);
 }
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

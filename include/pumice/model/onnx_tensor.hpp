@@ -12,8 +12,7 @@
 #include <cmath>
 #include <map>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// Decodes the tensors of one model; files of external data are opened once.
 class tensor_decoder {
@@ -262,5 +261,4 @@ private:
     std::int64_t typed_bytes_ = 0;
 };
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A kernel that could take a problem, as a kernel policy sees it.
 struct kernel_candidate {
@@ -236,4 +236,4 @@ struct null_device {
 
 static_assert(policy<prefer_discrete> && policy<portable> && policy<fusion::none> && policy<eager>);
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

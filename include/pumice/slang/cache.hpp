@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// PUMICE_CACHE_DIR ("off": no cache), else the user's cache folder; empty when there is none.
 inline std::filesystem::path default_cache_folder() {
@@ -214,4 +214,4 @@ private:
     std::atomic_flag swept_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 #include <array>
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -304,4 +304,4 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
     return code;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 inline constinit std::atomic<std::uint64_t> slang_opens{0};
@@ -243,4 +243,4 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
                 "a kernel has to be compiled and there is no Slang library", std::move(reasons));
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

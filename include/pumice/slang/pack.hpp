@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Kernels by the digest that names them. As bytes, in 32-bit little-endian words:
 ///
@@ -128,4 +128,4 @@ private:
     spirv_table kernels_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A module of the library (shaders/<name>.slang), handed in by whoever owns the texts.
 struct library_module {
@@ -81,4 +81,4 @@ inline std::string to_string(const kernel_request& request) {
     return request.arguments.empty() ? text : text + ">";
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

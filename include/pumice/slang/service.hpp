@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What a service did so far.
 struct kernel_counters {
@@ -242,4 +242,4 @@ private:
     std::unique_ptr<slang_compiler> compiler_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

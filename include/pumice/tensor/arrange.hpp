@@ -7,7 +7,7 @@
 #include <pumice/graph/einsum.hpp>
 #include <pumice/tensor/axes.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -99,4 +99,4 @@ any_tensor einsum(std::string_view subscripts, const X&... x) {
     return detail::noted(einsum(subscripts, std::span<const any_tensor>(list)));
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

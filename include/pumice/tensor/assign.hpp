@@ -6,7 +6,7 @@
 #include <pumice/graph/assign.hpp>
 #include <pumice/tensor/axes.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A part of a tensor that can be assigned to; lives no longer than the statement. The tensor's handle
 /// becomes one of a new value: other handles, views and what was computed from the old one keep theirs.
@@ -66,4 +66,4 @@ assignable<Tensor, sizeof...(Slices)> at(Tensor& x, Slices... slices) {
     return {x, {slices...}};
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

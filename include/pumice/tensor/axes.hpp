@@ -5,7 +5,7 @@
 
 #include <pumice/tensor/tensor.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Axes named in the type: `sum(x, pm::axis<1>)`, `sum(x, pm::axes<0, -1>)`.
 template <int... Is>
@@ -325,4 +325,4 @@ PUMICE_BODY node_ptr softmax_typed(const operation& lasting, const node_ptr& x) 
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 
 #include <tuple>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A graph recorded for inputs of fixed element types and shapes. A handle to something that never
 /// changes: copies share it, any thread may run it, and several runs may be in flight.
@@ -335,4 +335,4 @@ PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class context {
 public:
@@ -253,4 +253,4 @@ PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

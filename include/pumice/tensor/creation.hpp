@@ -7,7 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/tensor/tensor.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 /// Every element is `value`.
@@ -359,4 +359,4 @@ PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mea
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

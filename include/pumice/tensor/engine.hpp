@@ -11,7 +11,7 @@
 #include <span>
 #include <stop_token>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What an engine has done since it was made. A snapshot; tests pin these.
 struct statistics {
@@ -186,4 +186,4 @@ PUMICE_BODY std::shared_ptr<engine> make_engine_for(policy_set policies) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -14,7 +14,7 @@
 #include <array>
 #include <concepts>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 template <element Element, extents_type Extents, layout Layout = row_major>
 class tensor;
@@ -373,4 +373,4 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/graph/gather.hpp>
 #include <pumice/tensor/arrange.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The element at indices[c] along an axis for each c of indices (i32 or i64).
 template <array_argument X, array_argument Indices, int I = -1>
@@ -64,4 +64,4 @@ auto top_k(const X& x, std::int64_t k, axes_t<I> = {}, bool largest = true) {
         detail::of_rank<X>(detail::noted(top.values)), indices(detail::noted(top.indices))};
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/graph/own_kernel.hpp>
 #include <pumice/tensor/tensor.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 template <class A>
@@ -66,4 +66,4 @@ private:
     std::shared_ptr<const own_kernel> what_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 #include <pumice/graph/norms.hpp>
 #include <pumice/tensor/axes.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Taken from the number of elements that var and std divide by: 1 for an unbiased variance.
 struct correction {
@@ -106,4 +106,4 @@ inline constexpr detail::deviation<false> var;
 /// The standard deviation, its root.
 inline constexpr detail::deviation<true> std;
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/base/lock.hpp>
 #include <pumice/graph/node.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 class once_cell {
 public:
@@ -56,4 +56,4 @@ private:
     mutable std::atomic<state*> state_{nullptr};
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

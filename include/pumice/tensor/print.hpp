@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <ostream>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The values as NumPy prints them; evaluates.
 PUMICE_FUNCTION std::string to_string(const any_tensor& t);
@@ -119,4 +119,4 @@ PUMICE_BODY std::ostream& operator<<(std::ostream& out, const any_tensor& t) {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A kernel, a copy, or a stretch of the host's work. Times are in microseconds since the start.
 struct profile_event {
@@ -187,4 +187,4 @@ PUMICE_BODY std::string profile::chrome_trace() const {
 
 #endif
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/graph/scan.hpp>
 #include <pumice/tensor/axes.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Puts what no elements give before the first result: `cumulative_sum(x, pm::axis<1>, pm::include_initial)`.
 struct include_initial_t {};
@@ -85,4 +85,4 @@ inline any_tensor cumulative_prod(const any_tensor& x, std::int64_t along,
     return detail::noted(cumulative(reduction::prod, x, along, options));
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -5,7 +5,7 @@
 
 #include <pumice/tensor/expression.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Named in compile errors; never defined.
 template <class From, class To> struct cannot_convert_elements_use_astype;
@@ -277,4 +277,4 @@ std::string kernel_source(const expression<Tree, E>& x) {
     return emit(x.kernel().view());
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

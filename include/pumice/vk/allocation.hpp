@@ -5,7 +5,7 @@
 
 #include <pumice/vk/memory_block.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A piece of a buffer; a plain handle that is given back with memory::free.
 struct allocation {
@@ -41,4 +41,4 @@ struct memory_stats {
     std::uint64_t allocations = 0;  // live ones
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

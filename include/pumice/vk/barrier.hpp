@@ -5,7 +5,7 @@
 
 #include <pumice/vk/result.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Who touches memory, before or after a barrier; may be joined with |.
 enum class scope : unsigned { compute = 1, transfer = 2, host = 4 };
@@ -60,4 +60,4 @@ void set_scopes(Barrier& b, scope before, scope after) noexcept {
 }
 
 }  // namespace detail
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 using bytes = array_list<unsigned char>;
 
@@ -160,4 +160,4 @@ inline bool write_cache_file(const std::filesystem::path& path, const cache_iden
     return written && !failed;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 namespace detail {
 
@@ -192,4 +192,4 @@ inline const char* extension_for(std::string_view spirv) noexcept {
     return nullptr;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

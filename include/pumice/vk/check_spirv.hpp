@@ -6,7 +6,7 @@
 
 #include <pumice/vk/detail/spirv_module.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 struct pipeline_options {
     int subgroup_size = 0;        // required size; 0: the driver's choice
@@ -359,4 +359,4 @@ inline void check_spirv(std::span<const std::uint32_t> words, std::string_view n
     detail::spirv_check(words, name, on, options).run();
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

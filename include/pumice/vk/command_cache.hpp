@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Command buffers of one queue, used again when the timeline has passed their last submit.
 /// Thread-safe.
@@ -53,4 +53,4 @@ private:
     array_list<entry> used_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

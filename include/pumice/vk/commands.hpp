@@ -9,7 +9,7 @@
 #include <pumice/vk/pipeline.hpp>
 #include <pumice/vk/query.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Offsets within the two allocations.
 struct copy_region {
@@ -185,4 +185,4 @@ private:
     vk::PipelineLayout layout_{};
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

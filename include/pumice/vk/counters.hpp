@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A count that any thread may raise; it orders nothing.
 class counter {
@@ -35,4 +35,4 @@ struct counters {
     counter pipeline_cache_hits;  // those of them that the driver found in its cache
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

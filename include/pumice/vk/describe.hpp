@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A device of the machine. One with refusals can be shown to people, but not opened.
 struct candidate {
@@ -250,4 +250,4 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
     return c;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

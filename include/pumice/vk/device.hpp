@@ -9,7 +9,7 @@
 
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 struct device_options {
     bool robust = false;              // robustBufferAccess, where offered
@@ -195,4 +195,4 @@ private:
     mutable counters counters_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

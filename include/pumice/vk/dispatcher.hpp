@@ -48,7 +48,7 @@
     X(vkWaitSemaphores)
 // clang-format on
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 namespace vk = VULKAN_HPP_NAMESPACE;
 
@@ -123,7 +123,7 @@ private:
 static_assert(sizeof(dispatcher) % sizeof(PFN_vkVoidFunction) == 0 &&
               std::is_standard_layout_v<dispatcher>);
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan
 
 #undef PUMICE_VULKAN_GLOBAL
 #undef PUMICE_VULKAN_INSTANCE

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 inline extension_list enabled_extensions(const VkDeviceCreateInfo& made) {
     extension_list list;
@@ -106,4 +106,4 @@ inline features enabled_features(const VkDeviceCreateInfo& made) {
     return on;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -5,7 +5,7 @@
 
 #include <pumice/vk/result.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Names of a device's extensions, sorted by nothing; devices have a few hundred at most.
 struct extension_list {
@@ -101,4 +101,4 @@ inline features wanted_features(const features& offered, bool robust) noexcept {
     return on;
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -5,7 +5,7 @@
 
 #include <pumice/vk/allocation.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Lends host memory to the device for its own lifetime. Importing costs about what copying does:
 /// it is for large arrays, or for many transfers. The memory must outlive it, and the device must
@@ -107,4 +107,4 @@ private:
     allocation piece_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -13,7 +13,7 @@
 #include <atomic>
 #include <memory>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Edits function pointers after they were loaded: tests count calls and inject faults so.
 using dispatcher_hook = callback<void(dispatcher&)>;
@@ -277,4 +277,4 @@ private:
     std::vector<std::string> reasons_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -26,7 +26,7 @@ extern "C" __declspec(dllimport) unsigned long __stdcall GetLastError();
 #include <unistd.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// The door to Vulkan. A program that already has one (or a test that wraps it) fills it by hand.
 struct loader {
@@ -169,4 +169,4 @@ inline loader open_loader() {
                 std::move(reasons));
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <mutex>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Thread-safe. Destroying it waits for the queue and destroys all blocks.
 class memory {
@@ -334,4 +334,4 @@ private:
     memory_stats total_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// What memory is for; which memory type that means is the device's matter.
 enum class memory_kind : std::uint8_t {
@@ -203,4 +203,4 @@ private:
 };
 
 }  // namespace detail
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

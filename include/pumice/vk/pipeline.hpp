@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
@@ -262,4 +262,4 @@ private:
     std::atomic<bool> changed_{false};
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

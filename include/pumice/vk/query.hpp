@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// `commands::reset` it, write with `commands::timestamp`, read after the submit is done.
 class timestamp_pool {
@@ -89,4 +89,4 @@ inline std::optional<clock_pair> calibrate(const device& d) {
     return clock_pair{found[0], found[1]};
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

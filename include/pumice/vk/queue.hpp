@@ -10,7 +10,7 @@
 #include <span>
 #include <thread>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A point on some timeline that a submit waits for or reaches besides its own: another device's
 /// work in this process goes through the host, so these are semaphores of the same device.
@@ -135,4 +135,4 @@ private:
     std::atomic<std::uint64_t> submitted_{0};
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

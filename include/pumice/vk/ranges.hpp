@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A two-level segregated fit (Masmano et al., "TLSF", ECRTS 2004): free ranges lie in bins by
 /// size, eight bins to a power of two, and neighbours join when freed. Both operations take
@@ -169,4 +169,4 @@ private:
     array_list<entry> nodes_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

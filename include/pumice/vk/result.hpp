@@ -7,7 +7,7 @@
 #include <pumice/base/error.hpp>
 #include <pumice/vk/dispatcher.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 // A call whose C form has a pointer parameter goes through Vulkan-Hpp. One without
 // (vkEndCommandBuffer) has no overload whose type stays the same under every VULKAN_HPP_* macro: it
@@ -71,4 +71,4 @@ inline void check(vk::Result result, std::string_view call) {
     if (result != vk::Result::eSuccess) throw call_error(result, call);
 }
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

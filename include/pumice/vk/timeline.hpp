@@ -8,7 +8,7 @@
 #include <chrono>
 #include <stop_token>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Values only rise. Any thread may ask and wait.
 class timeline {
@@ -89,4 +89,4 @@ private:
     mutable std::atomic<std::uint64_t> known_{0};
 };
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -8,7 +8,7 @@
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/affine.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Gathers the memory operands of one kernel: each distinct node gets a buffer number.
 struct buffer_list {
@@ -170,4 +170,4 @@ private:
         numbers_;  // of the instructions of the open frames, and the last value's
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

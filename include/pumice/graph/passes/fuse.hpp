@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <span>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Nodes that one kernel computes.
 struct kernel_group {
@@ -403,4 +403,4 @@ private:
     array_list<building> groups_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -5,7 +5,7 @@
 
 #include <pumice/kernels/detail/reduce_reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -62,4 +62,4 @@ inline void normalize_reference(const normalize_problem& p, const host_buffers& 
     });
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
@@ -127,4 +127,4 @@ inline void reduce_reference(const reduce_problem& p, const host_buffers& buffer
     });
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -9,7 +9,7 @@
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/reference.hpp>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// The axes [first, first + count) of a list.
 inline index_list part_of(const index_list& list, int first, int count) {
@@ -80,4 +80,4 @@ inline support supports_index(bool wide, const device_info& device) {
                : support{};
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -12,7 +12,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 static_assert(std::endian::native == std::endian::little, "model files are little-endian");
 
@@ -114,4 +114,4 @@ std::vector<To> constant_values(const any_tensor& t) {
     return values_of<To>(t.dtype(), constant_of(t)->bytes());
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

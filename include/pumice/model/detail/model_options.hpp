@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// How a model is loaded. Every field may be left out; contexts and op sets may be given beside it.
 struct load_options {
@@ -105,4 +105,4 @@ inline std::pair<std::vector<model_value>, std::vector<model_value>> describe_va
 
 }  // namespace detail
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

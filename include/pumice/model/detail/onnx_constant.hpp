@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// The one attribute that is set gives the value.
 inline any_tensor constant(node_builder& b) {
@@ -111,5 +110,4 @@ inline any_tensor pad(node_builder& b) {
     return pumice::pad(x, widths, static_cast<pad_mode>(mode - std::begin(names)), value);
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

@@ -9,8 +9,7 @@
 
 #include <cmath>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// Input i of an elementwise op. A known single number becomes a scalar argument, as in `x * 2`, where
 /// that does not change the result's shape: it takes no memory and no place among the leaves.
@@ -180,5 +179,4 @@ inline any_tensor dropout(node_builder& b) {
     return identity(b);
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

@@ -8,8 +8,7 @@
 #include <pumice/graph/gather.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 inline any_tensor sum_products(node_builder& b) {
     std::vector<any_tensor> operands;
@@ -92,5 +91,4 @@ inline any_tensor top(node_builder& b) {
     return r.values;
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

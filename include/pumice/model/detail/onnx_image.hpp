@@ -13,10 +13,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace detail {
 
 /// Walks the messages that can hold tensors and reads everything but their long data.
 class image_reader {
@@ -128,7 +125,4 @@ inline source open_image(const std::filesystem::path& path, const model_limits& 
     return from;
 }
 
-}  // namespace detail
-
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}}  // namespace pumice::PUMICE_ABI::onnx::detail

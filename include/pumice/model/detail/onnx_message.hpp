@@ -7,10 +7,7 @@
 
 #include <protozero/pbf_reader.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace detail {
 
 using protozero::pbf_wire_type;
 
@@ -95,7 +92,4 @@ private:
     std::int64_t items_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}}  // namespace pumice::PUMICE_ABI::onnx::detail

@@ -12,8 +12,7 @@
 
 #include <cmath>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 class node_builder;
 
@@ -273,5 +272,4 @@ private:
     std::vector<any_tensor> others_;
 };
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

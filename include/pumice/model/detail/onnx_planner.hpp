@@ -9,8 +9,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// A checked model, immutable. Slots number its values.
 struct plan {
@@ -296,5 +295,4 @@ private:
 
 }  // namespace detail
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// What a file may ask of the loader. A file that passes a limit is refused before memory or time is spent. Depth needs no
 /// limit: messages are walked to a fixed depth, and what nests deeper (subgraphs, functions) is refused.
@@ -186,4 +186,4 @@ inline bool is_type(std::int64_t code) { return code > 0 && code <= 28; }
 
 }  // namespace onnx
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

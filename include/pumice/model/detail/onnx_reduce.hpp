@@ -7,8 +7,7 @@
 #include <pumice/graph/scan.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// What goes before and after a reduction, both elementwise, both fused into it.
 enum class around : std::uint8_t { none, abs_before, square_before, square_root, logarithm };
@@ -199,5 +198,4 @@ inline any_tensor group_normalization(node_builder& b) {
     return group_norm(x, groups, b.tensor(1), b.tensor(2), epsilon);
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// The newest operator set and IR version that are known here.
 inline constexpr std::int64_t newest_opset = 28, newest_ir = 14;
@@ -257,5 +256,4 @@ constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) 
     return found;
 }
 
-}  // namespace onnx
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

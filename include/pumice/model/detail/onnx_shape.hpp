@@ -7,8 +7,7 @@
 
 #include <algorithm>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
 inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute,
@@ -145,5 +144,4 @@ inline any_tensor expand(node_builder& b) {
     return broadcast_to(x, broadcast(x.shape(), to_shape(b, b.input_integers(1)), "Expand"));
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

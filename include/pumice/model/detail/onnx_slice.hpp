@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 inline any_tensor join(node_builder& b) {
     std::vector<any_tensor> parts;
@@ -143,5 +142,4 @@ inline any_tensor between_depth_and_space(node_builder& b, bool to_space) {
 inline any_tensor depth_to_space(node_builder& b) { return between_depth_and_space(b, true); }
 inline any_tensor space_to_depth(node_builder& b) { return between_depth_and_space(b, false); }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

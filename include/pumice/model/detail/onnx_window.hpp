@@ -5,8 +5,7 @@
 
 #include <pumice/model/detail/onnx_node.hpp>
 
-namespace pumice::inline PUMICE_ABI {
-namespace onnx::build {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// The attributes that Conv and the pools share, over two axes; one axis gets a first of length 1.
 struct window_attributes {
@@ -176,5 +175,4 @@ inline any_tensor gemm(node_builder& b) {
     return pumice::apply<op::add>(r, c);
 }
 
-}  // namespace onnx::build
-}  // namespace pumice::inline PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx::build

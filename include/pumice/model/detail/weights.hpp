@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// Thread-safe. Precision: with `compute`, f32 constants are converted on the host before they go up.
 class weights {
@@ -108,4 +108,4 @@ private:
     std::map<std::shared_ptr<host_constant>, any_tensor> read_;
 };
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

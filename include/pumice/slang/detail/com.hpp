@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pumice::inline PUMICE_ABI::detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// Owns one count of a COM object.
 template <class T>
@@ -153,4 +153,4 @@ struct session_keeper {
     }
 };
 
-}  // namespace pumice::inline PUMICE_ABI::detail
+}}}  // namespace pumice::PUMICE_ABI::detail

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-namespace pumice::inline PUMICE_ABI {
+namespace pumice { inline namespace PUMICE_ABI {
 
 /// A 128-bit hash: equal texts, and for all purposes only they, agree.
 struct digest {
@@ -44,4 +44,4 @@ inline std::string to_string(const digest& d) {
     return text;
 }
 
-}  // namespace pumice::inline PUMICE_ABI
+}}  // namespace pumice::PUMICE_ABI

@@ -36,7 +36,7 @@
 #include <unistd.h>
 #endif
 
-namespace pumice::inline PUMICE_ABI::detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 namespace fs = std::filesystem;
 
@@ -226,4 +226,4 @@ inline std::string unique_name() {
     return cat({process_id(), ".", now, ".", count.fetch_add(1)});
 }
 
-}  // namespace pumice::inline PUMICE_ABI::detail
+}}}  // namespace pumice::PUMICE_ABI::detail

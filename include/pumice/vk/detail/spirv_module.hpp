@@ -6,7 +6,7 @@
 
 #include <pumice/vk/describe.hpp>
 
-namespace pumice::inline PUMICE_ABI::vulkan {
+namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A 32-bit specialization constant.
 struct constant {
@@ -283,4 +283,4 @@ protected:
 
 }  // namespace detail
 
-}  // namespace pumice::inline PUMICE_ABI::vulkan
+}}}  // namespace pumice::PUMICE_ABI::vulkan
