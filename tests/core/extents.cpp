@@ -44,6 +44,5 @@ TEST_CASE("broadcasting in types follows broadcasting of shapes") {
     static_assert(std::same_as<broadcast_t<dims<1>, extents<1>>, dims<1>>);
     static_assert(std::same_as<broadcast_t<dims<2>, dims<1>>, dims<2>>);
     static_assert(!detail::broadcast_extents<extents<2>, extents<3>>::valid);
-    static_assert(detail::broadcast_extents<extents<2>, dims<1>>::valid);
-    CHECK(true);
+    CHECK(detail::broadcast_extents<extents<2>, dims<1>>::valid);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Tensors are values, whatever memory they share: random views of one storage, which is read, written anew, joined with
-// itself and let go, against a model in which every value has a vector of its own (row B8).
+// itself and let go, against a model in which every value has a vector of its own.
 #include <pumice/front.hpp>
 
 #include <tests/support/samples.hpp>

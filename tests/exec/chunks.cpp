@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in pieces: no piece above the budget but for one kernel, and a graph of them as text: row V24.
+// Kernels in pieces: no piece above the budget but for one kernel, and a graph of them as text.
 #include <pumice/exec/chunks.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What an evaluation costs, pinned: dispatches, uploads, downloads, submits (rows V27, V76, G50-G52).
+// What an evaluation costs, pinned: dispatches, uploads, downloads, submits.
 #include "chain.hpp"
 
 #include <pumice/front.hpp>

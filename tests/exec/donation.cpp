@@ -27,7 +27,7 @@ void run(const pm::any_tensor& t) { pm::eval(std::span(&t, 1)); }
 
 }  // namespace
 
-TEST_CASE("in place: an op on a tensor that nobody else holds takes its memory: row R7") {
+TEST_CASE("in place: an op on a tensor that nobody else holds takes its memory") {
     const std::optional<pm::context> home = test::open_context();
     if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
     pm::any_tensor x = ramp(*home);

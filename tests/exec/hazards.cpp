@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Hazards by byte range and the greedy order: rows V9, V27, G62-G67.
+// Hazards by byte range and the greedy order.
 #include <pumice/exec/hazards.hpp>
 
 #include <doctest/doctest.h>

@@ -32,7 +32,7 @@ TEST_CASE("recorder: a block holds the addresses of its buffers, and the rest as
 
 TEST_CASE("recorder: a barrier stands before the first command that meets one before it") {
     const auto touch = [](std::uint64_t memory, bool write) {
-        return pm::ordered_item{{{memory, 0, 4, write}}, false};
+        return pm::ordered_item{{{memory, 0, 4, write}}};
     };
     pm::hazard_tracker open;
     open.add({{9, 0, 4, true}});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a tensor is valid: host, device or both, each change counted (rows R1 to R6); and host memory that is shown, to
+// Where a tensor is valid: host, device or both, each change counted; and host memory that is shown, to
 // read and to write.
 #include "support.hpp"
 

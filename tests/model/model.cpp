@@ -58,7 +58,7 @@ any_tensor noise(const shape& s, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("model: load, run, read in five calls (V12)") {
+TEST_CASE("model: load, run, read in five calls") {
     const auto m = model::load(file("mnist-12"));
     const auto x = picture("mnist-12", 0);
     const auto y = m(x);
@@ -109,7 +109,7 @@ TEST_CASE("model: ten additions are one dispatch") {
     CHECK(pumice::stats().dispatches - before.dispatches == 1);
 }
 
-TEST_CASE("model: outputs stay on the device until they are read (V15), weights go up at load") {
+TEST_CASE("model: outputs stay on the device until they are read, weights go up at load") {
     const auto m = model::load(file("mnist-12"));
     const auto x = picture("mnist-12", 0);
     const auto before = pumice::stats();
@@ -124,12 +124,12 @@ TEST_CASE("model: outputs stay on the device until they are read (V15), weights 
     CHECK(first.uploads - before.uploads == (on_host ? 0 : 1));  // the picture alone
 }
 
-TEST_CASE("model: zeros give finite outputs (V14)") {
+TEST_CASE("model: zeros give finite outputs") {
     const auto m = model::load(file("mnist-12"));
     for (float v : floats_of(m(pumice::zeros(dtype::f32, {1, 1, 28, 28})))) CHECK(std::isfinite(v));
 }
 
-TEST_CASE("model: a batch is its parts (V51)") {
+TEST_CASE("model: a batch is its parts") {
     const auto open = model::load(file("mnist_mlp_png_probs"));
     for (std::int64_t batch : {1, 3, 32}) {
         const auto m =
@@ -242,7 +242,7 @@ TEST_CASE("model: what cannot be loaded is a typed error, and try_load gives it"
     CHECK(model::try_load(file("mnist-12")).has_value());
 }
 
-TEST_CASE("model: external data, and two models through one program (V44)") {
+TEST_CASE("model: external data, and two models through one program") {
     temporary_folder folder;
     const float w[] = {10, 20, 30};
     folder.write("w.bin", std::string_view(reinterpret_cast<const char*>(w), sizeof w));

@@ -10,7 +10,7 @@ using pumice::errc;
 using pumice::shape;
 namespace onnx = pumice::onnx;
 
-TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper's table (V48)") {
+TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper's table") {
     const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist_conv_fp16.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
     std::string rows;
@@ -24,7 +24,7 @@ TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper
           "max_pool2d_1(1, 16, 4, 4) view(1, 256) matmul(1, 10) add(1, 10) probabilities(1, 10) ");
 }
 
-TEST_CASE("onnx_dump: mnist-12 as text (V49)") {
+TEST_CASE("onnx_dump: mnist-12 as text") {
     const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist-12.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
     CHECK(onnx::dump(p, in) ==

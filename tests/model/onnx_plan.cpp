@@ -99,7 +99,7 @@ TEST_CASE("onnx_plan: a graph whose parts do not fit is refused, naming them") {
           errc::bad_file);  // no operator set
 }
 
-TEST_CASE("onnx_plan: an unknown operator is refused with its name and a way out (V50)") {
+TEST_CASE("onnx_plan: an unknown operator is refused with its name and a way out") {
     const auto [code, what] =
         refusal(model_of(graph_of({node_of("Relu", {"x"}, {"a"}),
                                    node_of("Frobnicate", {"a"}, {"y"}, {}, "frob", "com.example")},

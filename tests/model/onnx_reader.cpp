@@ -37,7 +37,7 @@ TEST_CASE("onnx_reader: mnist-12 as its writer meant it") {
     CHECK(m.outputs[0].name == "Plus214_Output_0");
 }
 
-TEST_CASE("onnx_reader: names and raw data are views into the bytes that were read (V45)") {
+TEST_CASE("onnx_reader: names and raw data are views into the bytes that were read") {
     const onnx::model m = onnx::read(data("models/mnist_conv_fp16.onnx"));
     const auto inside = [&](const void* p, std::size_t n) {
         const auto* at = static_cast<const std::byte*>(p);

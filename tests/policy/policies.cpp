@@ -89,11 +89,11 @@ TEST_CASE("policies: the host alone") {
 
 TEST_CASE("policies: kernels") {
     const std::array<kernel_candidate, 4> list{
-        kernel_candidate{"dear", true, true, 9, {}}, kernel_candidate{"quick", false, true, 1, {}},
-        kernel_candidate{"plain", true, true, 4, {}}, kernel_candidate{"last", true, true, 4, {}}};
+        kernel_candidate{"dear", true, 9}, kernel_candidate{"quick", false, 1},
+        kernel_candidate{"plain", true, 4}, kernel_candidate{"last", true, 4}};
     CHECK(with(portable{}).kernel(list) == 2);
-    const std::array<kernel_candidate, 2> special{kernel_candidate{"b", false, true, 2, {}},
-                                                  kernel_candidate{"a", false, true, 1, {}}};
+    const std::array<kernel_candidate, 2> special{kernel_candidate{"b", false, 2},
+                                                  kernel_candidate{"a", false, 1}};
     CHECK(with(portable{}).kernel(special) == 1);
     CHECK_FALSE(bool(with(portable{}, fastest{}).kernel));
     const std::string wanted = "quick";

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Random graphs of chunks on a pool of threads, whoever finishes one submitting the next: row V25.
+// Random graphs of chunks on a pool of threads, whoever finishes one submitting the next.
 #include <pumice/exec/scheduler.hpp>
 
 #include <doctest/doctest.h>

@@ -13,16 +13,17 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Without the bus lock as long as the process has one thread, as std::shared_ptr counts.
+/// It orders nothing. Without the bus lock as long as the process has one thread, as std::shared_ptr counts.
 class counter {
 public:
-    void raise() noexcept {
+    void operator+=(std::uint64_t n) noexcept {
 #if __has_include(<sys/single_threaded.h>)
-        if (__libc_single_threaded) return count_.store(value() + 1, std::memory_order_relaxed);
+        if (__libc_single_threaded) return count_.store(*this + n, std::memory_order_relaxed);
 #endif
-        count_.fetch_add(1, std::memory_order_relaxed);
+        count_.fetch_add(n, std::memory_order_relaxed);
     }
-    std::uint64_t value() const noexcept { return count_.load(std::memory_order_relaxed); }
+    void operator++() noexcept { *this += 1; }
+    operator std::uint64_t() const noexcept { return count_.load(std::memory_order_relaxed); }
 
 private:
     std::atomic<std::uint64_t> count_{0};

@@ -59,14 +59,13 @@ private:
     array_list<byte_range> read_, written_;
 };
 
-/// What a scheduled item reads and writes; `fixed` items (views) record nothing.
+/// What a scheduled item reads and writes.
 struct ordered_item {
     array_list<byte_range> accesses;
-    bool view = false;
 };
 
-/// A new order that bunches independent items between barriers: items keep their hazards' order,
-/// and among items without conflict those that do work come first, then views. Greedy, as in ggml.
+/// A new order that bunches independent items between barriers: items keep their hazards' order.
+/// Greedy, as in ggml.
 inline array_list<std::size_t> bunch(const array_list<ordered_item>& items) {
     constexpr std::size_t window = 32;  // how far an item may be pulled forward
     array_list<std::size_t> order;

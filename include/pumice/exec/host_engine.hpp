@@ -64,7 +64,7 @@ public:
         if (op) op->native(from, scalars.data(), made->memory.data(), count);
         else alone.run(first_of(*inputs[0]), made->memory.data());
         n->realise(std::move(made));
-        at_once_.raise();
+        ++at_once_;
         return n;
     }
 

@@ -20,7 +20,7 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
         support s = k.supports(p, device);
         reasons.push_back(s.yes ? std::string() : cat({k.name, ": ", s.reason}));
         if (!s.yes) continue;
-        able.push_back({k.name, k.portable, true, s.cost, {}});
+        able.push_back({k.name, k.portable, s.cost});
         able_kernels.push_back(reasons.size() - 1);
     }
     if (able.empty())

@@ -48,7 +48,6 @@ struct op_info {
     std::string_view
         body;  // an expression over x, y, z and T, in the words that C++ and Slang share
     onnx_spelling onnx;
-    std::string_view vjp;  // derivative, the place for gradients; empty so far
     int arity;
     type_rule rule;
     /// Evaluates n elements held in the arithmetic type: out[i] = body(in[0][i], ...).
@@ -65,8 +64,8 @@ void host_block(arithmetic type, const void* const* in, void* out, std::size_t n
 
 /// The constant that stands for `Op` in programs.
 template <class Op>
-inline constexpr op_info op_info_of{
-    Op::name, Op::body, Op::onnx, {}, Op::arity, Op::rule, &detail::host_block<Op>};
+inline constexpr op_info op_info_of{Op::name,  Op::body, Op::onnx,
+                                    Op::arity, Op::rule, &detail::host_block<Op>};
 
 /// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp).
 template <class Op>

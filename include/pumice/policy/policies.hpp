@@ -19,9 +19,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct kernel_candidate {
     std::string_view name;
     bool portable = false;  // needs nothing beyond the floor
-    bool supported = false;
-    double cost = 0;     // lower is better, comparable within one problem
-    std::string reason;  // why not, where not supported
+    double cost = 0;        // lower is better, comparable within one problem
 };
 
 /// A device as a device policy sees it; `refusals` empty means that it meets the floor.
@@ -43,7 +41,7 @@ struct policy_set {
         false;  // a device policy that cannot be met throws instead of falling to the host
     std::string device_wish = "any Vulkan 1.3 device";
     bool host_wanted = false;  // and no Vulkan asked, unless a device policy is named beside it
-    /// Index of the chosen candidate, all of which are supported; empty: the cheapest.
+    /// Index of the chosen candidate, each of which takes the problem; empty: the cheapest.
     callback<std::size_t(std::span<const kernel_candidate>)> kernel;
     bool fusion = true;
     bool eager = false;

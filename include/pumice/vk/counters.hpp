@@ -3,22 +3,9 @@
 // What Vulkan was asked to do on a device: tests pin these figures, `stats()` shows them.
 #pragma once
 
-#include <pumice/base/config.hpp>
-
-#include <atomic>
-#include <cstdint>
+#include <pumice/base/counter.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
-
-/// A count that any thread may raise; it orders nothing.
-class counter {
-public:
-    void operator+=(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
-    operator std::uint64_t() const noexcept { return value_.load(std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::uint64_t> value_{0};
-};
 
 /// One call of the named kind each, since the device was made.
 struct counters {
