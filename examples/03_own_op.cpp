@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An elementwise op of your own in one line, and a composite of existing ops: both fuse like any other.
+// An elementwise op of your own in one line, and a composite of existing ops: both fuse like any
+// other.
 #include <pumice.hpp>
 
 #include <iostream>

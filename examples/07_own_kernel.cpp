@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of your own in Slang as an op of the graph: the sum of squares of each row, by a workgroup a row.
+// A kernel of your own in Slang as an op of the graph: the sum of squares of each row, by a
+// workgroup a row.
 #include <pumice.hpp>
 
 #include <iostream>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A product of half floats: weights are unpacked on the way in, bias and activation follow on the way out,
-// and all of it is one kernel, on the matrix units where the device has them.
+// A product of half floats: weights are unpacked on the way in, bias and activation follow on the
+// way out, and all of it is one kernel, on the matrix units where the device has them.
 #include <pumice.hpp>
 
 #include <cmath>

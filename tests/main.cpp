@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The main function of every test program: doctest's, plus skips with a reason. The last line printed is
-// "N passed, N failed, N skipped", in test cases.
+// The main function of every test program: doctest's, plus skips with a reason. The last line
+// printed is "N passed, N failed, N skipped", in test cases.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <pumice/tensor/context.hpp>
 

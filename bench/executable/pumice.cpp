@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Chains of adds on one element, recorded: what a kernel and a barrier cost. Names as in bench/peers/torch_ref.py.
+// Chains of adds on one element, recorded: what a kernel and a barrier cost. Names as in
+// bench/peers/torch_ref.py.
 #include <bench/support/measure.hpp>
 
 namespace pm = pumice;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cases of bench/peers/torch_ref.py under the same names. usage: [part of a name] [divisor of sizes]
+// The tensor cases of bench/peers/torch_ref.py under the same names. usage: [part of a name]
+// [divisor of sizes]
 #include <bench/support/measure.hpp>
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine and compiles
-// all of it, for a program's files that have only the front; one file does. <pumice.hpp> compiles what
-// its own file uses.
+// The engine storey: Vulkan, Slang, kernels, execution. Including it registers the engine and
+// compiles all of it, for a program's files that have only the front; one file does. <pumice.hpp>
+// compiles what its own file uses.
 #pragma once
 
 #include <pumice/exec/adopt.hpp>

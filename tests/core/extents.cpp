@@ -39,7 +39,8 @@ TEST_CASE("broadcasting in types follows broadcasting of shapes") {
     static_assert(std::same_as<broadcast_t<extents<0>, extents<1>>, extents<0>>);
     static_assert(std::same_as<broadcast_t<extents<2, 1>, extents<1, 3>, extents<5, 1, 1>>,
                                extents<5, 2, 3>>);
-    // With an extent that only run time knows: 1 gives way to it, any other length is what must come out.
+    // With an extent that only run time knows: 1 gives way to it, any other length is what must
+    // come out.
     static_assert(std::same_as<broadcast_t<dims<1>, extents<4>>, extents<4>>);
     static_assert(std::same_as<broadcast_t<dims<1>, extents<1>>, dims<1>>);
     static_assert(std::same_as<broadcast_t<dims<2>, dims<1>>, dims<2>>);

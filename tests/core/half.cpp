@@ -81,7 +81,8 @@ TEST_CASE("between neighbours: to the nearest, ties to even, on every boundary")
     for (const format& f : formats) {
         int wrong = 0;
         for (int p = 0; p + 1 < f.infinity(); ++p) {
-            // Exact in a float: one bit more than the format has, and above float's own subnormals for f16.
+            // Exact in a float: one bit more than the format has, and above float's own subnormals
+            // for f16.
             const auto middle = static_cast<float>((f.value(p) + f.value(p + 1)) / 2);
             if (static_cast<double>(middle) != (f.value(p) + f.value(p + 1)) / 2) continue;
             for (float sign : {1.0f, -1.0f}) {

@@ -10,7 +10,8 @@ using namespace pumice;
 
 namespace {
 
-/// Rows padded to a multiple of four: not dense, so no layout of a whole array, but the concept takes it.
+/// Rows padded to a multiple of four: not dense, so no layout of a whole array, but the concept
+/// takes it.
 struct padded {
     static constexpr strides strides_of(const shape& s) {
         strides r = row_major_strides(s);

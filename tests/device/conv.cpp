@@ -37,8 +37,8 @@ struct sample {
         p.weight = reads(w.input(t, weights, where));
         maker m;
         const auto x = m.leaf(w.input(t, in, where));
-        // Not 0 where the input is 0: padding must come after the prologue. Of two leaves, one of them
-        // repeated, or of three: the parameters behind it lie at other places.
+        // Not 0 where the input is 0: padding must come after the prologue. Of two leaves, one of
+        // them repeated, or of three: the parameters behind it lie at other places.
         if (fused_input && d.chance(0.5)) {
             operand bias = w.input(t, {p.in_channels}, where);
             bias.steps = {0, bias.steps[0], 0, 0};

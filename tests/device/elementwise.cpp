@@ -20,8 +20,8 @@ void check_all(machine& m, const elementwise_problem& p, const workspace& w,
     check<elementwise_tiled>(m, p, w, outputs, allowed, about, count);
 }
 
-/// Steps of a dense operand over `domain` whose axis `along` is the contiguous one; every other axis
-/// takes `pad` elements more than it needs.
+/// Steps of a dense operand over `domain` whose axis `along` is the contiguous one; every other
+/// axis takes `pad` elements more than it needs.
 strides contiguous_along(const shape& domain, int along, std::int64_t pad) {
     strides s = strides::filled(domain.rank(), 1);
     std::int64_t step = domain[along] + pad;
@@ -51,7 +51,8 @@ std::vector<const op_info*> ops_of_table() {
     return list;
 }
 
-/// Ops that may subtract nearly equal numbers: their error is measured at the size of what they add.
+/// Ops that may subtract nearly equal numbers: their error is measured at the size of what they
+/// add.
 bool cancels(const op_info& op) {
     static const std::set<std::string_view> names{
         "fma",       "lerp",         "gelu",       "gelu_tanh",
@@ -129,7 +130,8 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
         if (ops.size() == 1) FAIL_CHECK(about << ": " << std::string(e.what()));
         return false;
     }
-    // Which inputs gave a wrong result is said below, so the whole comparison runs once more on failure.
+    // Which inputs gave a wrong result is said below, so the whole comparison runs once more on
+    // failure.
     return agree(got, want, w, stored, allowed, about);
 }
 

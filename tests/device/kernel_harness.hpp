@@ -37,8 +37,8 @@ private:
     std::mt19937_64 engine_;
 };
 
-/// How values are drawn: `plain` are ordinary numbers, `special` mixes in NaN, infinities, extremes,
-/// `finite` the same without NaN and infinities, `tiny` are integers from -4 to 4.
+/// How values are drawn: `plain` are ordinary numbers, `special` mixes in NaN, infinities,
+/// extremes, `finite` the same without NaN and infinities, `tiny` are integers from -4 to 4.
 enum class values { plain, special, finite, tiny };
 
 void fill(dice& d, dtype type, values how, std::byte* data, std::int64_t count);

@@ -83,8 +83,8 @@ struct sample {
         }
         p.epilogue = m.build(values, stored);
     }
-    /// 4 eps log2(k) sum |a b| in the type of the sum, what the cooperative kernels lose by rounding a
-    /// fused factor to its storage type, and a few roundings of the epilogue.
+    /// 4 eps log2(k) sum |a b| in the type of the sum, what the cooperative kernels lose by
+    /// rounding a fused factor to its storage type, and a few roundings of the epilogue.
     void bound(dtype t, prologue pro, epilogue epi) {
         const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);
         const double lost =

@@ -35,9 +35,9 @@ void check_kernels(machine& m, const normalize_problem& p, const workspace& w,
     check<normalize_streamed_columns>(m, p, w, out, t, text, count);
 }
 
-/// Softmax: v - top is rounded, so an error grows with |v - top|: 200 covers what exp does not flush;
-/// what the arithmetic type cannot hold normally may be 0. Norms: what is summed up is rounded as
-/// the row's largest value.
+/// Softmax: v - top is rounded, so an error grows with |v - top|: 200 covers what exp does not
+/// flush; what the arithmetic type cannot hold normally may be 0. Norms: what is summed up is
+/// rounded as the row's largest value.
 tolerance allowed_for(const normalize_problem& p, const std::vector<double>& exact) {
     const double eps = p.prologue.type() == dtype::f64 ? 0x1p-52 : 0x1p-23;
     const double least = p.prologue.type() == dtype::f64 ? 0x1p-1022 : 0x1p-126;

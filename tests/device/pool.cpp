@@ -10,7 +10,8 @@ namespace {
 
 using namespace test;
 
-/// As ONNX sizes the output: with ceil_mode the last window may pass the padded input, but starts before its end.
+/// As ONNX sizes the output: with ceil_mode the last window may pass the padded input, but starts
+/// before its end.
 std::int64_t out_size(const pool_op& op, int axis, std::int64_t in) {
     const std::int64_t reach = op.dilation[axis] * (op.window[axis] - 1) + 1,
                        padded = in + op.pad_begin[axis] + op.pad_end[axis];

@@ -226,8 +226,8 @@ TEST_CASE("prologues and epilogues are part of the reduction") {
                 in.build({in.apply<op::subtract>(in.apply<op::multiply>(sum,
                                                                         in.value(scalar(type, 3))),
                                                  in.leaf(w.iota(type, along)))});
-            maker
-                out;  // the result as f32, plus a value of the outer coordinate; and the result itself
+            maker out;  // the result as f32, plus a value of the outer coordinate; and the result
+                        // itself
             const std::uint16_t g = out.given(p.result),
                                 z = out.leaf(w.input(dtype::f32, p.outer, layout, values::tiny));
             const operand first = w.output(dtype::f32, p.outer, layout),

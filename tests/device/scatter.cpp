@@ -59,7 +59,8 @@ TEST_CASE("scatter: sorted updates of any type join in order, and keys outside g
             put<std::int64_t>(p.order, w, order);
             tolerance allowed;
             if (!moves && is_floating(type)) {
-                // Sums and products in the order of the updates, in float: an ulp of the largest part.
+                // Sums and products in the order of the updates, in float: an ulp of the largest
+                // part.
                 const double unit = type == dtype::f64   ? 0x1p-52
                                     : type == dtype::f32 ? 0x1p-23
                                     : type == dtype::f16 ? 0x1p-10

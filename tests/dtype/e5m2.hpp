@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An element type that the library does not have: 8 bits, the upper half of a binary16 (OCP E5M2), rounded by way of
-// binary16. Its host form.
+// An element type that the library does not have: 8 bits, the upper half of a binary16 (OCP E5M2),
+// rounded by way of binary16. Its host form.
 #pragma once
 
 #include <pumice/core/half.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A program with a Vulkan of its own, made by plain C calls, that computes through Pumice between its own submits.
+// A program with a Vulkan of its own, made by plain C calls, that computes through Pumice between
+// its own submits.
 #include "support.hpp"
 
 #include <pumice/exec/adopt.hpp>

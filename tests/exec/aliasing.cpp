@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Tensors are values, whatever memory they share: random views of one storage, which is read, written anew, joined with
-// itself and let go, against a model in which every value has a vector of its own.
+// Tensors are values, whatever memory they share: random views of one storage, which is read,
+// written anew, joined with itself and let go, against a model in which every value has a vector of
+// its own.
 #include <pumice/front.hpp>
 
 #include <tests/support/samples.hpp>
@@ -212,7 +213,8 @@ private:
         for (std::int32_t& x : m.v) x = wrapped(x * by);
         return {pm::apply<pm::op::multiply>(p.t, double(by)), m};
     }
-    /// A slice of it becomes a slice of a value of its shape, itself among them, turned or not; or a number.
+    /// A slice of it becomes a slice of a value of its shape, itself among them, turned or not; or
+    /// a number.
     void assign_part(pair& p) {
         const int rank = p.m.extent.rank();
         std::vector<pm::slice> to, from;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Proof against Vulkan itself of what the engine says and does: its counters against the calls that it makes, and its
-// barriers against a device that uses every freedom they leave.
+// Proof against Vulkan itself of what the engine says and does: its counters against the calls that
+// it makes, and its barriers against a device that uses every freedom they leave.
 #include "chain.hpp"
 #include "random_programs.hpp"
 #include "support.hpp"
@@ -137,7 +137,8 @@ TEST_CASE("counters are what Vulkan was asked for: the attention block's barrier
             const pm::any_tensor flash = pm::apply<pm::op::clip>(rope_q, set_k, set_v);
             pm::eval(std::span<const pm::any_tensor>(&flash, 1));
             CHECK(k.dispatches() == (together ? 7 : 8));
-            // Three where rotating and storing K is one kernel, as in the published figure; node by node it is five.
+            // Three where rotating and storing K is one kernel, as in the published figure; node by
+            // node it is five.
             CHECK(k.barriers() == (together ? 3 : 4));
             k.agree();
         }
@@ -145,8 +146,8 @@ TEST_CASE("counters are what Vulkan was asked for: the attention block's barrier
 
 namespace {
 
-/// Runs random programs in every order that the barriers permit, for some of these orders, and counts the programs that
-/// came out in another way than in the recorded order.
+/// Runs random programs in every order that the barriers permit, for some of these orders, and
+/// counts the programs that came out in another way than in the recorded order.
 struct trial {
     int programs = 0, different = 0;
     std::string seeds;

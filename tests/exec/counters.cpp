@@ -26,14 +26,16 @@ struct cost {
 
 bool on_vulkan(const pm::context& c) { return c.device().type != pm::device_type::host; }
 
-/// Whether data goes up to, and comes down from, the device's memory by copies that the device makes:
-/// a barrier on the way up; on the way down a submit of its own with one before it and one after.
+/// Whether data goes up to, and comes down from, the device's memory by copies that the device
+/// makes: a barrier on the way up; on the way down a submit of its own with one before it and one
+/// after.
 unsigned copied_up(const pm::context& c) {
     return !c.device().unified_memory && !c.device().mapped_device_memory;
 }
 unsigned copied_down(const pm::context& c) { return !c.device().unified_memory; }
 
-/// Rows of at least 40 columns: more elements than the host computes at once, so that they wait to be fused.
+/// Rows of at least 40 columns: more elements than the host computes at once, so that they wait to
+/// be fused.
 constexpr std::int64_t many = 110;
 
 }  // namespace

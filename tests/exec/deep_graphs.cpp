@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Long chains and wide results: nothing recurses along them, and time and memory grow with their length. What took
-// quadratic time would not come back at these lengths, what recursed would not at this stack.
+// Long chains and wide results: nothing recurses along them, and time and memory grow with their
+// length. What took quadratic time would not come back at these lengths, what recursed would not at
+// this stack.
 #include <pumice/front.hpp>
 #include <pumice/graph/print.hpp>
 
@@ -31,7 +32,8 @@ pm::any_tensor cut(const pm::any_tensor& x, std::int64_t begin, std::int64_t end
     return pm::slice_view(x, part{pm::slice{begin, end, 1}});
 }
 
-/// One step of a chain. After an even number of steps the values are as before, or `gain` higher a step.
+/// One step of a chain. After an even number of steps the values are as before, or `gain` higher a
+/// step.
 struct chained {
     const char* name;
     pm::any_tensor (*step)(const pm::any_tensor& x, int number);

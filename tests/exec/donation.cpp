@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory that changes hands: in place where nobody else can see it, and nowhere else. tests/exec/aliasing.cpp holds it to
-// values in a thousand random cases.
+// Memory that changes hands: in place where nobody else can see it, and nowhere else.
+// tests/exec/aliasing.cpp holds it to values in a thousand random cases.
 #include <pumice/exec/adopt.hpp>
 
 #include "support.hpp"

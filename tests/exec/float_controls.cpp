@@ -18,7 +18,8 @@ void add(words& out, std::uint32_t op, std::initializer_list<std::uint32_t> oper
     out.append(operands);
 }
 
-/// A module as a compiler writes it: capabilities, an entry point with its modes, a type, a function.
+/// A module as a compiler writes it: capabilities, an entry point with its modes, a type, a
+/// function.
 struct module_text {
     words text{0x07230203, 0x10600, 0, 40, 0};
     std::size_t capability_at = 0, mode_at = 0;  // where the new words belong

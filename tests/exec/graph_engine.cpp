@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What every engine promises of an evaluation: what is planned, what is stored, and that a failure changes nothing.
+// What every engine promises of an evaluation: what is planned, what is stored, and that a failure
+// changes nothing.
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/front.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and extremes against the same in double; tests/device compares any layout with the reference.
+// Sums, means and extremes against the same in double; tests/device compares any layout with the
+// reference.
 #include <pumice/exec/host_reduce.hpp>
 
 #include <pumice/exec/select.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Small work that a placement policy leaves to the host: what stays, what goes to the device, and that values are the same.
+// Small work that a placement policy leaves to the host: what stays, what goes to the device, and
+// that values are the same.
 #include "support.hpp"
 
 #include <pumice/exec/host_steps.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of floats that are read and written in place where they lie so, and computed where they do not.
+// Rows of floats that are read and written in place where they lie so, and computed where they do
+// not.
 #include <pumice/exec/host_values.hpp>
 
 #include <tests/expr/support.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Which steps a small graph gives: the problem, its sizes, the buffers behind its operands, and the cut of a group that
-// no kernel takes.
+// Which steps a small graph gives: the problem, its sizes, the buffers behind its operands, and the
+// cut of a group that no kernel takes.
 #include <tests/graph/support.hpp>
 
 #include <pumice/exec/lower.hpp>

@@ -19,7 +19,8 @@ std::int64_t up(std::int64_t bytes, std::int64_t alignment) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Whether `heir` took over, of one buffer after another, what was `elder`'s; then they may share memory.
+/// Whether `heir` took over, of one buffer after another, what was `elder`'s; then they may share
+/// memory.
 bool heir_of(const buffers& list, std::size_t heir, std::size_t elder) {
     for (std::size_t steps = 0; steps < list.size(); ++steps) {
         const pm::planned_buffer& b = list[heir];

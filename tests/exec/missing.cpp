@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a machine may lack: the Vulkan loader, a device, Slang, a cache folder. Each has a message of its own, which names
-// the thing and the way out, and nothing that was there is lost.
+// What a machine may lack: the Vulkan loader, a device, Slang, a cache folder. Each has a message
+// of its own, which names the thing and the way out, and nothing that was there is lost.
 #include <pumice/base/expected.hpp>
 #include <pumice/front.hpp>
 

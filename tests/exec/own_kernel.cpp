@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the user's own on the device: values against plain C++, fused neighbours, several outputs, recordings, packs,
-// caches, and what Slang says of a wrong text.
+// Kernels of the user's own on the device: values against plain C++, fused neighbours, several
+// outputs, recordings, packs, caches, and what Slang says of a wrong text.
 #include "support.hpp"
 
 #include <pumice/exec/record_pack.hpp>

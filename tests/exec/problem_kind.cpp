@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a problem knows of its kind. Which problems the host has loops for, and that the others go to the reference. What the loops compute is
-// compared in tests/device, with every kernel.
+// What a problem knows of its kind. Which problems the host has loops for, and that the others go
+// to the reference. What the loops compute is compared in tests/device, with every kernel.
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/exec/select.hpp>
 

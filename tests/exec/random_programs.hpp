@@ -56,7 +56,8 @@ inline std::array<pm::any_tensor, 2> crossed(const pm::any_tensor& a, const pm::
     return k.outputs<2>(a, b);
 }
 
-/// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products, joins.
+/// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products,
+/// joins.
 inline pm::any_tensor statement(std::mt19937& random, const variables& have, std::int64_t n,
                                 bool heavy) {
     const auto pick = [&] { return have[random() % have.size()]; };

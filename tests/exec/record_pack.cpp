@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Programs with their pack, where there is neither Slang nor a cache: they run, compile nothing, and say what is missing.
+// Programs with their pack, where there is neither Slang nor a cache: they run, compile nothing,
+// and say what is missing.
 #include "support.hpp"
 
 #include <pumice/exec/null_engine.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled functions on devices: the same numbers as the function itself, whatever runs before, beside or after them, and
-// nothing built, recorded or allocated once they are recorded.
+// Compiled functions on devices: the same numbers as the function itself, whatever runs before,
+// beside or after them, and nothing built, recorded or allocated once they are recorded.
 #include "random_programs.hpp"
 #include "support.hpp"
 

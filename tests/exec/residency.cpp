@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a tensor is valid: host, device or both, each change counted; and host memory that is shown, to
-// read and to write.
+// Where a tensor is valid: host, device or both, each change counted; and host memory that is
+// shown, to read and to write.
 #include "support.hpp"
 
 #include <pumice/front.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Contexts on a Vulkan device whose functions a test has replaced: to count calls, or to stand for a device that runs
-// commands as late and in as odd an order as Vulkan allows.
+// Contexts on a Vulkan device whose functions a test has replaced: to count calls, or to stand for
+// a device that runs commands as late and in as odd an order as Vulkan allows.
 #pragma once
 
 #include <pumice/exec/vulkan_executable.hpp>
@@ -104,9 +104,10 @@ std::uint64_t calls() {
     return detail::counting_of<Member>::calls;
 }
 
-/// A device that keeps what is submitted until the host waits, and then runs it in an order that the barriers permit,
-/// with a full barrier between any two commands, so that what comes out depends on that order alone. A command B stays
-/// behind A only where barriers between them, in one command buffer or in several, order A's stage before B's.
+/// A device that keeps what is submitted until the host waits, and then runs it in an order that
+/// the barriers permit, with a full barrier between any two commands, so that what comes out
+/// depends on that order alone. A command B stays behind A only where barriers between them, in one
+/// command buffer or in several, order A's stage before B's.
 ///
 /// One at a time, and one thread at a time. It stands for one device, to which its `edit` is given.
 class adversary {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The Vulkan engine when calls fail, when much is submitted and nothing conflicts, and what it says to the host.
+// The Vulkan engine when calls fail, when much is submitted and nothing conflicts, and what it says
+// to the host.
 #include "random_programs.hpp"
 #include "support.hpp"
 
@@ -20,7 +21,8 @@ void eval(const pm::any_tensor& t) { pm::eval(std::span<const pm::any_tensor>(&t
 
 TEST_CASE(
     "engine: any call that fails is an error, after which the device is idle and the same works") {
-    // Keeps the driver loaded: NVIDIA's (580) gives no device any more once it was loaded some 27 times.
+    // Keeps the driver loaded: NVIDIA's (580) gives no device any more once it was loaded some 27
+    // times.
     const test::found_device keep = test::find_device();
     for (const bool staged : {false, true}) {
         CAPTURE(staged);

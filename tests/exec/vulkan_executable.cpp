@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Executables handed to the device in pieces: a bound on each submit, and runs that are stopped before, while and after
-// they wait for the device.
+// Executables handed to the device in pieces: a bound on each submit, and runs that are stopped
+// before, while and after they wait for the device.
 #include <pumice/exec/adopt.hpp>
 
 #include "support.hpp"

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Programs on the host against loops written by hand: strides, offsets, iotas, several outputs, blocks.
+// Programs on the host against loops written by hand: strides, offsets, iotas, several outputs,
+// blocks.
 #include <pumice/expr/host.hpp>
 
 #include "support.hpp"

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The loop of a tree against its program on the host: the same bits, for every element type and length.
+// The loop of a tree against its program on the host: the same bits, for every element type and
+// length.
 #include <pumice/expr/host.hpp>
 #include <pumice/expr/host_loop.hpp>
 #include <pumice/expr/ops.hpp>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// How to add a kernel: its Slang (add_kernel.slang) and this struct. In the library the Slang lies in shaders/, and the
-// kernel is chosen once its name stands in a list of exec/problem_kind.hpp. The checks come with the harness.
+// How to add a kernel: its Slang (add_kernel.slang) and this struct. In the library the Slang lies
+// in shaders/, and the kernel is chosen once its name stands in a list of exec/problem_kind.hpp.
+// The checks come with the harness.
 #include <tests/device/kernel_harness.hpp>
 
 #include <pumice/kernels/elementwise.hpp>

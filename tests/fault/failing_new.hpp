@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Replaces every operator new of the program by one that fails when it is told to. Included by one file. Where the C++
-// library is linked statically, drivers and Slang keep the one of their own.
+// Replaces every operator new of the program by one that fails when it is told to. Included by one
+// file. Where the C++ library is linked statically, drivers and Slang keep the one of their own.
 #pragma once
 
 #include <atomic>

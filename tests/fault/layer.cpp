@@ -3,14 +3,18 @@
 // A Vulkan layer that makes calls fail. Needs nothing of the C++ library, so it runs on any libc.
 //
 //   VK_ADD_LAYER_PATH=build/gcc/tests/fault VK_INSTANCE_LAYERS=VK_LAYER_PUMICE_fault
-//   PUMICE_FAULT=vkQueueSubmit2:3:device_lost     the 3rd vkQueueSubmit2 (from 1) does not reach the driver and gives
-//                                                 VK_ERROR_DEVICE_LOST; with :forever behind, all later ones too
-//   PUMICE_FAULT_COUNTS=FILE                      at the end of the process: a line "CALL COUNT" a function
+//   PUMICE_FAULT=vkQueueSubmit2:3:device_lost     the 3rd vkQueueSubmit2 (from 1) does not reach
+//   the driver and gives
+//                                                 VK_ERROR_DEVICE_LOST; with :forever behind, all
+//                                                 later ones too
+//   PUMICE_FAULT_COUNTS=FILE                      at the end of the process: a line "CALL COUNT" a
+//   function
 //
-// A program that has the library open does the same by pumice_fault_arm and pumice_fault_calls, again and again. A device
-// that was lost stays so until it is destroyed: all that may tell of a loss does. Before it is, the driver's work is waited
-// for, since what a lost device has finished with is freed. pumice_fault_live counts what was made and not destroyed.
-// Serves one driver at a time.
+// A program that has the library open does the same by pumice_fault_arm and pumice_fault_calls,
+// again and again. A device that was lost stays so until it is destroyed: all that may tell of a
+// loss does. Before it is, the driver's work is waited for, since what a lost device has finished
+// with is freed. pumice_fault_live counts what was made and not destroyed. Serves one driver at a
+// time.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -172,7 +176,8 @@ struct named_result {
 
 }  // namespace
 
-/// From now on all are counted anew, and what `fault` names fails; null: nothing does. False where it is not understood.
+/// From now on all are counted anew, and what `fault` names fails; null: nothing does. False where
+/// it is not understood.
 EXPORTED bool pumice_fault_arm(const char* fault) {
     armed = -1;
     fired = false;

@@ -2,19 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one thing (a mode) again and again, each time with one fault, and says what came of it.
 //
-//   sweep MODE [LAYER]     modes: hello, model, executable, tree, profile; PUMICE_DEVICE=host for the host device.
-//                          LAYER: the file of the fault layer, which the Vulkan loader was told of too
+//   sweep MODE [LAYER]     modes: hello, model, executable, tree, profile; PUMICE_DEVICE=host for
+//   the host device.
+//                          LAYER: the file of the fault layer, which the Vulkan loader was told of
+//                          too
 //
-// Each line of its input is a fault: CALL:N:RESULT of the layer, new:N (the N-th operator new fails), from:N (that and all
-// later ones), or `count`, which gives what there is to fail. For each it prints "> FAULT" and then one of
+// Each line of its input is a fault: CALL:N:RESULT of the layer, new:N (the N-th operator new
+// fails), from:N (that and all later ones), or `count`, which gives what there is to fail. For each
+// it prints "> FAULT" and then one of
 //   quiet         nothing failed: there is no such call
-//   typed         an error was thrown as documented; the next try, with what the first one left, was right
-//   swallowed     the result was right all the same
-//   bad WHY
+//   typed         an error was thrown as documented; the next try, with what the first one left,
+//   was right swallowed     the result was right all the same bad WHY
 // A fault before the first `count` meets a process that has not opened Vulkan yet.
 //
-// After each all is let go, and has to be gone. A device that was lost may fail the next try too; then a new context is right.
-// An error is pumice::error; where operator new fails, std::bad_alloc too.
+// After each all is let go, and has to be gone. A device that was lost may fail the next try too;
+// then a new context is right. An error is pumice::error; where operator new fails, std::bad_alloc
+// too.
 #include <pumice.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/model.hpp>
@@ -214,7 +217,8 @@ struct sweep {
     long blocks = 0;   // of memory, while nothing is at work
     long objects = 0;  // of Vulkan: the instance, which the process shares
 
-    /// Runs a mode; what it throws becomes a word, which is empty where it threw nothing documented.
+    /// Runs a mode; what it throws becomes a word, which is empty where it threw nothing
+    /// documented.
     static std::string attempt(mode& m, numbers& result, bool no_memory, bool& lost) {
         try {
             result = m();

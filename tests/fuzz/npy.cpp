@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's target for .npy files: any bytes are an array of as many bytes as its shape takes, or are refused by a
-// pumice::error.
+// libFuzzer's target for .npy files: any bytes are an array of as many bytes as its shape takes, or
+// are refused by a pumice::error.
 #include <pumice/model/npy.hpp>
 
 #include <cstdlib>

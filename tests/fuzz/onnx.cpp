@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's target for ONNX files: any bytes are read, planned, and their shapes inferred, or refused by a
-// pumice::error. No device. Half of the mutations are made of protobuf: fields of a message, at any depth, are changed and
-// the lengths around them kept true, since bytes changed at random seldom get past the reader.
+// libFuzzer's target for ONNX files: any bytes are read, planned, and their shapes inferred, or
+// refused by a pumice::error. No device. Half of the mutations are made of protobuf: fields of a
+// message, at any depth, are changed and the lengths around them kept true, since bytes changed at
+// random seldom get past the reader.
 #include <pumice/model/model.hpp>
 
 #include <protozero/pbf_reader.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Random subscripts are compared with a loop over every letter; tests/reference compares with NumPy.
+// Random subscripts are compared with a loop over every letter; tests/reference compares with
+// NumPy.
 #include <pumice/graph/einsum.hpp>
 
 #include <tests/graph/support.hpp>

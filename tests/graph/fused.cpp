@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A fused program says the types of its outputs; what is in it is tested where it is made (passes/flatten.cpp).
+// A fused program says the types of its outputs; what is in it is tested where it is made
+// (passes/flatten.cpp).
 #include <pumice/graph/fused.hpp>
 
 #include <pumice/expr/ops.hpp>
@@ -9,7 +10,8 @@
 
 using namespace pumice;
 
-// Its lists are copied, which takes memory: an operator that promised not to throw would end the process.
+// Its lists are copied, which takes memory: an operator that promised not to throw would end the
+// process.
 static_assert(!std::is_nothrow_copy_assignable_v<fused> &&
               std::is_nothrow_move_assignable_v<fused>);
 

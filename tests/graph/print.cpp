@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The graph as Graphviz text: every node once, every edge with its type and shape, kernels as clusters.
+// The graph as Graphviz text: every node once, every edge with its type and shape, kernels as
+// clusters.
 #include <pumice/graph/print.hpp>
 #include <pumice/graph/scan.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An engine that keeps host data and runs nothing, for graphs that are only looked at; and one that runs on the host.
+// An engine that keeps host data and runs nothing, for graphs that are only looked at; and one that
+// runs on the host.
 #pragma once
 
 #include <pumice/exec/host_engine.hpp>

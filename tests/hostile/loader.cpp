@@ -1,12 +1,16 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads files that nobody vouches for, each in a process of its own: .npy arrays are read, models loaded on the host
-// device and, where every input is static and of at most 2^20 elements, run once on zeros.
+// Loads files that nobody vouches for, each in a process of its own: .npy arrays are read, models
+// loaded on the host device and, where every input is static and of at most 2^20 elements, run once
+// on zeros.
 //
 //     loader FILE            exits with 0: accepted; 1: refused, with one line on stderr
-//     loader --list < NAMES  for each name a line: verdict, seconds of a processor, MiB at most, name, message, with tabs between
-//                            them. The verdict is accepted, refused, or what went wrong: slow, hanging, large, or how the process
-//                            ended. Slow is more than PUMICE_HOSTILE_SECONDS, by default 10; 10 times that on the clock is hanging.
+//     loader --list < NAMES  for each name a line: verdict, seconds of a processor, MiB at most,
+//     name, message, with tabs between
+//                            them. The verdict is accepted, refused, or what went wrong: slow,
+//                            hanging, large, or how the process ended. Slow is more than
+//                            PUMICE_HOSTILE_SECONDS, by default 10; 10 times that on the clock is
+//                            hanging.
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/model.hpp>
 
@@ -28,7 +32,8 @@ namespace {
 
 constexpr double most_mib = 1024;
 
-/// What a program that takes files from anywhere sets, by what it can bear: a small file may ask for large values.
+/// What a program that takes files from anywhere sets, by what it can bear: a small file may ask
+/// for large values.
 pm::model_limits bearable() {
     pm::model_limits limits;
     limits.elements = 1 << 24;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Merged axes visit the same offsets in the same order, and four at a time only where four lie together.
+// Merged axes visit the same offsets in the same order, and four at a time only where four lie
+// together.
 #include <pumice/core/layout.hpp>
 #include <pumice/kernels/collapse.hpp>
 
@@ -31,7 +32,8 @@ std::vector<std::int64_t> visited(const shape& domain, const operand& o) {
     return all;
 }
 
-/// Steps that merge often: row-major over an extent in which some axes are repeated, padded or turned.
+/// Steps that merge often: row-major over an extent in which some axes are repeated, padded or
+/// turned.
 operand random_operand(std::mt19937& random, const shape& domain) {
     operand o{0, dtype::f32, roll(random, 0, 9), strides::filled(domain.rank(), 0)};
     std::int64_t step = 1;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A launch as data: the bytes that an operand touches, the parameter block's layout, when indices need 64 bits.
+// A launch as data: the bytes that an operand touches, the parameter block's layout, when indices
+// need 64 bits.
 #include "support.hpp"
 
 #include <pumice/kernels/launch.hpp>

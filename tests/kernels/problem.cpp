@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a problem means, by plain loops: which coordinates its programs are over, in which order. The kernels'
-// references follow it; operands lie transposed or padded here, so that a mixed-up axis shows.
+// What a problem means, by plain loops: which coordinates its programs are over, in which order.
+// The kernels' references follow it; operands lie transposed or padded here, so that a mixed-up
+// axis shows.
 #include "support.hpp"
 
 #include <pumice/core/layout.hpp>

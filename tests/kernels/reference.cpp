@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels and their references share: rows of prologues and epilogues, refused types, spread workgroups.
+// What all kernels and their references share: rows of prologues and epilogues, refused types,
+// spread workgroups.
 #include "support.hpp"
 
 #include <pumice/kernels/reference.hpp>

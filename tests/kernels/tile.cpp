@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel and which tile a product gets on devices of several kinds, and why others are refused.
+// Which kernel and which tile a product gets on devices of several kinds, and why others are
+// refused.
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/matmul.hpp>
 

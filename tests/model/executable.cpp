@@ -100,7 +100,8 @@ TEST_CASE("executable: every model of the tests, recorded, is the model") {
             std::vector<float> values(static_cast<std::size_t>(pm::element_count(s)), 0.25f);
             inputs.push_back(pm::astype(tensor_of(values, s), v.dtype));
         }
-        // Evaluated first: a cast that joined a model would read numbers before they are rounded to f16.
+        // Evaluated first: a cast that joined a model would read numbers before they are rounded to
+        // f16.
         const auto fresh = model.run(inputs);
         pm::eval(fresh);
         const auto recorded = model.compile().run(inputs);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What another process does to a model's files, after they were loaded and while they are: never more than an error.
+// What another process does to a model's files, after they were loaded and while they are: never
+// more than an error.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
 

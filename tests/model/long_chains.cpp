@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold one operator many thousand times in a line: they load and run in seconds, on a small stack, and give
-// what a short chain gives that is run many times.
+// Files that hold one operator many thousand times in a line: they load and run in seconds, on a
+// small stack, and give what a short chain gives that is run many times.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Each file of data/expected/operators is a model that carries its inputs and ONNX Runtime's outputs
-// (make_expected.py). Here every one is run and compared; the last case sees that none is missing.
+// Each file of data/expected/operators is a model that carries its inputs and ONNX Runtime's
+// outputs (make_expected.py). Here every one is run and compared; the last case sees that none is
+// missing.
 #include <pumice/front.hpp>
 #include <pumice/model/model.hpp>
 

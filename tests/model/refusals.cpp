@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What ONNX forbids, and what asks for too much, is refused when a model is loaded, with a word of why; and the limits can be
-// raised.
+// What ONNX forbids, and what asks for too much, is refused when a model is loaded, with a word of
+// why; and the limits can be raised.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An ONNX chain and the typed expression that says the same are one kernel: the same program, the same text, the same
-// entry of the disk cache.
+// An ONNX chain and the typed expression that says the same are one kernel: the same program, the
+// same text, the same entry of the disk cache.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
 

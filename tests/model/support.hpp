@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What the model tests share: ONNX files written byte by byte, an engine that only stores, the data folder.
+// What the model tests share: ONNX files written byte by byte, an engine that only stores, the data
+// folder.
 #pragma once
 
 #include <pumice/model/detail/constant.hpp>

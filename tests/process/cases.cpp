@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a process does to a context besides computing: it forks, it exits. One case a run; tests/process/run runs them.
+// What a process does to a context besides computing: it forks, it exits. One case a run;
+// tests/process/run runs them.
 #include <pumice.hpp>
 #include <pumice/vk/device.hpp>
 
@@ -165,8 +166,8 @@ bool fork_default() {
     return child([] { return computes(); });
 }
 
-/// Other threads are at work, on contexts of each kind, in creation and in the default context, when the process
-/// forks, also from a thread.
+/// Other threads are at work, on contexts of each kind, in creation and in the default context,
+/// when the process forks, also from a thread.
 bool fork_busy() {
     const pm::context device, host{pm::host_only{}};
     const pm::vector<float> x = pm::ones<float>({1 << 18}, device),
@@ -229,8 +230,8 @@ bool atexit_after() {
     return right;
 }
 
-/// A static object that computes when it is destroyed with what it holds; refused where it was made before the
-/// driver was loaded, since it goes after the driver.
+/// A static object that computes when it is destroyed with what it holds; refused where it was made
+/// before the driver was loaded, since it goes after the driver.
 struct holder {
     std::vector<pm::context> home;
     std::vector<pm::vector<float>> x;

@@ -107,7 +107,8 @@ T value_at(const std::string& bytes, std::size_t i) {
     return value;
 }
 
-/// Values at which casts go wrong: ends of ranges, ties, subnormals, infinities, NaN; then any bits.
+/// Values at which casts go wrong: ends of ranges, ties, subnormals, infinities, NaN; then any
+/// bits.
 template <class T>
 std::vector<T> interesting() {
     std::mt19937_64 bits(7);

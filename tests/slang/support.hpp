@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of slang/: a folder that vanishes, requests to compile, the library's modules.
+// Shared by the tests of slang/: a folder that vanishes, requests to compile, the library's
+// modules.
 #pragma once
 
 #include <pumice/shaders.hpp>

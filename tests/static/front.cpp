@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler knows: fusion, extents, element types, program keys, kernel text. Compiling is passing.
+// What the compiler knows: fusion, extents, element types, program keys, kernel text. Compiling is
+// passing.
 #include <pumice/expr/emit.hpp>
 #include <pumice/front.hpp>
 

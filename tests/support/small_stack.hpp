@@ -14,7 +14,8 @@
 
 namespace test {
 
-/// Calls `f` with 256 KiB of stack (4 MiB where the address sanitizer widens each frame) and throws what it throws.
+/// Calls `f` with 256 KiB of stack (4 MiB where the address sanitizer widens each frame) and throws
+/// what it throws.
 template <class F>
 void on_small_stack(F f) {
     struct call {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops over axes that are in the type: the extents that the type promises are those that come, and the values are NumPy's.
+// Ops over axes that are in the type: the extents that the type promises are those that come, and
+// the values are NumPy's.
 #include "counting.hpp"
 
 #include <doctest/doctest.h>

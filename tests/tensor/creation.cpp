@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Creation against NumPy's semantics, and the random numbers against Philox4x32-10 written out here, which is itself held
-// against the known answers of Random123 (github.com/DEShawResearch/random123, tests/kat_vectors).
+// Creation against NumPy's semantics, and the random numbers against Philox4x32-10 written out
+// here, which is itself held against the known answers of Random123
+// (github.com/DEShawResearch/random123, tests/kat_vectors).
 #include <pumice/tensor/creation.hpp>
 
 #include <tests/graph/support.hpp>

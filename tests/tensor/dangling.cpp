@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Programs that look as if something dangled. Tensors and expressions are values, so all of them are right; under the
-// sanitizers a wrong one would not pass. Everything runs on the host.
+// Programs that look as if something dangled. Tensors and expressions are values, so all of them
+// are right; under the sanitizers a wrong one would not pass. Everything runs on the host.
 #include <pumice/front.hpp>
 
 #include <tests/graph/support.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Wrong calls at run time: each throws pumice::error when it is made, names the op, and says which shapes, types or numbers
-// do not go together. What the compiler refuses is in tests/fail.
+// Wrong calls at run time: each throws pumice::error when it is made, names the op, and says which
+// shapes, types or numbers do not go together. What the compiler refuses is in tests/fail.
 #include <pumice/front.hpp>
 
 #include <tests/graph/support.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Whole kernel texts against the files of tests/golden. PUMICE_GOLDEN_WRITE=1 writes them anew: after a change of the
-// emitter, look at the difference before it is committed.
+// Whole kernel texts against the files of tests/golden. PUMICE_GOLDEN_WRITE=1 writes them anew:
+// after a change of the emitter, look at the difference before it is committed.
 #include <pumice/front.hpp>
 
 #include <tests/graph/support.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the user's own as the front sees them: what is refused, what a call infers, the host function.
+// Kernels of the user's own as the front sees them: what is refused, what a call infers, the host
+// function.
 #include "counting.hpp"
 
 #include <pumice/graph/print.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Norms, variances and standard deviations: the extents that the type promises, NumPy's values, faults named.
+// Norms, variances and standard deviations: the extents that the type promises, NumPy's values,
+// faults named.
 #include "counting.hpp"
 
 #include <pumice/tensor/norms.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Running sums and products: the extents and elements that the type promises, NumPy's values, faults named.
+// Running sums and products: the extents and elements that the type promises, NumPy's values,
+// faults named.
 #include "counting.hpp"
 
 #include <pumice/tensor/scan.hpp>

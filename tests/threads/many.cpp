@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Many threads at one executable and at shared lazy graphs, in every way to run, on the device and on the host. In the
-// suite a few seconds; PUMICE_TEST_SCALE=60 is the full extent of 600 runs a thread.
+// Many threads at one executable and at shared lazy graphs, in every way to run, on the device and
+// on the host. In the suite a few seconds; PUMICE_TEST_SCALE=60 is the full extent of 600 runs a
+// thread.
 #include <pumice/front.hpp>
 
 #include <tests/support/samples.hpp>
@@ -16,8 +17,8 @@ namespace pm = pumice;
 
 namespace {
 
-/// Ends the process where for 20 s nothing was counted. Seconds are its own: a machine that stood still, or had no
-/// time for it, is no deadlock.
+/// Ends the process where for 20 s nothing was counted. Seconds are its own: a machine that stood
+/// still, or had no time for it, is no deadlock.
 class watchdog {
 public:
     void count() noexcept { done_.fetch_add(1, std::memory_order_relaxed); }

@@ -19,8 +19,8 @@ inline words text(std::string_view s) {
     return w;
 }
 
-/// A module by its sections. It is good as it is: a kernel of 64 threads that does nothing. Ids from
-/// 10 are free.
+/// A module by its sections. It is good as it is: a kernel of 64 threads that does nothing. Ids
+/// from 10 are free.
 struct spirv_text {
     enum id : std::uint32_t { main = 1, nothing, function, label, u32, f32, three, fresh = 10 };
 

@@ -22,7 +22,8 @@ namespace detail {
 [[noreturn]] inline void throw_length() {
     throw std::length_error("pumice: no array_list can be that long");
 }
-/// Memory for `count` elements of `size` bytes. Throws std::length_error where no array is that long.
+/// Memory for `count` elements of `size` bytes. Throws std::length_error where no array is that
+/// long.
 [[nodiscard]] inline void* list_memory(std::size_t count, std::size_t size) {
     if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size)
         throw_length();
@@ -38,8 +39,8 @@ inline std::size_t list_room(std::size_t size, std::size_t more, std::size_t roo
 }  // namespace detail
 
 /// std::vector's names and complexities, for what the engine keeps to itself: an
-/// operation on an element type costs the compiler 3 to 5 ms, where std::vector's take 12 to 33, and
-/// the engine has some seventy element types. What users see is std::vector.
+/// operation on an element type costs the compiler 3 to 5 ms, where std::vector's take 12 to 33,
+/// and the engine has some seventy element types. What users see is std::vector.
 template <class T>
 class array_list {
 public:
@@ -58,8 +59,8 @@ public:
     }
     array_list(const array_list& other) : array_list() { append(other.begin(), other.end()); }
     array_list(array_list&& other) noexcept : array_list() { swap(other); }
-    // Two operators: one that took its argument by value would make the implicit copy assignments of
-    // what has a list as a member noexcept.
+    // Two operators: one that took its argument by value would make the implicit copy assignments
+    // of what has a list as a member noexcept.
     array_list& operator=(const array_list& other) {
         array_list(other).swap(*this);
         return *this;

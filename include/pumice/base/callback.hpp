@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A callable by signature. Policies hold these: <functional> costs a tenth of the front's compile time.
+// A callable by signature. Policies hold these: <functional> costs a tenth of the front's compile
+// time.
 #pragma once
 
 #include <pumice/base/config.hpp>

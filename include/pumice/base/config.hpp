@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What every header agrees on: the ABI namespace, where long functions are compiled, the assert macro.
+// What every header agrees on: the ABI namespace, where long functions are compiled, the assert
+// macro.
 #pragma once
 
 #include <pumice/version.hpp>
@@ -16,10 +17,10 @@
 #define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, tl)
 #endif
 
-// The front's long functions that no type of the user's is part of: with the target pumice::compiled
-// they are declared, and compiled once with the engine; else they are templates, which only a file that
-// calls them compiles. Their bodies stand within `#ifndef PUMICE_COMPILED`, as do those of members and
-// of what every file calls, which are inline.
+// The front's long functions that no type of the user's is part of: with the target
+// pumice::compiled they are declared, and compiled once with the engine; else they are templates,
+// which only a file that calls them compiles. Their bodies stand within `#ifndef PUMICE_COMPILED`,
+// as do those of members and of what every file calls, which are inline.
 #if defined(PUMICE_COMPILED) || defined(PUMICE_COMPILING)
 #define PUMICE_FUNCTION
 #define PUMICE_BODY

@@ -13,7 +13,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// It orders nothing. Without the bus lock as long as the process has one thread, as std::shared_ptr counts.
+/// It orders nothing. Without the bus lock as long as the process has one thread, as
+/// std::shared_ptr counts.
 class counter {
 public:
     void operator+=(std::uint64_t n) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as text within XML or JSON: what is no UTF-8 becomes U+FFFD, so a reader takes the whole.
+// Any bytes as text within XML or JSON: what is no UTF-8 becomes U+FFFD, so a reader takes the
+// whole.
 #pragma once
 
 #include <pumice/base/config.hpp>

@@ -16,8 +16,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 inline constinit std::atomic<std::uint32_t> forks{0};
 
-/// How many forks lie between the first process and this one: what remembers another number was made
-/// before the last of them. A load, where getpid() is a system call.
+/// How many forks lie between the first process and this one: what remembers another number was
+/// made before the last of them. A load, where getpid() is a system call.
 inline std::uint32_t process_number() noexcept { return forks.load(std::memory_order_relaxed); }
 
 /// From the first call on forks are counted, by whatever calls fork(); by vfork() and posix_spawn()

@@ -13,8 +13,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Numbers keys 0, 1, 2 ... as they come. A few are looked at in turn, more by open addressing. Keys
-/// stay for good.
+/// Numbers keys 0, 1, 2 ... as they come. A few are looked at in turn, more by open addressing.
+/// Keys stay for good.
 class key_index {
 public:
     static constexpr std::size_t none = ~std::size_t{0};

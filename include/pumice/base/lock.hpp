@@ -7,8 +7,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Meets BasicLockable. Waiting threads sleep. What a thread holds that fork() did not copy, a child's
-/// thread takes over: whatever that thread was about to write is not there.
+/// Meets BasicLockable. Waiting threads sleep. What a thread holds that fork() did not copy, a
+/// child's thread takes over: whatever that thread was about to write is not there.
 class small_mutex {
 public:
     void lock() noexcept {

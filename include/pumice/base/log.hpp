@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The log: what an error is not thrown for. Warnings and errors go to stderr unless a sink takes them.
+// The log: what an error is not thrown for. Warnings and errors go to stderr unless a sink takes
+// them.
 #pragma once
 
 #include <pumice/base/hash.hpp>
@@ -45,8 +46,8 @@ inline void tell(severity level, std::string_view text) {
 
 }  // namespace detail
 
-/// Sets the sink for the whole process and returns the old one; null (the start value) is stderr, for
-/// what PUMICE_LOG asks for.
+/// Sets the sink for the whole process and returns the old one; null (the start value) is stderr,
+/// for what PUMICE_LOG asks for.
 inline log_sink set_log_sink(log_sink sink) noexcept { return detail::sink.exchange(sink); }
 
 inline void write_log(severity level, std::string_view text) {

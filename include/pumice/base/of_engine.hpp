@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Function templates that the front declares and the engine defines: each file compiles those that it uses.
+// Function templates that the front declares and the engine defines: each file compiles those that
+// it uses.
 #pragma once
 
 #include <pumice/base/error.hpp>

@@ -11,8 +11,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-/// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and the
-/// C++ library takes ten times longer to find them. AddressSanitizer sees every block come and go.
+/// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and
+/// the C++ library takes ten times longer to find them. AddressSanitizer sees every block come and
+/// go.
 class recent_blocks {
 public:
     static constexpr std::size_t largest = 32 << 10;
@@ -58,7 +59,8 @@ private:
         }
     };
 
-    /// Sees to it that nothing is left when the thread ends; false when it has ended, or nothing is to be kept.
+    /// Sees to it that nothing is left when the thread ends; false when it has ended, or nothing is
+    /// to be kept.
     bool watch() noexcept {
         if (state_ == state::closed || watched_by_sanitizer) return false;
         static thread_local closer at_end;

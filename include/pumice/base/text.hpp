@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages put together in one call: in a chain of operator+ every step is inlined with its clean-up,
-// and messages are a good part of what the engine costs the compiler.
+// Messages put together in one call: in a chain of operator+ every step is inlined with its
+// clean-up, and messages are a good part of what the engine costs the compiler.
 #pragma once
 
 #include <pumice/base/config.hpp>

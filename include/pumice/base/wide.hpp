@@ -16,7 +16,8 @@ template <class Loop, class... Arguments>
 }
 #endif
 
-/// loop(arguments...), by 256-bit vectors where the processor has them. Pre: the call is always inlined.
+/// loop(arguments...), by 256-bit vectors where the processor has them. Pre: the call is always
+/// inlined.
 template <class Loop, class... Arguments>
 auto run_wide(const Loop& loop, Arguments... arguments) {
 #ifdef PUMICE_WIDE

@@ -21,7 +21,8 @@ constexpr std::string_view to_string(device_type type) noexcept {
     return names[static_cast<int>(type)];
 }
 
-/// A cooperative-matrix shape that the device lists: D(m,n) = A(m,k) B(k,n) + C(m,n), subgroup scope.
+/// A cooperative-matrix shape that the device lists: D(m,n) = A(m,k) B(k,n) + C(m,n), subgroup
+/// scope.
 struct matrix_shape {
     dtype a, b, c, result;
     int m, n, k;

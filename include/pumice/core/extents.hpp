@@ -109,7 +109,8 @@ struct broadcast_all<A, B, Rest...> {
 
 }  // namespace detail
 
-/// The extents that NumPy's broadcasting gives; names both shapes in the error where there are none.
+/// The extents that NumPy's broadcasting gives; names both shapes in the error where there are
+/// none.
 template <class... E>
 using broadcast_t = typename detail::broadcast_all<E...>::type;
 

@@ -94,7 +94,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative extent.
+/// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative
+/// extent.
 constexpr std::int64_t element_count(const shape& s) {
     std::int64_t n = 1;
     bool zero = false;
@@ -121,7 +122,8 @@ constexpr strides row_major_strides(const shape& s) {
     return r;
 }
 
-/// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not count.
+/// True where `st` addresses `s` densely in row-major order; strides of extents 0 and 1 do not
+/// count.
 constexpr bool is_row_major(const shape& s, const strides& st) noexcept {
     std::int64_t expected = 1;
     bool dense = true;

@@ -72,9 +72,9 @@ inline vulkan_engine& vulkan_engine_of(const context& home, const char* place) {
 }  // namespace detail
 
 /// A tensor over the user's memory, in row-major order and not copied. The buffer belongs to the
-/// context's device, has the usages storage buffer, shader device address and (to be read or written
-/// by the host) transfer source and destination, and stays until work that uses it is `finished`.
-/// Throws errc::invalid_argument where the address is no multiple of 16.
+/// context's device, has the usages storage buffer, shader device address and (to be read or
+/// written by the host) transfer source and destination, and stays until work that uses it is
+/// `finished`. Throws errc::invalid_argument where the address is no multiple of 16.
 inline any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, dtype type,
                               const shape& extent) {
     vulkan_engine& engine = detail::vulkan_engine_of(home, "from_buffer");
@@ -96,8 +96,8 @@ inline any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, 
     return any_tensor(engine.borrow(type, extent, piece));
 }
 
-/// Where a tensor's values lie, evaluated if need be, dense in row-major order; valid while `t` or a
-/// copy of it lives. What is to read them runs after `finished`.
+/// Where a tensor's values lie, evaluated if need be, dense in row-major order; valid while `t` or
+/// a copy of it lives. What is to read them runs after `finished`.
 inline vulkan_buffer buffer_of(any_tensor& t) {
     vulkan_engine& engine = detail::vulkan_engine_of(context(t.get()->owner), "buffer_of");
     eval(std::span<const any_tensor>(&t, 1));
@@ -117,8 +117,8 @@ inline void wait_before(const context& home, VkSemaphore semaphore, std::uint64_
     detail::vulkan_engine_of(home, "wait_before").wait_before({vk::Semaphore(semaphore), value});
 }
 
-/// A timeline semaphore and the value that it reaches when all that was evaluated on this context so
-/// far is done; the user's submits wait for it. It lives as long as the context.
+/// A timeline semaphore and the value that it reaches when all that was evaluated on this context
+/// so far is done; the user's submits wait for it. It lives as long as the context.
 struct timeline_point {
     VkSemaphore semaphore = VK_NULL_HANDLE;
     std::uint64_t value = 0;

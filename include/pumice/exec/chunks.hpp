@@ -29,8 +29,8 @@ inline array_list<chunk> one_chunk(std::size_t kernels) {
     return list;
 }
 
-/// A line of chunks for kernels that take `seconds` each: no chunk above `budget`, but for one kernel
-/// that is.
+/// A line of chunks for kernels that take `seconds` each: no chunk above `budget`, but for one
+/// kernel that is.
 inline array_list<chunk> cut(std::span<const double> seconds, double budget) {
     if (seconds.empty()) return one_chunk(0);
     array_list<chunk> list;

@@ -9,8 +9,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before it
-/// writes an element, that element.
+/// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before
+/// it writes an element, that element.
 inline bool may_write_over(const elementwise_problem& p, const operand& out, const operand& leaf) {
     if (leaf.buffer < 0 || info(leaf.type).bits != info(out.type).bits) return false;
     for (const operand& each : p.body.leaves)
@@ -27,8 +27,9 @@ inline bool is_plain_copy(const step& s) {
            may_write_over(*p, p->body.outputs[0], p->body.leaves[0]);
 }
 
-/// The realised inputs of `order` that nobody refers to once the nodes that `done` says have let go of
-/// theirs. Pre: each input of each node is held once beside that node; inputs stand before users.
+/// The realised inputs of `order` that nobody refers to once the nodes that `done` says have let go
+/// of theirs. Pre: each input of each node is held once beside that node; inputs stand before
+/// users.
 template <class Done>
 key_set<const node*> last_uses(const array_list<node*>& order, Done&& done) {
     struct uses {
@@ -57,7 +58,8 @@ key_set<const node*> last_uses(const array_list<node*>& order, Done&& done) {
 }
 
 /// For each node that takes over the memory of an input, that input, out of `dying`: the step that
-/// first writes the node writes all of it, no later step reads the input, and `may(to, from)` holds.
+/// first writes the node writes all of it, no later step reads the input, and `may(to, from)`
+/// holds.
 template <class May>
 key_map<const node*, const node*> donations(const array_list<step>& steps,
                                             const key_set<const node*>& dying, May&& may) {

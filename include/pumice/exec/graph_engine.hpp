@@ -90,7 +90,8 @@ protected:
     /// Decides where an evaluation runs, in an engine that has more than one place.
     virtual void place(evaluation&) const {}
 
-    /// Realises a lazy node without a plan, where the engine can; else false. Throws without having changed it.
+    /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
+    /// changed it.
     virtual bool run_alone(node&) { return false; }
 
     /// The tensor with its values at hand, dense from an offset that is a multiple of `alignment`

@@ -10,14 +10,16 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A loop over a dense array of floats, seen as rows that are each reduced or normalised; in row-major order.
+/// A loop over a dense array of floats, seen as rows that are each reduced or normalised; in
+/// row-major order.
 class host_alone {
 public:
     using loop = void(const void* op, bool down, const float* in, std::int64_t rows,
                       std::int64_t length, float* out);
 
     host_alone() = default;
-    /// What `op` makes of `from`; nothing where the host has no loop for it, or it is a job for threads.
+    /// What `op` makes of `from`; nothing where the host has no loop for it, or it is a job for
+    /// threads.
     host_alone(const operation& op, const node& from) {
         if (from.type == dtype::f32 && from.row_major()) op.find_alone(from, *this);
     }
@@ -30,7 +32,8 @@ public:
              reinterpret_cast<float*>(to));
     }
 
-    /// Takes a loop over the axes, which are the last or, `down`, the first, of at most so many elements.
+    /// Takes a loop over the axes, which are the last or, `down`, the first, of at most so many
+    /// elements.
     void take(loop* how, const void* op, const array_list<int>& axes, const shape& extent,
               std::int64_t most) noexcept {
         const int rank = extent.rank(), count = static_cast<int>(axes.size());

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise work of the host device: a native loop or a program over any strides, in several threads.
+// Elementwise work of the host device: a native loop or a program over any strides, in several
+// threads.
 #pragma once
 
 #include <pumice/base/array_list.hpp>

@@ -45,7 +45,8 @@ public:
         info_.shared_memory = 1 << 20;
     }
 
-    /// Of little that lies dense. What is empty, or is to be seen by a profile, is left to an evaluation.
+    /// Of little that lies dense. What is empty, or is to be seen by a profile, is left to an
+    /// evaluation.
     node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
                      const shape& extent, std::span<const node_ptr> inputs) override {
         const std::int64_t count = element_count(extent);
@@ -140,7 +141,8 @@ private:
         return record;
     }
 
-    /// An elementwise node, or a reduction or softmax of dense floats, over realised inputs needs no plan.
+    /// An elementwise node, or a reduction or softmax of dense floats, over realised inputs needs
+    /// no plan.
     bool run_alone(node& n) override {
         const auto* op = n.op.get_if<elementwise_op>();
         const host_alone alone = op || n.inputs.empty() || !n.row_major()

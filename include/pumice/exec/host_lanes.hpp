@@ -41,8 +41,8 @@ template <class Join>
     return join_lanes(v, [](float_lanes& x, const float_lanes& y) { x += y; });
 }
 
-/// A sum whose error stays below 25 eps times the sum of magnitudes, and 4 log2(n) eps where that is less:
-/// short runs in float, which are added in double.
+/// A sum whose error stays below 25 eps times the sum of magnitudes, and 4 log2(n) eps where that
+/// is less: short runs in float, which are added in double.
 struct sum_of_floats {
     static constexpr std::int64_t run = 1024;
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of float matrices on the host: tiles that stay in registers, over columns packed into panels.
+// Products of float matrices on the host: tiles that stay in registers, over columns packed into
+// panels.
 #pragma once
 
 #include <pumice/base/array_list.hpp>

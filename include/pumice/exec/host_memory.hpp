@@ -15,7 +15,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Large blocks that were let go: fresh pages cost more time than most loops over them. Thread-safe.
+/// Large blocks that were let go: fresh pages cost more time than most loops over them.
+/// Thread-safe.
 class host_pool {
 public:
     static constexpr std::int64_t least = 128 << 10;  // smaller blocks are left to the C++ library

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and extremes of floats on the host: along rows, or down columns. Where a reduction is cut
-// does not depend on the threads, so neither does its result.
+// Sums, means and extremes of floats on the host: along rows, or down columns. Where a reduction is
+// cut does not depend on the threads, so neither does its result.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -28,8 +28,8 @@ inline double reduce_floats(reduction what, const float* v, std::int64_t n, doub
     return so_far + run_wide(sum_of_floats{}, v, n);
 }
 
-/// totals[i] joined with v[i], v[i + step] ... v[i + (rows - 1) step] for i < n. Few rows: sums of a
-/// column are taken in float before they join the total.
+/// totals[i] joined with v[i], v[i + step] ... v[i + (rows - 1) step] for i < n. Few rows: sums of
+/// a column are taken in float before they join the total.
 template <int Sign>
 struct columns_of_floats {
     static constexpr std::int64_t most_rows = 16;

@@ -27,8 +27,8 @@ public:
 
     unsigned count() const noexcept { return count_; }
 
-    /// Calls `f(i)` for each i in [0, parts), in any order; `worth` parts pay for a thread of their own.
-    /// Returns when all are done. Throws what one of the calls threw.
+    /// Calls `f(i)` for each i in [0, parts), in any order; `worth` parts pay for a thread of their
+    /// own. Returns when all are done. Throws what one of the calls threw.
     template <class F>
     void run(std::int64_t parts, std::int64_t worth, F&& f) const {
         const std::int64_t threads = std::min<std::int64_t>(parts / worth, count_);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Prologues and epilogues of the host's loops: rows of a program's value as floats, in place where they
-// lie so.
+// Prologues and epilogues of the host's loops: rows of a program's value as floats, in place where
+// they lie so.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -71,7 +71,8 @@ private:
     array_list<float> room_;
 };
 
-/// The coordinates of row number `i` of a domain, counted in row-major order; 0 along the last axis.
+/// The coordinates of row number `i` of a domain, counted in row-major order; 0 along the last
+/// axis.
 inline index_list row_at(const shape& domain, std::int64_t i) {
     index_list at = domain;
     at[at.rank() - 1] = 0;

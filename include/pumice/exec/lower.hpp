@@ -86,7 +86,8 @@ private:
                          given_at ? *given_at : affine{});
     }
 
-    /// The program that writes the group's outputs, over coordinates that `at` maps to their extent.
+    /// The program that writes the group's outputs, over coordinates that `at` maps to their
+    /// extent.
     bool body(buffer_list& buffers, const affine& at, fused& f) const {
         flattener flat = make(buffers, group_.anchor ? &at : nullptr);
         for (node* n : group_.outputs) {
@@ -316,7 +317,8 @@ private:
         const strides values = std::exchange(p.values.steps, {}),
                       indices = std::exchange(p.indices.steps, {});
         const shape &from = input(0)->extent, &by = input(1)->extent;
-        // Axes of the result: those before `axis`, those of the indices, those after what they pick.
+        // Axes of the result: those before `axis`, those of the indices, those after what they
+        // pick.
         const bool tuples = op.what == taking::tuples;
         const int picked = tuples ? static_cast<int>(by.back()) : 1,
                   index_rank = op.what == taking::slices ? by.rank()

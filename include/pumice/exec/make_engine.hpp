@@ -20,8 +20,8 @@ inline std::shared_ptr<engine> host_fallback(policy_set&& policies,
     return std::make_shared<host_engine>(std::move(policies), std::move(report));
 }
 
-/// PUMICE_DEVICE: "host", "cpu" (a CPU driver), or a part of a device's name; empty: by policy. Throws
-/// where the host is wished for a program that names a Vulkan device.
+/// PUMICE_DEVICE: "host", "cpu" (a CPU driver), or a part of a device's name; empty: by policy.
+/// Throws where the host is wished for a program that names a Vulkan device.
 inline void apply_environment(policy_set& policies) {
     const std::string wish = environment("PUMICE_DEVICE");
     if (wish.empty() || policies.device) return;
@@ -46,9 +46,9 @@ inline void apply_environment(policy_set& policies) {
 
 }  // namespace detail
 
-/// The engine for a set of policies: the best-ranked Vulkan device, or the host where it ranks above them
-/// all or there is none, unless the policy has to be met. Throws no_vulkan_loader or no_device with what
-/// was found and why it was refused.
+/// The engine for a set of policies: the best-ranked Vulkan device, or the host where it ranks
+/// above them all or there is none, unless the policy has to be met. Throws no_vulkan_loader or
+/// no_device with what was found and why it was refused.
 inline std::shared_ptr<engine> make_engine(policy_set policies) {
     detail::apply_environment(policies);
     detail::apply_pack_environment(policies);

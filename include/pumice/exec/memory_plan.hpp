@@ -18,8 +18,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct planned_buffer {
     std::int64_t bytes = 0;
     int first = 0, last = 0;
-    /// Index of a buffer whose memory it may take over: where that one's `last` is its own `first`, it
-    /// is no smaller, no other has taken it, and among buffers of one moment it comes earlier.
+    /// Index of a buffer whose memory it may take over: where that one's `last` is its own `first`,
+    /// it is no smaller, no other has taken it, and among buffers of one moment it comes earlier.
     int in_place_of = -1;
     std::string name{};
 };
@@ -117,8 +117,8 @@ inline std::int64_t memory_bound(const array_list<memory_chain>& chains) {
 }
 
 /// Places the chains in the given order, each into the lowest gap that its neighbours in time
-/// leave, until one ends at `limit` or beyond. Gives that one's place in the order, and in `size` what
-/// those before it take.
+/// leave, until one ends at `limit` or beyond. Gives that one's place in the order, and in `size`
+/// what those before it take.
 inline std::size_t place(const array_list<memory_chain>& chains,
                          const array_list<std::size_t>& order, std::int64_t limit,
                          array_list<std::int64_t>& offsets, std::int64_t& size) {
@@ -163,8 +163,8 @@ inline std::size_t place(const array_list<memory_chain>& chains,
     return order.size();
 }
 
-/// Places the chains as their times come, each into the lowest gap that is wide enough then. Gives what they take.
-/// The time is that of sorting, as long as memory is given back in few pieces.
+/// Places the chains as their times come, each into the lowest gap that is wide enough then. Gives
+/// what they take. The time is that of sorting, as long as memory is given back in few pieces.
 inline std::int64_t place_by_time(const array_list<memory_chain>& chains,
                                   array_list<std::size_t> order,
                                   array_list<std::int64_t>& offsets) {
@@ -225,9 +225,10 @@ inline std::int64_t place_by_time(const array_list<memory_chain>& chains,
 
 }  // namespace detail
 
-/// Places buffers so that those needed at one moment do not overlap: greedily, in three orders, each
-/// changed as long as that is cheap: what ended too high comes earlier. The time is quadratic in the
-/// number of buffers; where there are many thousands, they are placed once, in the order of time. Throws errc::invalid_argument, errc::size_overflow.
+/// Places buffers so that those needed at one moment do not overlap: greedily, in three orders,
+/// each changed as long as that is cheap: what ended too high comes earlier. The time is quadratic
+/// in the number of buffers; where there are many thousands, they are placed once, in the order of
+/// time. Throws errc::invalid_argument, errc::size_overflow.
 inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
                                std::int64_t alignment = 256) {
     if (alignment <= 0)

@@ -9,8 +9,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Meets Lockable. In a child of fork() it is refused for good, by errc::forked, where what it guards
-/// stays with the parent, or where one of the parent's threads held it at the fork.
+/// Meets Lockable. In a child of fork() it is refused for good, by errc::forked, where what it
+/// guards stays with the parent, or where one of the parent's threads held it at the fork.
 class process_mutex {
 public:
     /// `stays`: what it guards serves the process alone that makes it.

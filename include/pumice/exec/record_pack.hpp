@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Recording packs: a program runs once, and the kernels that it needed are kept for programs without
-// Slang.
+// Recording packs: a program runs once, and the kernels that it needed are kept for programs
+// without Slang.
 #pragma once
 
 #include <pumice/exec/kernel_requests.hpp>
@@ -82,8 +82,8 @@ struct recorded_into {
     }
 };
 
-/// PUMICE_PACK: kernels from that pack, where the program names none. PUMICE_RECORD_PACK: those that
-/// the program uses go into that file, beside what it holds already.
+/// PUMICE_PACK: kernels from that pack, where the program names none. PUMICE_RECORD_PACK: those
+/// that the program uses go into that file, beside what it holds already.
 inline void apply_pack_environment(policy_set& policies) {
     if (const std::string from = environment("PUMICE_PACK");
         !from.empty() && policies.pack_file.empty() && policies.pack_bytes.empty())

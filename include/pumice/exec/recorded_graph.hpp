@@ -17,7 +17,8 @@ class recorded_graph {
 public:
     using chunks = std::shared_ptr<const array_list<chunk>>;
 
-    /// What one run in flight owns: memory between the kernels, their parameters, a recording a chunk.
+    /// What one run in flight owns: memory between the kernels, their parameters, a recording a
+    /// chunk.
     struct slot {
         vulkan::allocation arena, block;
         chunks pieces;
@@ -99,8 +100,8 @@ public:
     }
 
     /// A slot that nobody uses, or null where the most that may be are in flight: the one that the
-    /// device gives back first is reached at `until`, 0 where runs have still to submit. Pre: constants
-    /// are on the device.
+    /// device gives back first is reached at `until`, 0 where runs have still to submit. Pre:
+    /// constants are on the device.
     slot* take(std::uint64_t& until) {
         until = 0;
         for (const auto& s : slots_) {
@@ -278,7 +279,8 @@ private:
     /// The same for an output and an input, in case a run is given the input's memory.
     void find_givers() {
         givers_.assign(graph_.outputs.size(), -1);
-        // Of each input the last moment at which it is touched, of each output the first, and by how many launches.
+        // Of each input the last moment at which it is touched, of each output the first, and by
+        // how many launches.
         struct touched {
             int moment = -1, launches = 0;
         };

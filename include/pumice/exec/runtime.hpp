@@ -19,7 +19,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_runtime {
 public:
-    /// For engines: where its driver is left behind it stays as it is, with all that is the driver's and Slang's.
+    /// For engines: where its driver is left behind it stays as it is, with all that is the
+    /// driver's and Slang's.
     template <class... Arguments>
     static std::shared_ptr<vulkan_runtime> make(const Arguments&... arguments) {
         return {new vulkan_runtime(arguments...), [](vulkan_runtime* r) {
@@ -81,7 +82,8 @@ public:
         return host_sees_ ? host_sees_->handle() : vk::CommandBuffer();
     }
 
-    /// The pipelines of some launches; those that are new are compiled, in parallel where there are several.
+    /// The pipelines of some launches; those that are new are compiled, in parallel where there are
+    /// several.
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines(const array_list<const launch*>&
                                                                       launches) {
         array_list<std::shared_ptr<const vulkan::pipeline>> result(launches.size());

@@ -27,10 +27,10 @@ public:
     explicit scheduler(std::span<const chunk> chunks)
         : chunks_(chunks), waits_for_(new std::atomic<std::uint32_t>[chunks.size()]) {}
 
-    /// Calls `work(i)` for every chunk, after all of its predecessors; for a chunk that becomes free
-    /// beside another one by `spawn(f)`, which may call f on another thread. Returns when all is
-    /// done. Once one throws, or `stop` is asked for, no further chunk is begun, and the first fault
-    /// (errc::cancelled) is thrown when those at work are done.
+    /// Calls `work(i)` for every chunk, after all of its predecessors; for a chunk that becomes
+    /// free beside another one by `spawn(f)`, which may call f on another thread. Returns when all
+    /// is done. Once one throws, or `stop` is asked for, no further chunk is begun, and the first
+    /// fault (errc::cancelled) is thrown when those at work are done.
     template <class Work, class Spawn>
     void run(const std::stop_token& stop, Work&& work, Spawn&& spawn) {
         fault_ = nullptr;
@@ -86,7 +86,8 @@ private:
             halted_.store(true, std::memory_order_relaxed);
         }
     }
-    /// Under the lock to its end, so that `run` returns only when nobody touches its state any more.
+    /// Under the lock to its end, so that `run` returns only when nobody touches its state any
+    /// more.
     void finish_one() {
         const std::lock_guard lock(mutex_);
         if (--left_ == 0) all_done_.notify_all();

@@ -43,7 +43,8 @@ public:
             fetch(s, 0, s.bytes, copy->data(), lock);
         }
         gather(n->type, n->extent, copy->data(), n->offset, n->layout(), out);
-        // The user may write his memory again, and another thread may look at what it fetched meanwhile.
+        // The user may write his memory again, and another thread may look at what it fetched
+        // meanwhile.
         if (!s.borrowed() && !s.host) s.host = std::move(copy);
     }
 
@@ -294,8 +295,9 @@ private:
         ++stats_.evals;
     }
 
-    /// Which stored nodes take over whose memory. Where that is the whole work of a step which others
-    /// follow, the step goes. What is submitted in pieces could fail halfway, so there nothing is.
+    /// Which stored nodes take over whose memory. Where that is the whole work of a step which
+    /// others follow, the step goes. What is submitted in pieces could fail halfway, so there
+    /// nothing is.
     key_map<const node*, const node*> take_over(evaluation& e) const {
         if (policies().submit_budget > 0) return {};
         auto taken = donations(e.steps, e.dying, [](const node* to, const node* from) {
@@ -315,8 +317,8 @@ private:
         return taken;
     }
 
-    /// Brings a tensor to the device if it is only on the host: by a direct write where device memory
-    /// is mapped, through staging otherwise.
+    /// Brings a tensor to the device if it is only on the host: by a direct write where device
+    /// memory is mapped, through staging otherwise.
     void upload(vulkan_storage& s, temporary_memory& temp, array_list<command>& items,
                 array_list<ordered_item>& accesses) {
         if (s.on_device || !s.host) return;
@@ -338,8 +340,8 @@ private:
         stats_.uploaded_bytes += static_cast<std::uint64_t>(s.bytes);
     }
 
-    /// Records in bunched order with a barrier where a hazard asks for one, and submits: all at once,
-    /// or each command alone where a submit is bounded.
+    /// Records in bunched order with a barrier where a hazard asks for one, and submits: all at
+    /// once, or each command alone where a submit is bounded.
     std::uint64_t record(const array_list<command>& items,
                          const array_list<ordered_item>& accesses) {
         profile_scope recording(profiling_.get(), "recording");
@@ -406,7 +408,8 @@ private:
         return reached;
     }
 
-    /// Nothing throws once the work is with the device, so whoever has pieces in it learns the value.
+    /// Nothing throws once the work is with the device, so whoever has pieces in it learns the
+    /// value.
     std::uint64_t submit(const vulkan::commands& buffer) {
         // What is queued holds memory, so not more is than keeps a device busy.
         constexpr std::uint64_t most_ahead = 1024;

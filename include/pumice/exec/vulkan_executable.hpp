@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A recorded graph and the engine that runs it: one submit a chunk, in a slot that is the run's own.
+// A recorded graph and the engine that runs it: one submit a chunk, in a slot that is the run's
+// own.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -51,8 +52,8 @@ public:
         s.order->run(
             stop,
             [&](std::size_t i) {
-                // One is at work and one is queued behind it: the device has no gap, and a stop waits
-                // for no more.
+                // One is at work and one is queued behind it: the device has no gap, and a stop
+                // waits for no more.
                 if (stop.stop_possible()) wait(last[1], lock, stop);
                 const auto begin = std::chrono::steady_clock::now();
                 submit(s, i, outputs);
@@ -154,8 +155,8 @@ private:
         const std::int64_t bytes = byte_count(like.type, like.count());
         if (const int giver = recorded_.giver_of(i); donated && giver >= 0) {
             const node_ptr& n = s.held[static_cast<std::size_t>(giver)];
-            // Its handles: the caller's, and that which the run holds. A copy that was made for the run
-            // is not what the caller gave.
+            // Its handles: the caller's, and that which the run holds. A copy that was made for the
+            // run is not what the caller gave.
             if (n == inputs[static_cast<std::size_t>(giver)].get() && n.use_count() == 2 &&
                 n->data.use_count() == 1 && n->offset == 0 && !of(*n).borrowed() &&
                 of(*n).bytes == bytes)
@@ -174,8 +175,8 @@ private:
                n.extent == like.extent && n.layout() == like.layout() && n.offset == 0;
     }
 
-    /// Hands a chunk to the device. Whatever happens to the run from here, everything that the chunk
-    /// uses knows that it is in use.
+    /// Hands a chunk to the device. Whatever happens to the run from here, everything that the
+    /// chunk uses knows that it is in use.
     void submit(slot& s, std::size_t number, std::span<const any_tensor> outputs) {
         home_->open_.make_room(s.touched.size());
         s.value = home_->timing_ ? submit_timed(s, number) : home_->submit(s.recordings[number]);

@@ -35,9 +35,9 @@ public:
     /// Work in flight may still write times.
     ~vulkan_profiler() { queue_->wait_idle(); }
 
-    /// Timestamps for commands that are about to be recorded; for the first ones only where a profile
-    /// holds no more. `describe(i)` says what the i-th is. A submit follows, and then `submitted`;
-    /// without it they are free again.
+    /// Timestamps for commands that are about to be recorded; for the first ones only where a
+    /// profile holds no more. `describe(i)` says what the i-th is. A submit follows, and then
+    /// `submitted`; without it they are free again.
     template <class Describe>
     timestamps reserve(std::size_t commands, Describe&& describe) {
         events_.resize(kept_);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // A program run on the host: the same instructions as the generated kernel, in blocks that the C++
-// compiler vectorises. It is the host device's elementwise kernel and the device kernels' reference.
+// compiler vectorises. It is the host device's elementwise kernel and the device kernels'
+// reference.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -175,8 +176,8 @@ struct host_place {
     }
 };
 
-/// Runs a program block by block along the innermost axis of its domain. Dense operands whose type is
-/// the one that they are computed in are read, and written, where they lie.
+/// Runs a program block by block along the innermost axis of its domain. Dense operands whose type
+/// is the one that they are computed in are read, and written, where they lie.
 class host_program {
 public:
     static constexpr std::int64_t block = detail::host_block_size;
@@ -198,8 +199,8 @@ public:
     /// An output's values, in the type that it is computed in.
     const void* output(std::size_t k) const { return where_[p_.outputs[k]]; }
 
-    /// Evaluates the elements at `to` and writes them to the outputs, if there are any; `given` holds the
-    /// given values, each as a `given_type`.
+    /// Evaluates the elements at `to` and writes them to the outputs, if there are any; `given`
+    /// holds the given values, each as a `given_type`.
     void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
         for (std::size_t k = 0; k < p_.code.size(); ++k) {
             const instruction& i = p_.code[k];

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// One op over a block of elements on the host: the loop that the C++ compiler makes of an op's body.
+// One op over a block of elements on the host: the loop that the C++ compiler makes of an op's
+// body.
 #pragma once
 
 #include <pumice/expr/host_math.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A tree as one loop that the C++ compiler vectorises: what the host device runs for an expression's
-// type. Its values are those of the program on the host (expr/host.hpp), bit for bit.
+// A tree as one loop that the C++ compiler vectorises: what the host device runs for an
+// expression's type. Its values are those of the program on the host (expr/host.hpp), bit for bit.
 #pragma once
 
 #include <pumice/base/wide.hpp>

@@ -17,7 +17,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A signed integer whose arithmetic wraps, as the GPU's does; the host's arithmetic type of i8..i64.
+/// A signed integer whose arithmetic wraps, as the GPU's does; the host's arithmetic type of
+/// i8..i64.
 template <std::signed_integral I>
 struct wrapping {
     using unsigned_type = std::make_unsigned_t<I>;
@@ -60,8 +61,8 @@ struct wrapping {
 namespace detail::libm {
 
 #ifdef __GNUC__
-// The compiler's own spelling of <math.h>: with <cmath> come the special functions of C++17, a tenth
-// of the front's compile time.
+// The compiler's own spelling of <math.h>: with <cmath> come the special functions of C++17, a
+// tenth of the front's compile time.
 #define PUMICE_LIBM_1(NAME)                                       \
     inline float NAME(float x) { return __builtin_##NAME##f(x); } \
     inline double NAME(double x) { return __builtin_##NAME(x); }
@@ -177,7 +178,8 @@ template <class I> wrapping<I> pm_pow(wrapping<I> x, wrapping<I> y) {
     return x.value == -1 ? wrapping<I>((y.value & 1) ? I(-1) : I(1)) : wrapping<I>(I(0));
 }
 
-/// Shifts by the width or more (or by a negative count) give 0, or -1 for a negative value shifted right.
+/// Shifts by the width or more (or by a negative count) give 0, or -1 for a negative value shifted
+/// right.
 template <std::unsigned_integral T> T pm_shift_left(T x, T n) {
     return n < sizeof(T) * 8 ? T(x << n) : T(0);
 }
@@ -240,7 +242,8 @@ template <floating T> T pm_sigmoid(T x) {
 template <floating T> T pm_softplus(T x) {
     return pm_isnan(x) ? x : (x > 0 ? x : T(0)) + libm::log1p(libm::exp(-libm::fabs(x)));
 }
-/// The first 32 bits of Philox4x32-10 at counter {x, 0, 0, 0} under the key {key, 0} (Salmon et al., SC11).
+/// The first 32 bits of Philox4x32-10 at counter {x, 0, 0, 0} under the key {key, 0} (Salmon et
+/// al., SC11).
 template <std::unsigned_integral T> T pm_philox(T x, T key) {
     std::uint32_t c[4] = {static_cast<std::uint32_t>(x),
                           static_cast<std::uint32_t>(std::uint64_t(x) >> 32), 0, 0};

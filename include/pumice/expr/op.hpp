@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What an elementwise op is: one line that gives the C++ function, the Slang text and the host code.
+// What an elementwise op is: one line that gives the C++ function, the Slang text and the host
+// code.
 #pragma once
 
 #include <pumice/core/dtype.hpp>
@@ -79,7 +80,8 @@ struct op_function {
 /// Defines an elementwise op in any namespace:
 ///     PUMICE_OP(swish2, 1, pumice::rules::floating, "", x / (T(1) + pm_exp(-T(2) * x)))
 /// gives the type `op::swish2`, the function `swish2(a)`, its Slang and its host code. Operands are
-/// x, y, z (as many as the arity), T is the arithmetic type, pm_* the functions of expr/host_math.hpp.
+/// x, y, z (as many as the arity), T is the arithmetic type, pm_* the functions of
+/// expr/host_math.hpp.
 #define PUMICE_OP(NAME, ARITY, RULE, ONNX, ...)                                           \
     namespace op {                                                                        \
     struct NAME {                                                                         \

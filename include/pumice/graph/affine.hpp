@@ -31,7 +31,8 @@ struct affine {
         return true;
     }
 
-    /// The indices of an operand of extent `to` that is broadcast against extent `from` (this map's).
+    /// The indices of an operand of extent `to` that is broadcast against extent `from` (this
+    /// map's).
     affine broadcast_to(const shape& from, const shape& to) const {
         affine m;
         m.axes = to.rank();
@@ -60,7 +61,8 @@ struct affine {
         return m;
     }
 
-    /// Keeps the node's axes as coordinates in the order (kept first, then the others): how a reduction reads.
+    /// Keeps the node's axes as coordinates in the order (kept first, then the others): how a
+    /// reduction reads.
     static affine picking(const index_list& order) {
         affine m;
         m.axes = m.coordinates = order.rank();

@@ -14,7 +14,8 @@ PUMICE_FUNCTION any_tensor stack(std::span<const any_tensor> parts, std::int64_t
 /// The slices along `axis`, which they lack: views.
 PUMICE_FUNCTION std::vector<any_tensor> unstack(const any_tensor& x, std::int64_t axis = 0);
 
-/// `parts` views of equal length along `axis`. Throws errc::shape_mismatch where they cannot be equal.
+/// `parts` views of equal length along `axis`. Throws errc::shape_mismatch where they cannot be
+/// equal.
 PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x, std::int64_t parts,
                                               std::int64_t axis = 0);
 /// Views that begin at 0 and at each of `places` along `axis`, bounds as a slice's (NumPy split).
@@ -42,8 +43,8 @@ struct pad_width {
     std::int64_t before = 0, after = 0;
 };
 
-/// x with widths[i] more along axis i (NumPy pad). `value` is a number or a tensor of one element, and
-/// counts in mode constant only.
+/// x with widths[i] more along axis i (NumPy pad). `value` is a number or a tensor of one element,
+/// and counts in mode constant only.
 PUMICE_FUNCTION any_tensor pad(any_tensor x, std::span<const pad_width> widths,
                                pad_mode mode = pad_mode::constant,
                                const any_operand& value = scalar(0.0));

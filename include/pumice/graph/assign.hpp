@@ -8,8 +8,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// x with `values`, broadcast to its shape, in place of x[start:stop:step, ...] (NumPy's x[...] = values).
-/// A number takes the type of x. Throws errc::dtype_mismatch, errc::shape_mismatch, errc::rank_mismatch.
+/// x with `values`, broadcast to its shape, in place of x[start:stop:step, ...] (NumPy's x[...] =
+/// values). A number takes the type of x. Throws errc::dtype_mismatch, errc::shape_mismatch,
+/// errc::rank_mismatch.
 PUMICE_FUNCTION any_tensor slice_update(const any_tensor& x, const any_operand& values,
                                         std::span<const slice> slices);
 

@@ -39,8 +39,9 @@ any_tensor apply(const Operands&... operands) {
 PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 
 /// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
-/// widen), mean, var (of the population) and logsumexp take floats, any and all give bool, argmax and argmin give i64 and
-/// take one axis or, where empty, the flattened array. max, min, argmax, argmin of nothing throw.
+/// widen), mean, var (of the population) and logsumexp take floats, any and all give bool, argmax
+/// and argmin give i64 and take one axis or, where empty, the flattened array. max, min, argmax,
+/// argmin of nothing throw.
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
                                   std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
@@ -59,7 +60,8 @@ inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool loga
                      std::span(&axis, 1));
 }
 
-/// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an axis.
+/// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an
+/// axis.
 PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
 
 /// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW).
@@ -77,7 +79,8 @@ PUMICE_FUNCTION any_tensor concat(std::span<const any_tensor> parts, std::int64_
 PUMICE_FUNCTION any_tensor take(const any_tensor& values, const any_tensor& indices,
                                 std::int64_t axis = 0);
 
-/// The same values, dense, with the strides `wanted` or a layout's (x itself if they lie so already).
+/// The same values, dense, with the strides `wanted` or a layout's (x itself if they lie so
+/// already).
 PUMICE_FUNCTION any_tensor copy(const any_tensor& x, const strides& wanted);
 template <layout Layout = row_major>
 any_tensor copy(const any_tensor& x) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Einstein summation: subscripts parsed at run time, then views, sums, products and matrix products.
+// Einstein summation: subscripts parsed at run time, then views, sums, products and matrix
+// products.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -10,8 +11,8 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// NumPy's einsum, "ij,jk->ik": a letter names an axis, "..." the axes that broadcast. Without "->"
-/// the result has the letters that occur once, sorted. Operands are multiplied from left to right; a
-/// sum over two of floating point is a matrix product. Throws errc::invalid_argument,
+/// the result has the letters that occur once, sorted. Operands are multiplied from left to right;
+/// a sum over two of floating point is a matrix product. Throws errc::invalid_argument,
 /// errc::shape_mismatch and errc::rank_mismatch, naming subscripts, operand and letter.
 PUMICE_FUNCTION any_tensor einsum(std::string_view subscripts,
                                   std::span<const any_tensor> operands);
@@ -20,8 +21,8 @@ PUMICE_FUNCTION any_tensor einsum(std::string_view subscripts,
 
 namespace detail {
 
-/// An operand and a label for each axis: a letter, or for an axis of the ellipsis its number from the
-/// last one on, from 1.
+/// An operand and a label for each axis: a letter, or for an axis of the ellipsis its number from
+/// the last one on, from 1.
 template <int = 0>
 struct labelled {
     any_tensor x;

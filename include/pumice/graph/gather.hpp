@@ -79,7 +79,8 @@ public:
     }
     std::int64_t rows() const noexcept { return rows_; }
 
-    /// The next axis, of `length`, is indexed by `index`; `open` where it may be negative or outside.
+    /// The next axis, of `length`, is indexed by `index`; `open` where it may be negative or
+    /// outside.
     void add(any_tensor index, std::int64_t length, bool open) {
         index = astype(index, type_);
         if (open) {

@@ -47,7 +47,8 @@ struct node {
     std::shared_ptr<const kernel_record> record;  // likewise
 
     std::atomic<node_state> state{node_state::lazy};
-    /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is lazy.
+    /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is
+    /// lazy.
     std::atomic<int> pending_uses{0};
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
@@ -74,7 +75,8 @@ struct node {
     /// A node that reads this one is made (1), or is done with it (-1).
     void count_use(int change) noexcept;
 
-    /// Of a view: the node that it looks at, null once it is realised. Others may evaluate it meanwhile.
+    /// Of a view: the node that it looks at, null once it is realised. Others may evaluate it
+    /// meanwhile.
     node_ptr viewed() const noexcept {
         const small_lock lock(inputs_of_view_);
         return inputs.empty() ? nullptr : inputs[0];
@@ -86,8 +88,8 @@ struct node {
         state.store(node_state::realised, std::memory_order_release);
     }
 
-    /// Drops the inputs without recursion and without memory, however long the chain of nodes that only
-    /// they keep alive.
+    /// Drops the inputs without recursion and without memory, however long the chain of nodes that
+    /// only they keep alive.
     void release_inputs() noexcept;
 
 private:
@@ -99,8 +101,9 @@ private:
 };
 
 /// A node that computes nothing: where it can, it looks at its input's memory.
-/// What a lazy view looks at is no lazy view, what a lazy reshape looks at neither view nor reshape, as long as both
-/// are lazy: views of views are composed when they are made (graph/view.hpp).
+/// What a lazy view looks at is no lazy view, what a lazy reshape looks at neither view nor
+/// reshape, as long as both are lazy: views of views are composed when they are made
+/// (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
 
 inline void node::count_use(int change) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Norms and variances of run-time type, over one anchor each: what scales and shifts a norm is fused
-// into its store.
+// Norms and variances of run-time type, over one anchor each: what scales and shifts a norm is
+// fused into its store.
 #pragma once
 
 #include <pumice/expr/ops.hpp>
@@ -20,14 +20,14 @@ inline any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> ax
     return normalize(normalization::rms_norm, x, axes, epsilon);
 }
 
-/// ONNX GroupNormalization of x (N, C, ...): layer_norm over each of `groups` groups of channels, times
-/// scale (C), plus bias (C); either may be empty.
+/// ONNX GroupNormalization of x (N, C, ...): layer_norm over each of `groups` groups of channels,
+/// times scale (C), plus bias (C); either may be empty.
 PUMICE_FUNCTION any_tensor group_norm(const any_tensor& x, std::int64_t groups,
                                       const any_tensor& scale = {}, const any_tensor& bias = {},
                                       double epsilon = 1e-5);
 
-/// Mean squared distance from the mean over `axes` (all where empty), n elements divided by n - taken,
-/// NumPy's ddof; `keep` keeps the axes. Needs floating point.
+/// Mean squared distance from the mean over `axes` (all where empty), n elements divided by n -
+/// taken, NumPy's ddof; `keep` keeps the axes. Needs floating point.
 PUMICE_FUNCTION any_tensor variance(const any_tensor& x, std::span<const std::int64_t> axes = {},
                                     double taken = 0, bool keep = false);
 

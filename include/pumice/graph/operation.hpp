@@ -40,7 +40,8 @@ struct elementwise_op {
     /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
     /// these axes (row-major linear index where the axis is -1).
     array_list<int> iota_axes;
-    /// The program as the host runs it, over the inputs and scalars; null where only the program is known.
+    /// The program as the host runs it, over the inputs and scalars; null where only the program is
+    /// known.
     native_loop* native = nullptr;
 };
 
@@ -100,15 +101,16 @@ struct normalize_op {
     double epsilon = 0;    // added to what a norm takes the root of
 };
 
-/// Running sums or products along an axis. With `leads`, of the elements before each, and one result more
-/// where the node is longer than its input.
+/// Running sums or products along an axis. With `leads`, of the elements before each, and one
+/// result more where the node is longer than its input.
 struct scan_op {
     reduction what = reduction::sum;
     int axis = 0;
     bool leads = false, reverse = false;
 };
 
-/// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >= 2).
+/// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >=
+/// 2).
 struct matmul_op {};
 
 /// Two spatial axes, NCHW, as ONNX Conv: input, weight (M, C/group, kH, kW), optional bias (M).
@@ -120,7 +122,8 @@ struct conv_op {
 
 enum class pooling : std::uint8_t { max, average };
 
-/// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the input.
+/// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the
+/// input.
 struct pool_op {
     pooling what = pooling::max;
     int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
@@ -140,9 +143,10 @@ struct assign_op {
 
 /// How the indices of a take stand to its values.
 enum class taking : std::uint8_t {
-    slices,  // along `axis`, any number of axes of indices in its place (take, ONNX Gather)
-    elements,  // along `axis`, an index for each element of the result (take_along_axis, GatherElements)
-    tuples  // the last axis of indices holds an index for each axis from `axis` on (GatherND)
+    slices,    // along `axis`, any number of axes of indices in its place (take, ONNX Gather)
+    elements,  // along `axis`, an index for each element of the result (take_along_axis,
+               // GatherElements)
+    tuples     // the last axis of indices holds an index for each axis from `axis` on (GatherND)
 };
 
 /// Inputs: values, indices (i32 or i64).
@@ -165,8 +169,9 @@ constexpr std::string_view to_string(scattering s) noexcept {
     return names[static_cast<int>(s)];
 }
 
-/// Rows of updates joined into rows of data. Inputs: data (rows, width); keys (n), ascending: the rows
-/// to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes there; updates.
+/// Rows of updates joined into rows of data. Inputs: data (rows, width); keys (n), ascending: the
+/// rows to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes
+/// there; updates.
 struct scatter_op {
     scattering what = scattering::replace;
 };
@@ -216,8 +221,8 @@ struct step;
 struct node;
 class host_alone;
 
-/// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it makes,
-/// and no others.
+/// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it
+/// makes, and no others.
 template <class Op>
 PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, array_list<step>& out);
 /// How the host computes an op alone (exec/host_alone.hpp), where it can.

@@ -44,8 +44,8 @@ struct kernel_output {
     bool fused = false;  // elementwise work behind it is done as the kernel writes (IOutput)
 };
 
-/// Threads in all, along up to three axes: fixed, or by what the kernel takes and gives. Where nothing
-/// is said, one for each element of the first output.
+/// Threads in all, along up to three axes: fixed, or by what the kernel takes and gives. Where
+/// nothing is said, one for each element of the first output.
 struct kernel_grid {
     using function = callback<shape(std::span<const kernel_value> inputs,
                                     std::span<const kernel_value> outputs)>;
@@ -117,8 +117,8 @@ PUMICE_FUNCTION std::shared_ptr<const own_kernel> make_own_kernel(std::string_vi
                                                                   kernel_options how);
 
 /// The lazy results, which one dispatch computes together. Throws errc::invalid_argument,
-/// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch. `home`
-/// is asked for where there are no inputs.
+/// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch.
+/// `home` is asked for where there are no inputs.
 PUMICE_FUNCTION std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_kernel>& what,
                                                     std::span<const any_tensor> inputs,
                                                     std::span<const scalar> scalars,

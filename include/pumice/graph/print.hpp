@@ -54,8 +54,8 @@ inline std::string describe(const node& n) {
     return n.realised() ? "data" : n.op.visit(names{});
 }
 
-/// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type and
-/// shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
+/// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type
+/// and shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
 inline std::string to_dot(std::span<const any_tensor> roots) {
     array_list<node_ptr> list;
     for (const any_tensor& t : roots) list.push_back(t.get());

@@ -17,8 +17,8 @@ namespace detail {
 /// True where a node's memory is, or will be, row-major in its own extent.
 PUMICE_FUNCTION bool will_be_row_major(const node& n);
 
-/// `x` seen through `v` with the shape `extent`. A view of a lazy view is one view of what that one looks at, so views
-/// never grow deep; one that shows all of it as it is, is that node itself.
+/// `x` seen through `v` with the shape `extent`. A view of a lazy view is one view of what that one
+/// looks at, so views never grow deep; one that shows all of it as it is, is that node itself.
 PUMICE_FUNCTION any_tensor make_view(const any_tensor& x, const shape& extent, view_op v);
 
 }  // namespace detail
@@ -27,10 +27,12 @@ PUMICE_FUNCTION any_tensor make_view(const any_tensor& x, const shape& extent, v
 /// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
 PUMICE_FUNCTION any_tensor reshape(const any_tensor& x, shape to);
 
-/// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a permutation.
+/// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a
+/// permutation.
 PUMICE_FUNCTION any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order);
 
-/// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's direction.
+/// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's
+/// direction.
 struct slice {
     std::optional<std::int64_t> start = {}, stop = {};
     std::int64_t step = 1;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as products, the input's windows gathered on the way (shaders/matmul.slang, shaders/few.slang).
+// Convolutions as products, the input's windows gathered on the way (shaders/matmul.slang,
+// shaders/few.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -13,7 +14,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// A convolution as a product of a group's weights (m = channel out) with windows (n = image, y, x).
+/// A convolution as a product of a group's weights (m = channel out) with windows (n = image, y,
+/// x).
 struct convolution {
     product p;
     bool windows = true;  // false: the windows are one element each and form a matrix
@@ -210,7 +212,8 @@ struct conv_tiled {
     }
 };
 
-/// Cooperative matrices over f16 or bf16, summed in f32. A fused input is rounded to that type first.
+/// Cooperative matrices over f16 or bf16, summed in f32. A fused input is rounded to that type
+/// first.
 struct conv_cooperative {
     using problem_type = conv_problem;
     static constexpr std::string_view name = "conv/cooperative";

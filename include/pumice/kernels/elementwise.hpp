@@ -16,7 +16,8 @@ namespace detail {
 
 inline constexpr std::int64_t elementwise_group = 256;
 
-/// The launch that the kernels share; `domain` counts what has work, `together` of it a workgroup's.
+/// The launch that the kernels share; `domain` counts what has work, `together` of it a
+/// workgroup's.
 inline launch elementwise_launch(const elementwise_problem& p, shape domain, std::int64_t together,
                                  const char* entry, const device_info& device) {
     array_list<operand> all = p.body.leaves;
@@ -44,8 +45,8 @@ inline elementwise_problem collapsed(elementwise_problem p) {
     return p;
 }
 
-/// How the tiled kernel sees a problem: the axis along which the leaves are contiguous stands before
-/// the last one. `refused` says why where it cannot.
+/// How the tiled kernel sees a problem: the axis along which the leaves are contiguous stands
+/// before the last one. `refused` says why where it cannot.
 struct elementwise_tiles {
     static constexpr std::int64_t side = 64;
 
@@ -167,8 +168,8 @@ struct elementwise_vector4 {
     }
 };
 
-/// Leaves contiguous along another axis than the output: 64 x 64 elements per workgroup change places
-/// in shared memory.
+/// Leaves contiguous along another axis than the output: 64 x 64 elements per workgroup change
+/// places in shared memory.
 struct elementwise_tiled {
     using problem_type = elementwise_problem;
     static constexpr std::string_view name = "elementwise/tiled";

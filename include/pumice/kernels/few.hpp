@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of few sums (shaders/few.slang): too few tiles to fill a device, so each sum is cut along k.
+// Products of few sums (shaders/few.slang): too few tiles to fill a device, so each sum is cut
+// along k.
 #pragma once
 
 #include <pumice/kernels/tile.hpp>
@@ -81,8 +82,8 @@ inline launch few_launch(const product& p, const device_info& device, bool wide,
     return l;
 }
 
-/// The answer of a kernel of few sums, given those of its rivals: half the cost of tiles. Half types stay with
-/// cooperative matrices, so that a product has one precision at any size.
+/// The answer of a kernel of few sums, given those of its rivals: half the cost of tiles. Half
+/// types stay with cooperative matrices, so that a product has one precision at any size.
 inline support supports_few(const product& p, std::optional<bool> along_k, const support& tiled,
                             const support& matrices, const device_info& device) {
     if (!tiled.yes) return tiled;
@@ -91,7 +92,8 @@ inline support supports_few(const product& p, std::optional<bool> along_k, const
     support s;
     s.cost = tiled.cost / 2;
     if (along_k || p.m > few_rows) {
-        // A tile takes k / 16 turns, a workgroup here k / 128; more of these wait for each other (on an H200).
+        // A tile takes k / 16 turns, a workgroup here k / 128; more of these wait for each other
+        // (on an H200).
         const std::int64_t groups = few_shape_of(p, device, along_k).groups,
                            k = std::min<std::int64_t>(p.k, 1 << 30),
                            most = busy_groups * (48 + k) / (48 + k / 7);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel is asked to run: which Slang to specialise, its parameter block, its grid. Data only.
+// How a kernel is asked to run: which Slang to specialise, its parameter block, its grid. Data
+// only.
 #pragma once
 
 #include <pumice/base/array_list.hpp>

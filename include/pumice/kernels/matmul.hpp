@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang), or of few
-// sums (shaders/few.slang).
+// Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang),
+// or of few sums (shaders/few.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -122,7 +122,8 @@ struct matmul_tiled {
     }
 };
 
-/// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type first.
+/// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type
+/// first.
 struct matmul_cooperative {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/cooperative";
@@ -143,7 +144,8 @@ struct matmul_cooperative {
     }
 };
 
-/// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave it idle.
+/// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave
+/// it idle.
 struct matmul_small {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/small";

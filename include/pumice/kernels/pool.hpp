@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The pooling kernels: windows (shaders/pool.slang), and a window that is the whole input, which is a
-// reduction.
+// The pooling kernels: windows (shaders/pool.slang), and a window that is the whole input, which is
+// a reduction.
 #pragma once
 
 #include <pumice/kernels/reduce.hpp>

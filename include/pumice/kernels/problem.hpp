@@ -34,7 +34,8 @@ struct normalize_problem {
     fused prologue, epilogue;  // both over outer ++ inner
 };
 
-/// For each outer coordinate o: epilogue(o ++ i, sum or product over j <= i - lead of prologue(o ++ j)).
+/// For each outer coordinate o: epilogue(o ++ i, sum or product over j <= i - lead of prologue(o ++
+/// j)).
 struct scan_problem {
     reduction what = reduction::sum;
     shape outer;
@@ -69,8 +70,8 @@ struct pool_problem {
     fused input, epilogue;
 };
 
-/// output[c] = values[c], moved on along an axis of values for each component of an index: by step[k]
-/// times the place in [0, length[k]) that component k of indices[c] means.
+/// output[c] = values[c], moved on along an axis of values for each component of an index: by
+/// step[k] times the place in [0, length[k]) that component k of indices[c] means.
 struct take_problem {
     shape domain;             // of the output
     operand values, indices;  // over the domain: 0 along axes that are not theirs

@@ -69,7 +69,8 @@ struct reduce_plan {
             if (steps >= 2 * n && (!columns || (n == 8 && outers < 65536))) lanes = n;
     }
 
-    /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is short.
+    /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is
+    /// short.
     void cut() {
         const std::int64_t least = 16 * std::max(lanes, 64),
                            wanted =

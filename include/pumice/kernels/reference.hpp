@@ -31,9 +31,10 @@ struct host_buffers {
 /// A kernel is data: what it takes, how it is launched, and the same computation in plain C++.
 /// Promise: `make` is called only where `supports` said yes; it and `reference` write exactly the
 /// outputs of the problem, over every coordinate of its domain.
-/// Optional, for kernels of several launches: `make_all(p, d)` gives them in order, each to see what
-/// the ones before it wrote, and `scratch(p, d)` the bytes of a buffer that they share; relocations
-/// and accesses call it number -2, its contents are arbitrary at first and nobody's afterwards.
+/// Optional, for kernels of several launches: `make_all(p, d)` gives them in order, each to see
+/// what the ones before it wrote, and `scratch(p, d)` the bytes of a buffer that they share;
+/// relocations and accesses call it number -2, its contents are arbitrary at first and nobody's
+/// afterwards.
 template <class K>
 concept kernel_type =
     requires(const typename K::problem_type& p, const device_info& d, const host_buffers& b) {
@@ -78,7 +79,8 @@ inline std::uint32_t spread(launch& l, std::int64_t groups, const device_info& d
     return l.grid[0];
 }
 
-/// A program on the host over rows of its domain: n coordinates along the last axis, starting at `at`.
+/// A program on the host over rows of its domain: n coordinates along the last axis, starting at
+/// `at`.
 class host_rows {
 public:
     /// Pre: the program outlives the object.
@@ -109,8 +111,9 @@ private:
 
 namespace detail {
 
-/// Values of the type that references compute in: f64, i64 or u64, in which all values of an element
-/// type are exact. So each loop is made for these three, and all around the loops is made once.
+/// Values of the type that references compute in: f64, i64 or u64, in which all values of an
+/// element type are exact. So each loop is made for these three, and all around the loops is made
+/// once.
 class wide_values {
 public:
     static constexpr std::int64_t size = 8;

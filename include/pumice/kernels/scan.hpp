@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of running sums and products, with neighbouring invocations along the row or along the
-// outer axes (shaders/scan.slang).
+// The kernels of running sums and products, with neighbouring invocations along the row or along
+// the outer axes (shaders/scan.slang).
 #pragma once
 
 #include <pumice/kernels/reduce.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The scattering kernel: sorted updates, so that each row is written by who sees its first one, in the
-// order of the updates (shaders/scatter.slang).
+// The scattering kernel: sorted updates, so that each row is written by who sees its first one, in
+// the order of the updates (shaders/scatter.slang).
 #pragma once
 
 #include <pumice/kernels/detail/rows.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The sorting kernel: rows that fit in shared memory by one launch, longer ones in blocks of 1024 that
-// are then merged in pairs (shaders/sort.slang).
+// The sorting kernel: rows that fit in shared memory by one launch, longer ones in blocks of 1024
+// that are then merged in pairs (shaders/sort.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -79,7 +79,8 @@ struct sort_plan {
         return l;
     }
 
-    /// The pass that makes runs of twice `run` elements, from one half of the scratch into the other.
+    /// The pass that makes runs of twice `run` elements, from one half of the scratch into the
+    /// other.
     launch merge(std::int64_t run, int half, const device_info& device) const {
         const bool last = 2 * run >= p.length;
         launch l("sort", "merge", {key_type(), index_type(wide), outer_rank, last ? 1 : 0}, {});

@@ -42,7 +42,8 @@ struct take_plan {
         if (chunks) widen();
     }
 
-    /// Moves 16, 8 .. bytes at once where the innermost axis is contiguous and everything is aligned.
+    /// Moves 16, 8 .. bytes at once where the innermost axis is contiguous and everything is
+    /// aligned.
     void widen() {
         const int last = p.domain.rank() - 1, element = bytes;
         if (p.values.steps[last] != 1 || p.output.steps[last] != 1 || p.indices.steps[last] != 0)

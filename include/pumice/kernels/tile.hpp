@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Products in tiles (shaders/matmul.slang): sizes of tiles, the way each factor is read, the launch.
+// Products in tiles (shaders/matmul.slang): sizes of tiles, the way each factor is read, the
+// launch.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -38,7 +39,8 @@ struct reading {
     }
 };
 
-/// A tile of sums in registers, per workgroup and per invocation (shaders/tile_math.slang, Registers).
+/// A tile of sums in registers, per workgroup and per invocation (shaders/tile_math.slang,
+/// Registers).
 struct register_tile {
     int m, n, k, tm, tn;
     double speed;  // of a full device, relative to the best row
@@ -147,7 +149,8 @@ inline reading reading_of(const fused& f, const shape& batch, std::int64_t rows,
     return {nearer >= 0 ? reading::elements_along_k : reading::elements_along_rows};
 }
 
-/// The same for chunks of eight 16-bit elements, which a mere copy of memory can skip the program for.
+/// The same for chunks of eight 16-bit elements, which a mere copy of memory can skip the program
+/// for.
 inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows,
                               const shape& depth, dtype type) {
     reading way = reading_of(f, batch, rows, depth, 8);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates small graphs of constants on the host while a model is loaded, by the host's elementwise
-// path: what a model computes about shapes becomes a constant and costs nothing at run time.
+// Evaluates small graphs of constants on the host while a model is loaded, by the host's
+// elementwise path: what a model computes about shapes becomes a constant and costs nothing at run
+// time.
 #pragma once
 
 #include <pumice/expr/host.hpp>
@@ -37,7 +38,8 @@ class folder {
 public:
     explicit folder(std::int64_t limit) : limit_(limit) {}
 
-    /// The value of `root`, or nothing where a node is too large or of a kind that is left to the device.
+    /// The value of `root`, or nothing where a node is too large or of a kind that is left to the
+    /// device.
     const folded* run(const node_ptr& root) {
         const node_ptr roots[] = {root};
         for (const node* n : order_of(roots[0])) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A file that is read by offset and length, into memory of the reader's own: what another process does to it meanwhile
-// or later gives an error at most. The first step of a model's way.
+// A file that is read by offset and length, into memory of the reader's own: what another process
+// does to it meanwhile or later gives an error at most. The first step of a model's way.
 #pragma once
 
 #include <pumice/base/error.hpp>
@@ -59,7 +59,8 @@ inline std::string last_io_error() { return std::generic_category().message(errn
 
 }  // namespace detail
 
-/// A regular file, open for reading. Reads may come from several threads; `close` may not run beside them.
+/// A regular file, open for reading. Reads may come from several threads; `close` may not run
+/// beside them.
 class input_file {
 public:
     /// Opens the file that `path` names, symbolic links followed. Throws errc::io_failed.
@@ -79,9 +80,10 @@ public:
 #endif
     }
 
-    /// Opens a file that another file names: `relative` stays beneath `folder`. Absolute paths, "..",
-    /// symbolic links, hard links and anything but a regular file are refused, and the checks are made
-    /// on what was opened, not on the name. Throws errc::bad_file for the name, errc::io_failed.
+    /// Opens a file that another file names: `relative` stays beneath `folder`. Absolute paths,
+    /// "..", symbolic links, hard links and anything but a regular file are refused, and the checks
+    /// are made on what was opened, not on the name. Throws errc::bad_file for the name,
+    /// errc::io_failed.
     static std::shared_ptr<input_file> open_beneath(const std::filesystem::path& folder,
                                                     std::string_view relative) {
         const auto refuse = [&](const char* why) {
@@ -126,7 +128,8 @@ public:
     std::uint64_t size() const noexcept { return size_; }  // when it was opened
     const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// Fills `into` from `offset` on. Throws errc::io_failed, also where the file has become shorter.
+    /// Fills `into` from `offset` on. Throws errc::io_failed, also where the file has become
+    /// shorter.
     void read(std::uint64_t offset, std::span<std::byte> into) const {
 #ifdef _WIN32
         const std::lock_guard lock(mutex_);

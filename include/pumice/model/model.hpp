@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A model from a file: read, checked and uploaded once, run from any thread. It joins the tensor's way
-// at the graph, so fusion, kernels and devices are those of typed code.
+// A model from a file: read, checked and uploaded once, run from any thread. It joins the tensor's
+// way at the graph, so fusion, kernels and devices are those of typed code.
 #pragma once
 
 #include <pumice/base/expected.hpp>
@@ -14,11 +14,13 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A handle: copies share the weights. All functions are const and may be called by several threads.
+/// A handle: copies share the weights. All functions are const and may be called by several
+/// threads.
 class model {
 public:
-    /// When it returns, the weights are on their device and the file is closed: what becomes of the file does not matter.
-    /// Throws errc::io_failed, errc::bad_file, errc::unsupported_op, errc::unsupported, and what uploading throws.
+    /// When it returns, the weights are on their device and the file is closed: what becomes of the
+    /// file does not matter. Throws errc::io_failed, errc::bad_file, errc::unsupported_op,
+    /// errc::unsupported, and what uploading throws.
     template <load_option... Options>
     static model load(const std::filesystem::path& path, const Options&... options) {
         const load_options chosen = collect(options...);
@@ -46,9 +48,10 @@ public:
     std::span<const model_value> outputs() const noexcept { return self_->outputs; }
     const context& where() const noexcept { return self_->weights.where(); }
 
-    /// The outputs, in the order of the file, as lazy tensors: nothing is downloaded, and nothing runs
-    /// before one is read or evaluated (`pm::eval(outputs)` runs them all at once). What is done to
-    /// them beforehand fuses with the model. Throws errc::shape_mismatch, errc::dtype_mismatch.
+    /// The outputs, in the order of the file, as lazy tensors: nothing is downloaded, and nothing
+    /// runs before one is read or evaluated (`pm::eval(outputs)` runs them all at once). What is
+    /// done to them beforehand fuses with the model. Throws errc::shape_mismatch,
+    /// errc::dtype_mismatch.
     std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
         check(inputs);
         return finish(onnx::build_graph(self_->plan, inputs, &self_->weights,
@@ -86,8 +89,9 @@ public:
     }
 
     /// The model recorded for these input shapes (those of the file where left out, an open axis as
-    /// 1): planned once, then run without building anything. To record more than the model, compile a
-    /// function that calls it. Throws errc::invalid_argument where a shape depends on inputs' values.
+    /// 1): planned once, then run without building anything. To record more than the model, compile
+    /// a function that calls it. Throws errc::invalid_argument where a shape depends on inputs'
+    /// values.
     executable compile(std::span<const shape> shapes = {}) const {
         const std::vector<shape> chosen =
             shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end());
@@ -102,8 +106,8 @@ public:
         return trace(where(), values, [this](std::span<const any_tensor> x) { return run(x); });
     }
 
-    /// Types and shapes of all values for these input shapes (those of the file where left out, an open
-    /// axis as 1). Nothing runs.
+    /// Types and shapes of all values for these input shapes (those of the file where left out, an
+    /// open axis as 1). Nothing runs.
     std::vector<onnx::inferred> infer_shapes(std::span<const shape> shapes = {}) const {
         return onnx::infer_shapes(self_->plan,
                                   shapes.empty() ? self_->shapes()
@@ -178,8 +182,8 @@ private:
 
     static std::string place(const state& s) { return s.plan.file.from.name + ": "; }
 
-    /// Builds the graph once, so that faults are found and weights go up now and not in the first run.
-    /// With open axes taken as 1 a fault of shapes need not be one.
+    /// Builds the graph once, so that faults are found and weights go up now and not in the first
+    /// run. With open axes taken as 1 a fault of shapes need not be one.
     static void warm_up(state& s) {
         std::vector<any_tensor> places;
         const auto shapes = s.shapes();
@@ -228,7 +232,8 @@ private:
         compare(s, slots);
     }
 
-    /// Brings the weights up, those too that only runs of other shapes need, and lets go of the files.
+    /// Brings the weights up, those too that only runs of other shapes need, and lets go of the
+    /// files.
     static void settle(state& s) {
         const auto keep = [&](int slot) {
             if (slot >= 0) s.weights.keep(s.plan.constants[static_cast<std::size_t>(slot)]);

@@ -83,8 +83,8 @@ struct npy_literal {
 }  // namespace detail
 
 namespace detail {
-/// Type and shape from the beginning of a file of `size` bytes, and where the elements begin. `head` ends with the header, or
-/// is as long as npy_head at least.
+/// Type and shape from the beginning of a file of `size` bytes, and where the elements begin.
+/// `head` ends with the header, or is as long as npy_head at least.
 inline constexpr std::size_t npy_head = 1 << 16;
 inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::byte> head,
                                                           std::uint64_t size,

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a model is, as text: its inputs, every step with the shapes that inference gives, its outputs.
+// What a model is, as text: its inputs, every step with the shapes that inference gives, its
+// outputs.
 #pragma once
 
 #include <pumice/model/onnx_plan.hpp>
@@ -44,7 +45,8 @@ inline std::string text_of(const any_tensor& t) {
 }
 }  // namespace detail
 
-/// One line a value and a step: `7 Conv node : x f32 (1, 1, 28, 28), w f32 (8, 1, 5, 5) -> y f32 (1, 8, 28, 28)`.
+/// One line a value and a step: `7 Conv node : x f32 (1, 1, 28, 28), w f32 (8, 1, 5, 5) -> y f32
+/// (1, 8, 28, 28)`.
 inline std::string dump(const plan& p, std::span<const shape> inputs,
                         std::optional<dtype> compute = {}) {
     infer_shapes(p, inputs, compute);  // its messages name what does not fit

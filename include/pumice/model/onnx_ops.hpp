@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// THE table of ONNX operators. An elementwise operator needs no row: its line in expr/ops.hpp carries
-// its ONNX name. The others are rows here, a name and a builder over graph ops. What operator sets give each is in
-// detail/onnx_schemas.hpp, which tests/model/make_schemas.py writes anew when an operator is added.
+// THE table of ONNX operators. An elementwise operator needs no row: its line in expr/ops.hpp
+// carries its ONNX name. The others are rows here, a name and a builder over graph ops. What
+// operator sets give each is in detail/onnx_schemas.hpp, which tests/model/make_schemas.py writes
+// anew when an operator is added.
 #pragma once
 
 #include <pumice/model/detail/onnx_constant.hpp>
@@ -290,8 +291,9 @@ inline void check_schema(const step& s, const model& m) {
 
 }  // namespace detail
 
-/// Finds the operator of a step: the user's ops, then the rows, then the op table. Throws errc::unsupported_op
-/// naming operator, domain, node and operator set; errc::bad_file for what the operator set does not give the operator.
+/// Finds the operator of a step: the user's ops, then the rows, then the op table. Throws
+/// errc::unsupported_op naming operator, domain, node and operator set; errc::bad_file for what the
+/// operator set does not give the operator.
 inline void resolve(step& s, const model& m, const op_set& extra) {
     const node& n = *s.from;
     for (const op_info* op : extra.list)

@@ -31,7 +31,8 @@ inline std::int64_t work_of_element(const pumice::node& n) {
     });
 }
 
-/// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`, and alive, was looked at.
+/// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`,
+/// and alive, was looked at.
 inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> made,
                          std::set<const pumice::node*>& seen) {
     std::vector<const pumice::node*> unvisited;
@@ -59,8 +60,8 @@ inline void check_limits(const plan& p, const step& s, std::span<const any_tenso
 
 }  // namespace detail
 
-/// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and types
-/// are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
+/// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and
+/// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
 inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_tensor> inputs,
                                            weights* where, std::optional<dtype> compute = {},
                                            bool dry = false) {

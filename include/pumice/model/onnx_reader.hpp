@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, reads no long tensor.
+// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, reads no long
+// tensor.
 #pragma once
 
 #include <pumice/model/detail/onnx_image.hpp>
@@ -188,7 +189,8 @@ private:
                 default: m.skip();
             }
         });
-        // proto3 leaves out a value that is zero or an empty list; its declared type says what it is.
+        // proto3 leaves out a value that is zero or an empty list; its declared type says what it
+        // is.
         if (a.values == 0 && declared > 0 && declared <= 10)
             a.type = static_cast<attribute_type>(declared);
         else if (declared != 0 && declared != static_cast<int>(a.type) &&
@@ -320,7 +322,8 @@ inline tensor read_tensor(const source& from, std::span<const std::byte> message
     return detail::reader(from, limits).read_tensor(message);
 }
 
-/// Reads a file's structure; long data of tensors is read when it is uploaded. Throws errc::io_failed too.
+/// Reads a file's structure; long data of tensors is read when it is uploaded. Throws
+/// errc::io_failed too.
 inline model read(const std::filesystem::path& path, const model_limits& limits = {}) {
     return read(detail::open_image(path, limits), limits);
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// From a TensorProto to a constant: long raw data and external data, from beneath the model's folder, stay in their files
-// until they are uploaded, the rest is read and decoded. Every size is checked before it is used.
+// From a TensorProto to a constant: long raw data and external data, from beneath the model's
+// folder, stay in their files until they are uploaded, the rest is read and decoded. Every size is
+// checked before it is used.
 #pragma once
 
 #include <pumice/model/detail/constant.hpp>
@@ -100,8 +101,8 @@ private:
         }
     }
 
-    /// What is read now: what the host may need after loading, and a bool, which is 0 or 1 in memory where a file may
-    /// hold anything.
+    /// What is read now: what the host may need after loading, and a bool, which is 0 or 1 in
+    /// memory where a file may hold anything.
     std::shared_ptr<host_constant> tidy(dtype type, std::int64_t count,
                                         std::shared_ptr<host_constant> c) const {
         const bool keep = c->in_file() && (count <= limits_.folded_elements);
@@ -161,11 +162,12 @@ private:
                                                static_cast<std::size_t>(length));
     }
 
-    /// The fields float_data, int32_data, int64_data, double_data and uint64_data, packed or not. The
-    /// field that a type uses is onnx.proto's; others must be empty.
+    /// The fields float_data, int32_data, int64_data, double_data and uint64_data, packed or not.
+    /// The field that a type uses is onnx.proto's; others must be empty.
     std::vector<std::byte> typed(const tensor& t, dtype type, std::int64_t count,
                                  std::int64_t bytes) {
-        // A number takes a byte of the file at least, so a lie about the shape is found before memory is taken.
+        // A number takes a byte of the file at least, so a lie about the shape is found before
+        // memory is taken.
         if (std::cmp_greater(count, t.message.size()))
             refuse(t, "has fewer numbers than its shape takes (" + std::to_string(count) + ")");
         typed_bytes_ = checked_add(typed_bytes_, bytes, "onnx");

@@ -34,8 +34,8 @@ struct kernel_name {
 };
 
 struct policy_set {
-    /// A rank by preference, higher first, negative refuses; empty: the default order. The host is taken where
-    /// it ranks above every Vulkan device that could be used.
+    /// A rank by preference, higher first, negative refuses; empty: the default order. The host is
+    /// taken where it ranks above every Vulkan device that could be used.
     callback<int(const device_candidate&)> device;
     bool device_named =
         false;  // a device policy that cannot be met throws instead of falling to the host
@@ -185,18 +185,18 @@ struct memory_limit {
 };
 
 /// Long work is handed to the device in pieces of at most so many milliseconds, for drivers whose
-/// watchdog resets a device that is at one submit for too long. A kernel is never cut: one that takes
-/// longer is a piece of its own. An executable's first run is timed kernel by kernel; what runs once is
-/// submitted kernel by kernel.
+/// watchdog resets a device that is at one submit for too long. A kernel is never cut: one that
+/// takes longer is a piece of its own. An executable's first run is timed kernel by kernel; what
+/// runs once is submitted kernel by kernel.
 struct submit_budget {
     double milliseconds;
     void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
 };
 
-/// Small work stays where its operands are: an evaluation whose operands the host all holds, and whose
-/// kernels read and write no more than so many bytes together, is done by the host's native loops. A
-/// round trip to the device takes longer than some hundred thousand bytes of elementwise work.
-/// Recordings, and own kernels without a host function, run on the device.
+/// Small work stays where its operands are: an evaluation whose operands the host all holds, and
+/// whose kernels read and write no more than so many bytes together, is done by the host's native
+/// loops. A round trip to the device takes longer than some hundred thousand bytes of elementwise
+/// work. Recordings, and own kernels without a host function, run on the device.
 struct host_below {
     std::int64_t bytes;
     void apply(policy_set& set) const { set.host_below = bytes; }
@@ -208,9 +208,9 @@ struct cache_folder {
     void apply(policy_set& set) const { set.cache_folder = path; }
 };
 
-/// Takes kernels from a pack (see record_pack): a program that has all of its kernels there needs no
-/// Slang library and no cache. Throws errc::bad_file for one of another version, when the context is
-/// made.
+/// Takes kernels from a pack (see record_pack): a program that has all of its kernels there needs
+/// no Slang library and no cache. Throws errc::bad_file for one of another version, when the
+/// context is made.
 struct pack {
     std::string file = {};
     std::span<const std::byte> bytes =
@@ -223,8 +223,8 @@ struct pack {
     }
 };
 
-/// Plans for a device that is only described, and runs nothing. Reading throws errc::unsupported, but
-/// gives zeros while a pack is recorded, so that kernels for another machine can be gathered.
+/// Plans for a device that is only described, and runs nothing. Reading throws errc::unsupported,
+/// but gives zeros while a pack is recorded, so that kernels for another machine can be gathered.
 struct null_device {
     device_info described;
     void apply(policy_set& set) const {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Typed tensors cut, joined, repeated and padded, and einsum, whose result has its rank at run time.
+// Typed tensors cut, joined, repeated and padded, and einsum, whose result has its rank at run
+// time.
 #pragma once
 
 #include <pumice/graph/arrange.hpp>
@@ -91,7 +92,8 @@ auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>
                                                 value)));
 }
 
-/// Einstein summation over tensors of any kind: `einsum("ij,jk->ik", a, b).as<pm::matrix<float>>()`.
+/// Einstein summation over tensors of any kind: `einsum("ij,jk->ik", a,
+/// b).as<pm::matrix<float>>()`.
 template <class... X>
     requires((array_argument<X> || std::same_as<X, any_tensor>) && ...)
 any_tensor einsum(std::string_view subscripts, const X&... x) {

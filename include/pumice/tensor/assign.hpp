@@ -8,9 +8,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A part of a tensor that can be assigned to; lives no longer than the statement. The tensor's handle
-/// becomes one of a new value: other handles, views and what was computed from the old one keep theirs.
-/// The memory is written in place where nobody else refers to it.
+/// A part of a tensor that can be assigned to; lives no longer than the statement. The tensor's
+/// handle becomes one of a new value: other handles, views and what was computed from the old one
+/// keep theirs. The memory is written in place where nobody else refers to it.
 template <class Tensor, std::size_t Rank>
 class assignable {
 public:
@@ -58,8 +58,8 @@ private:
     std::array<slice, Rank> part_;
 };
 
-/// x[start:stop:step, ...] as what can be assigned to; the axes beyond the slices are whole, bounds are
-/// NumPy's. Throws as slice_update does.
+/// x[start:stop:step, ...] as what can be assigned to; the axes beyond the slices are whole, bounds
+/// are NumPy's. Throws as slice_update does.
 template <class Tensor, std::same_as<slice>... Slices>
     requires std::derived_from<Tensor, any_tensor>
 assignable<Tensor, sizeof...(Slices)> at(Tensor& x, Slices... slices) {

@@ -241,7 +241,8 @@ auto take(const X& x, const Indices& indices, axes_t<I> = {}) {
                            detail::axis_in<I, detail::extents_of<X>::rank>())));
 }
 
-// Views ---------------------------------------------------------------------------------------------
+// Views
+// ---------------------------------------------------------------------------------------------
 
 /// The elements in row-major order under a static shape.
 template <std::int64_t... Ns, array_argument X>

@@ -31,9 +31,10 @@ public:
     /// errc::invalid_argument, errc::dtype_mismatch, errc::shape_mismatch, errc::context_mismatch
     /// for other inputs than it was recorded for.
     ///
-    /// Where `stop` can be asked for, the work is handed to the device in pieces (see submit_budget;
-    /// some 20 ms each if the context names none), and the call returns when the last is submitted, or
-    /// with errc::cancelled, within the time of a piece, when `stop` was asked for before.
+    /// Where `stop` can be asked for, the work is handed to the device in pieces (see
+    /// submit_budget; some 20 ms each if the context names none), and the call returns when the
+    /// last is submitted, or with errc::cancelled, within the time of a piece, when `stop` was
+    /// asked for before.
     std::vector<any_tensor> run(std::span<const any_tensor> inputs,
                                 const std::stop_token& stop = {}) const {
         std::vector<any_tensor> results(outputs().size());
@@ -44,8 +45,8 @@ public:
                                 const std::stop_token& stop = {}) const {
         return run(std::span(inputs.begin(), inputs.size()), stop);
     }
-    /// The same, with inputs that the caller has no more use for: a result may lie in the memory of one
-    /// that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
+    /// The same, with inputs that the caller has no more use for: a result may lie in the memory of
+    /// one that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
     template <std::derived_from<any_tensor>... Inputs>
     std::vector<any_tensor> run_donating(Inputs... inputs) const {
         std::vector<any_tensor> given, results(outputs().size());
@@ -54,9 +55,10 @@ public:
         start(results, given, {}, true);
         return results;
     }
-    /// The same into tensors that are there: one that nobody else holds, of the output's type, shape
-    /// and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a loop
-    /// over such outputs a run allocates nothing. A run that is stopped leaves anything in them.
+    /// The same into tensors that are there: one that nobody else holds, of the output's type,
+    /// shape and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a
+    /// loop over such outputs a run allocates nothing. A run that is stopped leaves anything in
+    /// them.
     void run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
                   const std::stop_token& stop = {}) const {
         start(results, inputs, stop, false);
@@ -168,8 +170,8 @@ class compiled {
 public:
     compiled(F f, std::size_t most) : function_(std::move(f)), known_(most) {}
 
-    /// Like the function itself; traces it the first time for these element types and shapes. Within
-    /// a function that is traced it is called, and so becomes part of that.
+    /// Like the function itself; traces it the first time for these element types and shapes.
+    /// Within a function that is traced it is called, and so becomes part of that.
     template <class... A>
         requires((array_argument<A> || any_array<A>) && ...)
     auto operator()(const A&... arguments) const {
@@ -211,10 +213,10 @@ private:
 };
 
 /// Makes a function of tensors a recording: it is called once per element types and shapes of its
-/// arguments (and context), with tensors that have no values, and what it gives is planned, recorded
-/// and resubmitted from then on. Tensors that it captures are constants; a random number without a
-/// key is new in each run. It must not read values, and what else it does happens only while it is
-/// traced. At most `most` recordings are kept.
+/// arguments (and context), with tensors that have no values, and what it gives is planned,
+/// recorded and resubmitted from then on. Tensors that it captures are constants; a random number
+/// without a key is new in each run. It must not read values, and what else it does happens only
+/// while it is traced. At most `most` recordings are kept.
 template <class F>
 compiled<F> compile(F function, std::size_t most = 16) {
     return compiled<F>(std::move(function), most);

@@ -61,7 +61,8 @@ namespace detail {
 PUMICE_FUNCTION void release_default();
 }  // namespace detail
 
-/// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes differ.
+/// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes
+/// differ.
 PUMICE_FUNCTION any_tensor from_bytes(dtype type, const shape& extent,
                                       std::span<const std::byte> bytes,
                                       const context& place = default_context());
@@ -75,30 +76,35 @@ inline any_tensor zeros(dtype type, const shape& extent, const context& place = 
 /// a failure every tensor is still lazy and the call can be repeated.
 PUMICE_FUNCTION void eval(std::span<const any_tensor> roots);
 
-/// Brings host data that the tensors hold to the device now, not at the first use. Computes nothing.
+/// Brings host data that the tensors hold to the device now, not at the first use. Computes
+/// nothing.
 PUMICE_FUNCTION void upload(std::span<const any_tensor> tensors);
 
 /// Copies the elements to the host in row-major order, evaluating first.
 PUMICE_FUNCTION void read(const any_tensor& t, std::span<std::byte> out);
 
-/// Replaces bytes of the tensor from `begin` on (counted in row-major order). Where no other handle or
-/// pending work refers to its memory that memory is written, else `t` becomes a new tensor: nothing
-/// that was computed, or is yet to be, from the old values changes. Throws errc::invalid_argument.
+/// Replaces bytes of the tensor from `begin` on (counted in row-major order). Where no other handle
+/// or pending work refers to its memory that memory is written, else `t` becomes a new tensor:
+/// nothing that was computed, or is yet to be, from the old values changes. Throws
+/// errc::invalid_argument.
 PUMICE_FUNCTION void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin = 0);
 
-/// The elements where they lie on the host, in row-major order; fetched where they are not there yet.
-/// Valid until the tensor is assigned to or goes; a tensor that lies otherwise becomes a copy that does not.
+/// The elements where they lie on the host, in row-major order; fetched where they are not there
+/// yet. Valid until the tensor is assigned to or goes; a tensor that lies otherwise becomes a copy
+/// that does not.
 PUMICE_FUNCTION std::span<const std::byte> host(any_tensor& t);
 
-/// The same to be written. Where another handle or pending work refers to the memory, `t` becomes a copy
-/// first, so that nothing that was computed, or is yet to be, from the old values changes. The device's
-/// copy is stale then, and the next use uploads: what is written after that use is not seen.
+/// The same to be written. Where another handle or pending work refers to the memory, `t` becomes a
+/// copy first, so that nothing that was computed, or is yet to be, from the old values changes. The
+/// device's copy is stale then, and the next use uploads: what is written after that use is not
+/// seen.
 PUMICE_FUNCTION std::span<std::byte> host_mut(any_tensor& t);
 
 /// The tensor in another context, through the host; the tensor itself where it is there already.
 PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
 
-/// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's type.
+/// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's
+/// type.
 template <element T>
 std::vector<T> to_vector(const any_tensor& t) {
     if (t.dtype() != dtype_of<T>)

@@ -18,7 +18,8 @@ PUMICE_FUNCTION any_tensor filled(scalar value, const shape& extent, const conte
 PUMICE_FUNCTION any_tensor full(dtype type, const shape& extent, double value,
                                 const context& home = default_context());
 
-/// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of 0.
+/// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of
+/// 0.
 PUMICE_FUNCTION any_tensor arange(dtype type, double start, double stop, double step = 1,
                                   const context& home = default_context());
 
@@ -137,8 +138,8 @@ private:
 /// Makes the process-wide stream that calls without a key take from start anew.
 PUMICE_FUNCTION void seed(std::uint32_t value);
 
-/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in NumPy.
-/// Needs floating point; at most 2^32 elements.
+/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in
+/// NumPy. Needs floating point; at most 2^32 elements.
 PUMICE_FUNCTION any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(),
                                    double low = 0, double high = 1,
                                    const context& home = default_context());

@@ -55,10 +55,11 @@ public:
     virtual ~prepared_graph() = default;
 
     /// Computes the outputs from inputs of the traced types and shapes. An output that nobody else
-    /// holds keeps its memory, which is overwritten; the others become new tensors, in the memory of an
-    /// input where `donated` says that the caller has no more use for those that nobody else holds.
-    /// Returns when the work is submitted. Throws errc::cancelled once `stop` is asked for. On failure every handle is
-    /// as it was; what overwritten memory holds is not said where a run was stopped halfway.
+    /// holds keeps its memory, which is overwritten; the others become new tensors, in the memory
+    /// of an input where `donated` says that the caller has no more use for those that nobody else
+    /// holds. Returns when the work is submitted. Throws errc::cancelled once `stop` is asked for.
+    /// On failure every handle is as it was; what overwritten memory holds is not said where a run
+    /// was stopped halfway.
     virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                      std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) = 0;
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
@@ -72,8 +73,8 @@ struct profile;
 
 class engine;
 
-/// Prepares a graph for the library's engines: asked for by name, so that a file compiles it only where it
-/// compiles functions.
+/// Prepares a graph for the library's engines: asked for by name, so that a file compiles it only
+/// where it compiles functions.
 template <int = 0>
 PUMICE_OF_ENGINE std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& g);
 using graph_preparer = std::shared_ptr<prepared_graph>(engine& home, const traced_graph& g);
@@ -85,9 +86,9 @@ public:
 
     /// A realised node holding a copy of row-major host data; null data gives zeros.
     virtual node_ptr create(dtype type, const shape& extent, const void* data) = 0;
-    /// The realised node of a small operation over realised inputs, where to compute it costs less than to
-    /// remember it; null where a lazy one is to be made. `lasting` is never let go; an elementwise one has
-    /// these scalars and none of its own.
+    /// The realised node of a small operation over realised inputs, where to compute it costs less
+    /// than to remember it; null where a lazy one is to be made. `lasting` is never let go; an
+    /// elementwise one has these scalars and none of its own.
     virtual node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
                              const shape& extent, std::span<const node_ptr> inputs) {
         static_cast<void>(lasting), static_cast<void>(scalars), static_cast<void>(type);
@@ -104,12 +105,13 @@ public:
     /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one.
     virtual void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) = 0;
 
-    /// A realised, row-major tensor's memory on the host, filled with its values; null where that memory
-    /// may not be shown. With `writable` a copy elsewhere is stale from now on, and the handle is the only
-    /// one.
+    /// A realised, row-major tensor's memory on the host, filled with its values; null where that
+    /// memory may not be shown. With `writable` a copy elsewhere is stale from now on, and the
+    /// handle is the only one.
     virtual std::byte* host(const node_ptr& n, bool writable) = 0;
 
-    /// Plans and records a graph, by `how` or in a way of its own. Throws what an evaluation throws.
+    /// Plans and records a graph, by `how` or in a way of its own. Throws what an evaluation
+    /// throws.
     virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) = 0;
 
     virtual statistics stats() const = 0;
@@ -119,8 +121,8 @@ public:
     /// Why this device: the candidates that were refused, each with its reasons.
     virtual std::string device_report() const = 0;
 
-    /// Times what runs from here to `profile_stop` (see <pumice/tensor/profile.hpp>), in an engine that
-    /// can tell.
+    /// Times what runs from here to `profile_stop` (see <pumice/tensor/profile.hpp>), in an engine
+    /// that can tell.
     virtual void profile_start() {}
     virtual void profile_stop(profile&) {}
 

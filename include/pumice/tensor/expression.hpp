@@ -122,8 +122,8 @@ constexpr auto tree_for() {
 PUMICE_FUNCTION elementwise_op stored(program_view p, native_loop* native);
 /// The canonical program over the distinct ones of `leaves`.
 PUMICE_FUNCTION program kernel_of(program_view p, std::span<const node_ptr> leaves);
-/// The node of a type's operation over `leaves`, which it may take. With fusion off each instruction
-/// becomes a node of its own.
+/// The node of a type's operation over `leaves`, which it may take. With fusion off each
+/// instruction becomes a node of its own.
 PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, const shape& extent,
                                           std::span<node_ptr> leaves,
                                           std::span<const scalar> scalars);
@@ -210,7 +210,8 @@ private:
 
 namespace detail {
 
-/// The arguments that are arrays; without the first, a condition, where it takes no part in promotion.
+/// The arguments that are arrays; without the first, a condition, where it takes no part in
+/// promotion.
 template <bool Skip, class... A> struct arrays_of;
 template <bool Skip> struct arrays_of<Skip> {
     using type = pack<>;

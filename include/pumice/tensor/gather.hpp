@@ -34,7 +34,8 @@ auto scatter_nd(const X& x, const Indices& indices, const Updates& updates,
                                                        any_tensor(updates.get()), what)));
 }
 
-/// Where the elements along an axis (the last where none is named) lie in order; equal ones keep theirs.
+/// Where the elements along an axis (the last where none is named) lie in order; equal ones keep
+/// theirs.
 template <array_argument X, int I = -1>
 auto argsort(const X& x, axes_t<I> = {}, bool descending = false) {
     constexpr int rank = detail::extents_of<X>::rank;

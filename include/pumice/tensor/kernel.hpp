@@ -14,9 +14,10 @@ template <class A>
 concept kernel_argument = array_argument<A> || any_array<A> || number_argument<A>;
 }
 
-/// A Slang function `name(uint3 thread, inputs.., outputs.., scalars..)`, run once for each thread of
-/// a grid. Inputs are `Input<F32>`, outputs `Output<F32>`, and so on by element types; fused ones are
-/// generic: `X : IInput<F32>`, `Y : IOutput<F32>` (shaders/kernel.slang). Throws errc::invalid_argument.
+/// A Slang function `name(uint3 thread, inputs.., outputs.., scalars..)`, run once for each thread
+/// of a grid. Inputs are `Input<F32>`, outputs `Output<F32>`, and so on by element types; fused
+/// ones are generic: `X : IInput<F32>`, `Y : IOutput<F32>` (shaders/kernel.slang). Throws
+/// errc::invalid_argument.
 class kernel {
 public:
     kernel(std::string_view name, std::string_view slang, kernel_options how)
@@ -24,7 +25,8 @@ public:
 
     const std::string& name() const noexcept { return what_->name; }
 
-    /// The result of one call, lazy: tensors and expressions for the inputs, numbers for the scalars.
+    /// The result of one call, lazy: tensors and expressions for the inputs, numbers for the
+    /// scalars.
     template <detail::kernel_argument... A>
     any_tensor operator()(const A&... arguments) const {
         return outputs<1>(arguments...)[0];

@@ -48,7 +48,8 @@ auto rms_norm(const X& x, double epsilon = 1e-5) {
     return rms_norm(x, axis<-1>, epsilon);
 }
 
-/// layer_norm over each of `groups` groups of the channels of x (N, C, ...), times scale (C), plus bias (C).
+/// layer_norm over each of `groups` groups of the channels of x (N, C, ...), times scale (C), plus
+/// bias (C).
 template <array_argument X, array_argument Scale, array_argument Bias>
 auto group_norm(const X& x, std::int64_t groups, const Scale& scale, const Bias& bias,
                 double epsilon = 1e-5) {

@@ -8,7 +8,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Puts what no elements give before the first result: `cumulative_sum(x, pm::axis<1>, pm::include_initial)`.
+/// Puts what no elements give before the first result: `cumulative_sum(x, pm::axis<1>,
+/// pm::include_initial)`.
 struct include_initial_t {};
 inline constexpr include_initial_t include_initial{};
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's SPIR-V declares, held against its device before the driver sees it: drivers may crash
-// on what they were not promised. No validator: what function bodies compute is not looked at.
+// What a kernel's SPIR-V declares, held against its device before the driver sees it: drivers may
+// crash on what they were not promised. No validator: what function bodies compute is not looked
+// at.
 #pragma once
 
 #include <pumice/vk/detail/spirv_module.hpp>
@@ -352,8 +353,8 @@ private:
 }  // namespace detail
 
 /// Throws errc::compile_failed for words that are no module of SPIR-V, and errc::unsupported for a
-/// module that declares what Pumice does not give it or the device does not have. Never reads outside
-/// `words`. `name` stands in the errors.
+/// module that declares what Pumice does not give it or the device does not have. Never reads
+/// outside `words`. `name` stands in the errors.
 inline void check_spirv(std::span<const std::uint32_t> words, std::string_view name,
                         const candidate& on, const pipeline_options& options = {}) {
     detail::spirv_check(words, name, on, options).run();

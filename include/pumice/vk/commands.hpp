@@ -54,8 +54,8 @@ public:
 
     vk::CommandBuffer handle() const noexcept { return buffer_; }
 
-    /// Starts over. `reusable`: it will be submitted more than once, also while the device is at it.
-    /// pre: the device does not use it any more.
+    /// Starts over. `reusable`: it will be submitted more than once, also while the device is at
+    /// it. pre: the device does not use it any more.
     void begin(bool reusable = false) {
         device_
             ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),

@@ -65,8 +65,8 @@ public:
 
     vk::Device handle() const noexcept { return handle_; }
     vk::PhysicalDevice physical() const noexcept { return chosen_.handle; }
-    /// Its functions. Where the driver is left behind they do nothing and report the loss of the device, so
-    /// nothing is destroyed and nothing waited for.
+    /// Its functions. Where the driver is left behind they do nothing and report the loss of the
+    /// device, so nothing is destroyed and nothing waited for.
     const dispatcher& table() const noexcept {
         return left_behind() ? dispatcher::without_driver() : table_;
     }
@@ -92,8 +92,8 @@ public:
 
     /// True in a child of fork() if its parent made the device.
     bool forked() const noexcept { return process_ != pumice::detail::process_number(); }
-    /// True where the driver must not be called: its threads and locks are not there in a forked child, nor
-    /// at exit once it has ended.
+    /// True where the driver must not be called: its threads and locks are not there in a forked
+    /// child, nor at exit once it has ended.
     bool left_behind() const noexcept { return forked() || drivers::ended(); }
     /// True once any call reported a loss, and where the driver is left behind; it stays so.
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire) || left_behind(); }
@@ -111,8 +111,8 @@ public:
         throw call_error(result, call, std::string(about));
     }
 
-    /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is, errc::exiting
-    /// where the drivers have ended.
+    /// Throws errc::device_lost if the device was lost before, errc::forked where forked() is,
+    /// errc::exiting where the drivers have ended.
     void check_alive(std::string_view call) const {
         if (forked())
             pumice::detail::throw_forked("vulkan", chosen_.info.name + " was opened before fork()");

@@ -99,9 +99,9 @@ public:
     }
 
     /// The process's own, made at first use and never destroyed: a driver that is loaded anew for
-    /// each context costs 100 ms a time, some give no device after a few dozen times, and validation
-    /// layers have to outlive the last device. Made anew while it shows no device and where the
-    /// environment names other drivers or layers. Throws as create() does.
+    /// each context costs 100 ms a time, some give no device after a few dozen times, and
+    /// validation layers have to outlive the last device. Made anew while it shows no device and
+    /// where the environment names other drivers or layers. Throws as create() does.
     static std::shared_ptr<instance> shared() {
         struct kept {
             small_mutex mutex;

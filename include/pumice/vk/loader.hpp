@@ -66,8 +66,8 @@ inline std::string environment(const char* name) {
 
 }  // namespace detail
 
-/// The drivers of this process. They have threads, locks and exit handlers of their own, so they serve
-/// neither a child of fork() nor what runs after those handlers.
+/// The drivers of this process. They have threads, locks and exit handlers of their own, so they
+/// serve neither a child of fork() nor what runs after those handlers.
 class drivers {
 public:
     /// Throws errc::forked or errc::exiting where no driver can be used any more.
@@ -84,9 +84,9 @@ public:
     }
     /// True at exit, once the drivers' handlers may have run.
     static bool ended() noexcept { return ended_.load(std::memory_order_acquire); }
-    /// From here on exit is watched. Called when a device was opened: then its driver has registered
-    /// what it does at exit, and that runs later. In a child of fork() it must not: NVIDIA's would take
-    /// the device from the parent, which then waits for it for ever.
+    /// From here on exit is watched. Called when a device was opened: then its driver has
+    /// registered what it does at exit, and that runs later. In a child of fork() it must not:
+    /// NVIDIA's would take the device from the parent, which then waits for it for ever.
     static void watch_exit() noexcept {
         static const int watched = register_at_exit();
         static_cast<void>(watched);

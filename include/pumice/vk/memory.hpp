@@ -72,9 +72,9 @@ public:
                     std::move(why));
     }
 
-    /// The same for memory that later submits use first, with a barrier after what earlier ones did to
-    /// it: a large piece may be one that was given back `in_order` while they are at work, so that a
-    /// queue full of large results takes no more memory than one after the other.
+    /// The same for memory that later submits use first, with a barrier after what earlier ones did
+    /// to it: a large piece may be one that was given back `in_order` while they are at work, so
+    /// that a queue full of large results takes no more memory than one after the other.
     allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
         const std::uint64_t bytes = rounded(size);
         if (is_large(bytes, kind)) {
@@ -87,8 +87,9 @@ public:
         return allocate(size, kind);
     }
 
-    /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it was
-    /// handed out, at once. `in_order`: who submits knows of all uses of it that have no barrier behind.
+    /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it
+    /// was handed out, at once. `in_order`: who submits knows of all uses of it that have no
+    /// barrier behind.
     void free(const allocation& piece, std::uint64_t value = 0, bool in_order = false) noexcept {
         if (!piece || queue_->device()->left_behind()) return;
         const std::lock_guard lock(mutex_);

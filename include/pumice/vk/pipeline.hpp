@@ -60,8 +60,8 @@ public:
         close();
     }
 
-    /// `name` stands in errors and debuggers. Throws what check_spirv throws, errc::unsupported for a
-    /// subgroup size that the device does not have, or what the driver reports.
+    /// `name` stands in errors and debuggers. Throws what check_spirv throws, errc::unsupported for
+    /// a subgroup size that the device does not have, or what the driver reports.
     std::shared_ptr<const pipeline> create(std::span<const std::uint32_t> spirv,
                                            const std::string& name,
                                            const pipeline_options& options = {}) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A program whose own file has only the front: an op with kernels of its own, and a compiled function.
+// A program whose own file has only the front: an op with kernels of its own, and a compiled
+// function.
 #include <pumice/front.hpp>
 
 #include <exception>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A program that uses Pumice beside a library that does: each has an engine of its own, and they agree.
+// A program that uses Pumice beside a library that does: each has an engine of its own, and they
+// agree.
 #include <pumice.hpp>
 
 #include <iostream>

@@ -180,7 +180,8 @@ TEST_CASE("a normalisation: the mean is stored, its centred input is not") {
     const any_tensor y = g.name("y", apply<op::exp>(x));
     const any_tensor m = g.name("m", reduce(reduction::mean, y, last, true));
     const any_tensor d = g.name("d", apply<op::subtract>(y, m));
-    // y is a cheap prologue of the mean and a cheap part of the difference; but its two readers are two kernels.
+    // y is a cheap prologue of the mean and a cheap part of the difference; but its two readers are
+    // two kernels.
     const std::string text = g.groups({d});
     CHECK((text == "() y | () m | () d" || text == "(y) m | (y) d"));
 }

@@ -23,8 +23,8 @@ struct buffer_list {
 
 class flattener {
 public:
-    /// `inlined` are the lazy elementwise nodes that belong to the kernel, null: none; `given` is the
-    /// node whose value the kernel hands in at the indices `given_at`, or null.
+    /// `inlined` are the lazy elementwise nodes that belong to the kernel, null: none; `given` is
+    /// the node whose value the kernel hands in at the indices `given_at`, or null.
     explicit flattener(buffer_list& buffers, const key_set<const node*>* inlined = nullptr,
                        const node* given = nullptr, const affine& given_at = {})
         : buffers_(buffers), inlined_(inlined), given_(given), given_at_(given_at) {}
@@ -68,8 +68,8 @@ private:
         std::size_t first;  // place in numbers_ of the number of its first instruction
     };
 
-    /// The number of an instruction that gives the value of `n` at the indices `at`. Without recursion: a group may be
-    /// as deep as a program is long, and each level holds an affine map.
+    /// The number of an instruction that gives the value of `n` at the indices `at`. Without
+    /// recursion: a group may be as deep as a program is long, and each level holds an affine map.
     std::uint16_t value(node* n, const affine& at) {
         open(n, at);
         while (!frames_.empty()) go_on();

@@ -26,8 +26,8 @@ struct kernel_group {
     }
 };
 
-/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep. What one
-/// kernel_call gives stands together; `siblings` keeps results that come along unasked.
+/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep. What
+/// one kernel_call gives stands together; `siblings` keeps results that come along unasked.
 inline array_list<node*> lazy_order(std::span<const node_ptr> roots,
                                     array_list<node_ptr>* siblings = nullptr) {
     array_list<node*> order;
@@ -100,7 +100,8 @@ public:
 private:
     /// Room left for instructions, counted before common subexpressions are merged.
     static constexpr int instruction_budget = 192;
-    /// Readings that a group lists. One that has more (a concatenation of many parts) takes no producer in.
+    /// Readings that a group lists. One that has more (a concatenation of many parts) takes no
+    /// producer in.
     static constexpr std::size_t most_reads = 4 * max_leaves;
 
     /// A value that a group reads from memory: a node, at coordinates that `way` tells apart.
@@ -215,8 +216,8 @@ private:
         const building& g = at(groups[0]);
         if ((anchor || store) && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
         if (anchor && (store || !has_epilogue(*n))) return -1;
-        // A product computes its prologue again for each tile, another kernel its epilogue once; and
-        // that kernel writes where a concatenation wants it.
+        // A product computes its prologue again for each tile, another kernel its epilogue once;
+        // and that kernel writes where a concatenation wants it.
         if (!anchor && g.group.anchor && finishes_anchor(n) &&
             (repeats_prologue(*g.group.anchor) || g.group.anchor->op.is<concat_op>()))
             return -1;
@@ -247,8 +248,8 @@ private:
     static bool repeats_prologue(const node& n) {
         return n.op.is<matmul_op>() || n.op.is<conv_op>() || n.op.is<kernel_op>();
     }
-    /// Whether a kernel with an anchor can compute `n` as it stores, and nobody else wants what lies
-    /// between.
+    /// Whether a kernel with an anchor can compute `n` as it stores, and nobody else wants what
+    /// lies between.
     bool finishes_anchor(const node* n, int depth = 16) const {
         for (const node_ptr& input : n->inputs) {
             const node* i = input.get();
@@ -272,7 +273,8 @@ private:
                n.op.is<assign_op>();
     }
 
-    /// Groups of all nodes that read `n`, views looked through; false where one of them cannot inline it.
+    /// Groups of all nodes that read `n`, views looked through; false where one of them cannot
+    /// inline it.
     bool readers(node* n, array_list<int>& groups, bool& direct, node* via = nullptr) {
         const users* const found = users_.find(via ? via : n);
         if (!found) return !groups.empty();
@@ -385,10 +387,10 @@ private:
             const int group = group_of(n);
             if (group >= 0 && pending[index(group)] == 0 && !emitted[index(group)]) finish(group);
         }
-        PUMICE_ASSERT(
-            std::count_if(groups_.begin(), groups_.end(),
-                          [](const building& g) { return g.merged_into < 0; }) ==
-            static_cast<std::ptrdiff_t>(result.size()));  // fewer: the groups wait for each other
+        PUMICE_ASSERT(std::count_if(groups_.begin(), groups_.end(), [](const building& g) {
+                          return g.merged_into < 0;
+                      }) == static_cast<std::ptrdiff_t>(result.size()));  // fewer: the groups wait
+                                                                          // for each other
         return result;
     }
 

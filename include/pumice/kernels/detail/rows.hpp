@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What kernels that walk along axes share (shaders/rows.slang): coordinates in two groups, the outer
-// ones and the walked ones, for a prologue and an epilogue.
+// What kernels that walk along axes share (shaders/rows.slang): coordinates in two groups, the
+// outer ones and the walked ones, for a prologue and an epilogue.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -55,7 +55,8 @@ inline std::int64_t spacing_along(const fused& f, int axis) {
     return total;
 }
 
-/// True where neighbours along the outer axes of the domain lie closer together than those along the others.
+/// True where neighbours along the outer axes of the domain lie closer together than those along
+/// the others.
 inline bool prefers_columns(const fused& prologue, const fused& epilogue, const shape& domain,
                             int outer_rank) {
     const auto spacing = [&](int axis) {

@@ -16,7 +16,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 static_assert(std::endian::native == std::endian::little, "model files are little-endian");
 
-/// Row-major bytes: on the host, or in a file that they are read from when they are uploaded, and not kept.
+/// Row-major bytes: on the host, or in a file that they are read from when they are uploaded, and
+/// not kept.
 class host_constant final : public storage {
 public:
     host_constant(std::span<const std::byte> bytes, std::shared_ptr<const void> keep)
@@ -74,8 +75,8 @@ inline any_tensor make_constant(std::span<const std::int64_t> values) {
     return make_constant<std::int64_t>(shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// An abstract tensor: its type and shape are known and its value is not. It stands for an input while
-/// shapes are inferred. Nodes made of it belong to no engine and can never be run.
+/// An abstract tensor: its type and shape are known and its value is not. It stands for an input
+/// while shapes are inferred. Nodes made of it belong to no engine and can never be run.
 inline any_tensor make_abstract(dtype type, const shape& extent) {
     element_count(extent);
     return any_tensor(make_node(type, extent, source_op{}, {}));

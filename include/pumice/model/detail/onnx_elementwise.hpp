@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Builders of elementwise ONNX operators: those of THE op table, and the few that need more than a name.
+// Builders of elementwise ONNX operators: those of THE op table, and the few that need more than a
+// name.
 #pragma once
 
 #include <pumice/model/detail/onnx_node.hpp>
@@ -11,8 +12,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
-/// Input i of an elementwise op. A known single number becomes a scalar argument, as in `x * 2`, where
-/// that does not change the result's shape: it takes no memory and no place among the leaves.
+/// Input i of an elementwise op. A known single number becomes a scalar argument, as in `x * 2`,
+/// where that does not change the result's shape: it takes no memory and no place among the leaves.
 inline any_operand operand(node_builder& b, int i) {
     const any_tensor& v = b.value(i);
     if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Builders of ONNX operators that name axes or elements: Einsum, those that pick and put by tensors of
-// indices, and those that sort.
+// Builders of ONNX operators that name axes or elements: Einsum, those that pick and put by tensors
+// of indices, and those that sort.
 #pragma once
 
 #include <pumice/graph/einsum.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of an ONNX file in memory at their offsets, without the long data of its tensors: those are holes that
-// take no memory, and are read when they are uploaded.
+// The bytes of an ONNX file in memory at their offsets, without the long data of its tensors: those
+// are holes that take no memory, and are read when they are uploaded.
 #pragma once
 
 #include <pumice/model/detail/onnx_proto.hpp>

@@ -11,8 +11,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace deta
 
 using protozero::pbf_wire_type;
 
-/// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on, so
-/// that a field of the wrong wire type is skipped like an unknown one and never misread.
+/// A field number with its wire type, as protozero's tag_and_type() gives it: what is switched on,
+/// so that a field of the wrong wire type is skipped like an unknown one and never misread.
 constexpr std::uint32_t varint(std::uint32_t tag) {
     return protozero::tag_and_type(tag, pbf_wire_type::varint);
 }

@@ -42,8 +42,8 @@ inline std::string describe(const node& n, int number) {
     return "node " + name + " (" + std::string(n.op_type.substr(0, 64)) + ")";
 }
 
-/// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when a
-/// model is first built over abstract tensors.
+/// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when
+/// a model is first built over abstract tensors.
 class needs_value : public error {
 public:
     using error::error;
@@ -51,8 +51,8 @@ public:
 
 class node_builder {
 public:
-    /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has no
-    /// value yet. `compute` replaces f32.
+    /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has
+    /// no value yet. `compute` replaces f32.
     node_builder(const step& s, std::span<const any_tensor> slots,
                  std::span<const std::uint8_t> permanent, weights* where,
                  std::optional<dtype> compute, const model_limits& limits, bool dry = false)
@@ -70,7 +70,8 @@ public:
     const pumice::shape& extent(int i) const { return value(i).shape(); }
     bool known(int i) const { return constant_of(value(i)) != nullptr; }
 
-    /// The greatest rank of the inputs that hold numbers and are no constants; -1 where there are none.
+    /// The greatest rank of the inputs that hold numbers and are no constants; -1 where there are
+    /// none.
     int widest() {
         if (widest_ != unset) return widest_;
         widest_ = -1;
@@ -218,7 +219,8 @@ public:
         others_[k] = std::move(t);
     }
 
-    /// The axes of a list, counted from the front. Throws where one is none of `rank`, or named twice.
+    /// The axes of a list, counted from the front. Throws where one is none of `rank`, or named
+    /// twice.
     std::vector<int> axes_of(std::span<const std::int64_t> list, int rank) const {
         std::vector<int> axes;
         for (const std::int64_t a : list) {
@@ -234,7 +236,8 @@ public:
         throw error(code, "onnx", describe(*step_.from, step_.number) + " " + why);
     }
 
-    /// Runs the row and gives all outputs. Throws where an attribute or output is none that it knows.
+    /// Runs the row and gives all outputs. Throws where an attribute or output is none that it
+    /// knows.
     std::vector<any_tensor> run() {
         any_tensor first = step_.row->build(*this);
         set(0, std::move(first));

@@ -32,7 +32,8 @@ struct plan {
 
 namespace detail {
 
-/// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be folded.
+/// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be
+/// folded.
 inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_tensor> slots,
                                             const plan& p) {
     std::vector<any_tensor> results =

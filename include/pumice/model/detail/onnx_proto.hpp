@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// An ONNX file as read: plain views into its bytes in memory, nothing checked against anything but the
-// limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
+// An ONNX file as read: plain views into its bytes in memory, nothing checked against anything but
+// the limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
 #pragma once
 
 #include <pumice/core/dtype.hpp>
@@ -13,8 +13,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// What a file may ask of the loader. A file that passes a limit is refused before memory or time is spent. Depth needs no
-/// limit: messages are walked to a fixed depth, and what nests deeper (subgraphs, functions) is refused.
+/// What a file may ask of the loader. A file that passes a limit is refused before memory or time
+/// is spent. Depth needs no limit: messages are walked to a fixed depth, and what nests deeper
+/// (subgraphs, functions) is refused.
 struct model_limits {
     std::int64_t file_bytes = std::int64_t(1) << 31;       // of the ONNX file: what protobuf allows
     std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
@@ -45,7 +46,8 @@ struct source {
 };
 
 namespace detail {
-/// Whether a field of a TensorProto, by its key on the wire, is data that is not read with the structure.
+/// Whether a field of a TensorProto, by its key on the wire, is data that is not read with the
+/// structure.
 constexpr bool is_left_in_file(std::uint32_t key, std::size_t length) noexcept {
     const std::uint32_t tag = key >> 3;  // float_data to double_data, not string_data
     return (key & 7) == 2 && length > (1 << 16) &&
@@ -138,7 +140,8 @@ struct model {
     std::size_t sparse_initializers = 0, functions = 0;
     std::vector<opset> function_opsets;
 
-    /// Version of an imported operator set, 0 where it is not imported. "ai.onnx" is the default domain.
+    /// Version of an imported operator set, 0 where it is not imported. "ai.onnx" is the default
+    /// domain.
     std::int64_t version_of(std::string_view domain) const noexcept {
         const auto plain = [](std::string_view d) {
             return d == "ai.onnx" ? std::string_view{} : d;

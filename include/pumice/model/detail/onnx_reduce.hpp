@@ -35,7 +35,8 @@ inline any_tensor reduce_or_identity(node_builder& b, reduction what, const any_
     return broadcast_to(b.own(0, make_constant(x.dtype(), {}, std::move(identity))), out);
 }
 
-/// Axes are an attribute, or an input from `since` on; none means all, or nothing with noop_with_empty_axes.
+/// Axes are an attribute, or an input from `since` on; none means all, or nothing with
+/// noop_with_empty_axes.
 inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int since) {
     const auto axes = list_of(b, "axes", 1, since);
     const bool keep = b.integer("keepdims", 1) != 0;
@@ -184,7 +185,8 @@ inline any_tensor instance_normalization(node_builder& b) {
                                   b.derived(1, {2}, along));
 }
 
-/// Channels in groups, each normalised as one; scale and bias are of a channel from operator set 21 on.
+/// Channels in groups, each normalised as one; scale and bias are of a channel from operator set 21
+/// on.
 inline any_tensor group_normalization(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const double epsilon = b.real("epsilon", 1e-5);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What each operator set gives each operator: inputs, outputs, attributes. Written by tests/model/make_schemas.py.
+// What each operator set gives each operator: inputs, outputs, attributes. Written by
+// tests/model/make_schemas.py.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 /// The newest operator set and IR version that are known here.
 inline constexpr std::int64_t newest_opset = 28, newest_ir = 14;
 
-/// An operator from operator set `since` on. An attribute is its name and a letter for its type, as in `axes:I`;
-/// those that must be there end in '!'.
+/// An operator from operator set `since` on. An attribute is its name and a letter for its type, as
+/// in `axes:I`; those that must be there end in '!'.
 struct op_schema {
     static constexpr int withdrawn = -1;  // as least: ONNX took it out of this operator set
 
@@ -245,7 +246,8 @@ inline constexpr std::array op_schemas{
 };
 // clang-format on
 
-/// The operator as operator set `opset` has it, or null where that is older; the oldest where it is 0.
+/// The operator as operator set `opset` has it, or null where that is older; the oldest where it is
+/// 0.
 constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) noexcept {
     const auto first =
         std::lower_bound(op_schemas.begin(), op_schemas.end(), name,

@@ -9,7 +9,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
-/// The integers of an attribute, or of input i from the operator set `since` on; empty where neither is there.
+/// The integers of an attribute, or of input i from the operator set `since` on; empty where
+/// neither is there.
 inline std::optional<std::vector<std::int64_t>> list_of(node_builder& b, const char* attribute,
                                                         int i, int since,
                                                         node_builder::also also = {}) {

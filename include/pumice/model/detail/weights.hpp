@@ -14,7 +14,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Thread-safe. Precision: with `compute`, f32 constants are converted on the host before they go up.
+/// Thread-safe. Precision: with `compute`, f32 constants are converted on the host before they go
+/// up.
 class weights {
 public:
     /// Names a constant: of a value of the plan, or made by a node for itself.
@@ -61,8 +62,8 @@ public:
         if (const host_constant* c = constant_of(t); c && c->in_file()) upload(t);
     }
 
-    /// Runs what is computed from constants alone and brings the others up, so that runs find it done.
-    /// Views stay views.
+    /// Runs what is computed from constants alone and brings the others up, so that runs find it
+    /// done. Views stay views.
     void settle() {
         std::vector<any_tensor> given, computed;
         {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The words of a SPIR-V module read one instruction after the other, and what its declarations say of
-// ids: names, types with their sizes, constants. For vk/check_spirv.hpp.
+// The words of a SPIR-V module read one instruction after the other, and what its declarations say
+// of ids: names, types with their sizes, constants. For vk/check_spirv.hpp.
 #pragma once
 
 #include <pumice/vk/describe.hpp>
