@@ -17,8 +17,6 @@ set(pumice_xxhash xxHash xxhash.h -
     https://github.com/Cyan4973/xxHash.git v0.8.2 .)
 set(pumice_slang_headers slang slang.h -
     https://github.com/shader-slang/slang.git v2026.12 include)
-set(pumice_thread_pool thread-pool BS_thread_pool.hpp -
-    https://github.com/bshoshany/thread-pool.git v5.1.0 include)
 set(pumice_protozero protozero protozero/pbf_reader.hpp -
     https://github.com/mapbox/protozero.git v1.8.2 include)
 set(pumice_stb stb stb_image.h -

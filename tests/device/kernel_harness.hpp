@@ -160,7 +160,7 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
     std::vector<bytes> got = w.buffers, want = w.buffers;
     Kernel::reference(p, w.host(want));
     // The host device's own loops are held to the same bounds.
-    static host_threads threads(3);
+    static thread_pool threads(3);
     std::vector<bytes> native = w.buffers;
     run_on_host(p, w.host(native), threads);
     if (!agree(native, want, w, outputs, allowed, "host for " + name)) return false;

@@ -36,7 +36,7 @@ void check(const shape& domain, const array_list<host_array>& leaves, const stri
     run_on_host(body, domain, leaves, {}, std::vector{view(want, 0, out_steps)});
     for (native_loop* native : {loop_of<tree>, static_cast<native_loop*>(nullptr)})
         for (const unsigned count : {1u, 3u}) {
-            host_threads threads(count);
+            thread_pool threads(count);
             std::vector<float> got(static_cast<std::size_t>(room), -1);
             host_elementwise{body, native, domain, leaves, {}, {view(got, 0, out_steps)}}
                 .run(threads);

@@ -55,7 +55,7 @@ TEST_CASE("host reduce: one result for any number of threads") {
         const auto end = std::make_shared<pm::program>();
         end->outputs = {end->push({pm::instruction::code::given, pm::dtype::f32, 0, {}, nullptr})};
         p.epilogue = {end, {}, {}, {{1, pm::dtype::f32, 0, {}}}};
-        pm::host_threads threads(k == 0 ? 1 : 4);
+        pm::thread_pool threads(k == 0 ? 1 : 4);
         pm::run_on_host(p,
                         {{reinterpret_cast<std::byte*>(v.data()),
                           reinterpret_cast<std::byte*>(&got[k])}},

@@ -37,7 +37,7 @@ double reduced(reduction what, dtype type, dtype result) {
         const T v[] = {convert<T>(5), convert<T>(7), convert<T>(6)};
         std::memcpy(data, v, sizeof v);
     });
-    host_threads threads(2);
+    thread_pool threads(2);
     run_on_host(p, {{data, to}}, threads);
     visit(result, [&]<class T>(T) {
         T r;

@@ -1,18 +1,53 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Random graphs of chunks on a pool of threads, whoever finishes one submitting the next.
+// Random graphs of chunks on threads, whoever finishes one submitting the next.
 #include <pumice/exec/scheduler.hpp>
 
 #include <doctest/doctest.h>
-#include <BS_thread_pool.hpp>
 
+#include <functional>
 #include <random>
+#include <thread>
+#include <vector>
 
 namespace pm = pumice;
 
+namespace {
+
+/// Threads that take tasks from one list.
+class workers {
+public:
+    explicit workers(int count) {
+        for (int i = 0; i < count; ++i)
+            threads_.emplace_back([this](const std::stop_token& stop) {
+                std::unique_lock lock(mutex_);
+                while (added_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
+                    const std::function<void()> task = std::move(tasks_.back());
+                    tasks_.pop_back();
+                    lock.unlock();
+                    task();
+                    lock.lock();
+                }
+            });
+    }
+    void add(std::function<void()> task) {
+        const std::lock_guard lock(mutex_);
+        tasks_.push_back(std::move(task));
+        added_.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable_any added_;
+    std::vector<std::function<void()>> tasks_;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
 TEST_CASE("a thousand random graphs of chunks: every edge is respected, every fault comes out") {
-    BS::thread_pool pool(4);
-    const auto spawn = [&](auto&& next) { pool.detach_task(next); };
+    workers others(4);
+    const auto spawn = [&](auto&& next) { others.add(next); };
     std::mt19937 random(7);
     int wrong = 0, faults = 0;
     for (int round = 0; round < 1000; ++round) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/exec/host_threads.hpp>
+#include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/reference.hpp>
@@ -21,7 +21,7 @@ struct host_elementwise {
     std::span<const scalar> scalars;
     array_list<host_array> outputs;  // overlap no leaf
 
-    void run(const host_threads& threads) {
+    void run(const thread_pool& threads) {
         array_list<host_array*> both;
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
@@ -86,7 +86,7 @@ private:
 
 namespace detail {
 inline bool run_fast(const elementwise_problem& p, const host_buffers& b,
-                     const host_threads& threads) {
+                     const thread_pool& threads) {
     host_elementwise{p.body.body->view(),     nullptr,        p.domain,
                      b.arrays(p.body.leaves), p.body.scalars, b.arrays(p.body.outputs)}
         .run(threads);

@@ -92,7 +92,7 @@ public:
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics counted = stats_;
-        const std::uint64_t more = at_once_.value();
+        const std::uint64_t more = at_once_;
         counted.evals += more;
         counted.dispatches += more;
         return counted;
@@ -220,7 +220,7 @@ private:
     statistics stats_;
     counter at_once_;  // dispatches that took no lock
     std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
-    host_threads threads_;
+    thread_pool threads_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

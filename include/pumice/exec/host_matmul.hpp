@@ -5,8 +5,8 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/host_lanes.hpp>
-#include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/matmul.hpp>
 
@@ -78,7 +78,7 @@ private:
 };
 
 inline bool run_fast(const matmul_problem& p, const host_buffers& buffers,
-                     const host_threads& threads) {
+                     const thread_pool& threads) {
     if (!computes_in_float(p.a) || !computes_in_float(p.b) || p.k == 0) return false;
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     for_each_row(p.batch + 1, [&](const index_list& batch) {

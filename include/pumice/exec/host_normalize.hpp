@@ -3,8 +3,8 @@
 // Softmax of rows of floats on the host, and its logarithm; rows are shared among threads.
 #pragma once
 
+#include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/host_lanes.hpp>
-#include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/normalize.hpp>
 
@@ -16,7 +16,7 @@ inline void softmax_floats(bool logarithm, const float* v, std::int64_t n, float
 }
 
 inline bool run_fast(const normalize_problem& asked, const host_buffers& buffers,
-                     const host_threads& threads) {
+                     const thread_pool& threads) {
     const bool logarithm = asked.what == normalization::log_softmax;
     if ((!logarithm && asked.what != normalization::softmax) || !computes_in_float(asked.prologue))
         return false;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/host_lanes.hpp>
-#include <pumice/exec/host_threads.hpp>
 #include <pumice/exec/host_values.hpp>
 #include <pumice/kernels/reduce.hpp>
 
@@ -122,7 +122,7 @@ public:
     host_reduction(const reduce_problem& p, const host_buffers& buffers)
         : plan_(p, false, false), buffers_(buffers) {}
 
-    bool run(const host_threads& threads) {
+    bool run(const thread_pool& threads) {
         if (!plan_.fits || plan_.outers == 0) return false;
         totals_.assign(static_cast<std::size_t>(plan_.outers), first_of(plan_.p.what));
         if (plan_.length > 0) {
@@ -144,7 +144,7 @@ public:
 
 private:
     /// Each outer coordinate in chunks of its innermost reduced axis, each chunk on its own.
-    void rows(const host_threads& threads) {
+    void rows(const thread_pool& threads) {
         const reduction what = plan_.p.what;
         const std::int64_t width = plan_.p.inner.back(), lines = plan_.length / width,
                            chunks = (width + least_part - 1) / least_part,
@@ -176,7 +176,7 @@ private:
     }
 
     /// The innermost outer axis goes last, and whole lines of it are joined.
-    void columns(const host_threads& threads) {
+    void columns(const thread_pool& threads) {
         fused prologue = plan_.p.prologue;
         const int axis = plan_.outer_rank - 1;
         for (operand& o : prologue.leaves) {
@@ -217,7 +217,7 @@ private:
 };
 
 inline bool run_fast(const reduce_problem& p, const host_buffers& buffers,
-                     const host_threads& threads) {
+                     const thread_pool& threads) {
     return reduces_fast(p.what) && computes_in_float(p.prologue) &&
            host_reduction(p, buffers).run(threads);
 }

@@ -20,7 +20,7 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
 /// Runs the steps in order. `make(i)` is new memory for the i-th stored node, `memory_of` a
 /// realised one where it lies from its offset 0. Throws errc::cancelled once `stop` is asked for.
 template <class Make, class MemoryOf>
-void run_steps_on_host(evaluation& e, const host_threads& threads, profile_recorder* profile,
+void run_steps_on_host(evaluation& e, const thread_pool& threads, profile_recorder* profile,
                        const std::stop_token& stop, Make&& make, MemoryOf&& memory_of) {
     key_map<const node*, std::byte*> fresh;
     for (std::size_t i = 0; i < e.stored.size(); ++i) fresh[e.stored[i]] = make(i);

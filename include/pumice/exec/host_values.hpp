@@ -9,6 +9,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Elements that a thread of the host takes at a time.
+inline constexpr std::int64_t least_part = 1 << 17;
+
 /// True where the program's value is computed in float.
 inline bool computes_in_float(const fused& f) {
     return info(f.type()).arithmetic == arithmetic::f32;

@@ -48,7 +48,7 @@ struct problem_kind {
     array_list<const fused*> (*before)(const void* p);
     const fused* (*after)(const void* p);
     /// A loop of the host's own; false where there is none for this problem.
-    bool (*run_fast)(const void* p, const host_buffers&, const host_threads&);
+    bool (*run_fast)(const void* p, const host_buffers&, const thread_pool&);
 };
 
 namespace detail {
@@ -111,7 +111,7 @@ template <>
 inline constexpr kernel_entries kernels_for<own_kernel_problem> = kernel_list<own_kernel_slang>;
 
 template <class Problem>
-bool run_fast(const Problem&, const host_buffers&, const host_threads&) {
+bool run_fast(const Problem&, const host_buffers&, const thread_pool&) {
     return false;
 }
 
@@ -135,7 +135,7 @@ struct kind_of_problem {
             return &static_cast<const P*>(held)->epilogue;
         else return nullptr;
     }
-    static bool run(const void* held, const host_buffers& buffers, const host_threads& threads) {
+    static bool run(const void* held, const host_buffers& buffers, const thread_pool& threads) {
         return run_fast(*static_cast<const P*>(held), buffers, threads);
     }
     static constexpr problem_kind value{kernels_for<P>, before, after, run};

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
+#include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/float_controls.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -12,8 +13,6 @@
 #include <pumice/vk/instance.hpp>
 #include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
-
-#include <thread>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -54,6 +53,8 @@ public:
     vulkan::memory& memory() noexcept { return memory_; }
     vulkan::command_cache& commands() noexcept { return commands_; }
     kernel_service& kernels() noexcept { return kernels_; }
+    /// For what the host does for the device.
+    const thread_pool& threads() const noexcept { return threads_; }
     const vulkan::instance& instance() const noexcept { return *instance_; }
 
     /// What the device has done, and what it holds.
@@ -96,30 +97,10 @@ public:
         array_list<std::pair<std::uint64_t, const launch*>> work;
         for (const auto& [key, users] : missing) work.emplace_back(key, launches[users[0]]);
         array_list<std::shared_ptr<const vulkan::pipeline>> made(work.size());
-        array_list<std::exception_ptr> faults(work.size());
-        std::atomic<std::size_t> next{0};
-        const auto build = [&] {
-            for (std::size_t i; (i = next.fetch_add(1)) < work.size();) {
-                try {
-                    made[i] = create(*work[i].second);
-                } catch (...) {
-                    faults[i] = std::current_exception();
-                }
-            }
-        };
-        {
-            array_list<std::jthread> helpers;
-            const std::size_t threads =
-                std::min<std::size_t>(work.size(),
-                                      std::max(1u, std::thread::hardware_concurrency()));
-            try {
-                for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(build);
-            } catch (const std::exception&) {  // those that could be had do it
-            }
-            build();
-        }
-        for (const std::exception_ptr& fault : faults)
-            if (fault) std::rethrow_exception(fault);
+        threads_.run(static_cast<std::int64_t>(work.size()), 1, [&](std::int64_t i) {
+            const auto at = static_cast<std::size_t>(i);
+            made[at] = create(*work[at].second);
+        });
         for (std::size_t i = 0; i < work.size(); ++i) {
             ready_[work[i].first] = made[i];
             for (std::size_t user : missing[work[i].first]) result[user] = made[i];
@@ -156,6 +137,7 @@ private:
     vulkan::command_cache commands_;
     vulkan::pipeline_factory factory_;
     kernel_service kernels_;
+    thread_pool threads_;
     std::optional<vulkan::commands> host_sees_;
     key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };

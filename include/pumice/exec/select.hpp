@@ -88,8 +88,7 @@ inline void solve_on_host(const problem& p, const host_buffers& buffers) {
 
 /// Solves a problem, with the accuracy of the kernels' reference: by a loop of the host's own where
 /// there is one.
-inline void run_on_host(const problem& p, const host_buffers& buffers,
-                        const host_threads& threads) {
+inline void run_on_host(const problem& p, const host_buffers& buffers, const thread_pool& threads) {
     if (!p.kind().run_fast(p.get(), buffers, threads)) solve_on_host(p, buffers);
 }
 

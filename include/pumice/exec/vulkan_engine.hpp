@@ -194,7 +194,7 @@ private:
     }
     void execute_on_host(evaluation& e, array_list<std::shared_ptr<storage>>& made) {
         run_steps_on_host(
-            e, threads_, profiling_.get(), {},
+            e, runtime_->threads(), profiling_.get(), {},
             [&](std::size_t i) {
                 const auto held =
                     std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
@@ -334,7 +334,7 @@ private:
             std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
             runtime_->memory().flush(staging, 0, static_cast<std::uint64_t>(s.bytes));
             items.push_back({nullptr, nullptr, 0, &s, staging});
-            accesses.push_back({{range_in(s.piece, 0, s.bytes, true)}, false});
+            accesses.push_back({{range_in(s.piece, 0, s.bytes, true)}});
         }
         ++stats_.uploads;
         stats_.uploaded_bytes += static_cast<std::uint64_t>(s.bytes);
@@ -474,7 +474,6 @@ private:
     hazard_tracker open_;
     array_list<vulkan::semaphore_point> waits_;  // of the next submit
     std::unique_ptr<vulkan_profiler> timing_;    // null but for while a profile is at work
-    host_threads threads_;
 };
 
 }}  // namespace pumice::PUMICE_ABI
