@@ -29,6 +29,7 @@ template struct every_op<operations>;
 }  // namespace detail
 
 template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
+template std::shared_ptr<engine> make_null_engine<0>(policy_set);
 
 }}  // namespace pumice::PUMICE_ABI
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/exec/make_engine.hpp>
+#include <pumice/exec/null_engine.hpp>
 #include <pumice/tensor/context.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {

@@ -3,7 +3,6 @@
 // From policies to an engine: which device, and why; registers itself with the front.
 #pragma once
 
-#include <pumice/exec/null_engine.hpp>
 #include <pumice/exec/record_pack.hpp>
 #include <pumice/exec/vulkan_executable.hpp>
 
@@ -52,9 +51,7 @@ inline void apply_environment(policy_set& policies) {
 inline std::shared_ptr<engine> make_engine(policy_set policies) {
     detail::apply_environment(policies);
     detail::apply_pack_environment(policies);
-    if (policies.null_device)
-        return std::make_shared<null_engine>(device_info(*policies.null_device),
-                                             std::move(policies));
+    if (policies.backend) return policies.backend(policies);
     const auto rank = [&](const device_candidate& d) {
         return policies.device ? policies.device(d) : detail::type_rank(d.info);
     };

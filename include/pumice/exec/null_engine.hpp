@@ -79,4 +79,9 @@ private:
     statistics stats_;
 };
 
+template <int>
+std::shared_ptr<engine> make_null_engine(policy_set policies) {
+    return std::make_shared<null_engine>(device_info(*policies.null_device), std::move(policies));
+}
+
 }}  // namespace pumice::PUMICE_ABI

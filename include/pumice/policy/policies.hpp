@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/callback.hpp>
+#include <pumice/base/of_engine.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/graph/operation.hpp>
 
@@ -14,6 +15,13 @@
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+class engine;
+struct policy_set;
+
+/// The engine of null_device: asked for by name, so that a file compiles it only where it is named.
+template <int = 0>
+PUMICE_OF_ENGINE std::shared_ptr<engine> make_null_engine(policy_set policies);
 
 /// A kernel that could take a problem, as a kernel policy sees it.
 struct kernel_candidate {
@@ -59,6 +67,8 @@ struct policy_set {
     std::span<const std::byte> pack_bytes;
     /// Told the name and SPIR-V of each kernel that the context uses, the first time.
     callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
+    /// Makes the engine of the context; empty: that of a Vulkan device, or the host's.
+    callback<std::shared_ptr<engine>(const policy_set&)> backend;
     /// A device that is only described.
     std::shared_ptr<const device_info> null_device;
 };
@@ -229,6 +239,7 @@ struct null_device {
     device_info described;
     void apply(policy_set& set) const {
         set.null_device = std::make_shared<const device_info>(described);
+        set.backend = detail::of_engine(&make_null_engine<>);
     }
 };
 
