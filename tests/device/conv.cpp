@@ -196,17 +196,17 @@ TEST_CASE("conv: windows in plain arithmetic") {
 
 TEST_CASE("conv: few sums, cut along their products") {
     for (const auto& m : machines()) {
-        tally count("conv/small");
+        tally count("conv/split_k");
         dice d(24);
         for (const conv_problem& p : known())
-            run<conv_small>(*m, sample(d, dtype::f32, p, false, d.chance(0.5), placing::dense),
-                            count);
+            run<conv_split_k>(*m, sample(d, dtype::f32, p, false, d.chance(0.5), placing::dense),
+                              count);
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32})
             for (int i = 0; i < samples(t == dtype::f32 ? 6 : 2); ++i)
-                run<conv_small>(*m,
-                                sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
-                                       d.chance(0.3) ? placing::dense : placing::any),
-                                count);
+                run<conv_split_k>(*m,
+                                  sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
+                                         d.chance(0.3) ? placing::dense : placing::any),
+                                  count);
     }
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("conv: offsets past 32 bits") {
         dice d(23);
         const conv_problem p = geometry(2, 4, 6, 9, 8, 3, 2, 1, 1);
         run<conv_tiled>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
-        run<conv_small>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
+        run<conv_split_k>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
         run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, true, placing::any, true), count);
     }
 }

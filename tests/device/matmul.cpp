@@ -177,7 +177,7 @@ TEST_CASE("matmul: no products, and offsets past 32 bits") {
         const sample none(d, dtype::f32, {{2}, 5, 7, 0}, prologue::copy, epilogue::bias,
                           placing::dense);
         run<matmul_tiled>(*m, none, count);
-        run<matmul_small>(*m, none, count);
+        run<matmul_split_k>(*m, none, count);
         run<matmul_cooperative>(*m,
                                 sample(d, dtype::f16, {{}, 9, 4, 0}, prologue::copy,
                                        epilogue::several, placing::any),
@@ -185,7 +185,7 @@ TEST_CASE("matmul: no products, and offsets past 32 bits") {
         const sample far(d, dtype::f32, {{2}, 8, 33, 20}, prologue::fused, epilogue::bias,
                          placing::any, true);
         run<matmul_tiled>(*m, far, count);
-        run<matmul_small>(*m, far, count);
+        run<matmul_split_k>(*m, far, count);
         run<matmul_cooperative>(*m,
                                 sample(d, dtype::f16, {{2}, 24, 33, 40}, prologue::copy,
                                        epilogue::bias, placing::dense, true),
@@ -262,7 +262,7 @@ TEST_CASE("matmul: every size of tile") {
 
 TEST_CASE("matmul: products of few rows, columns or sums") {
     for (const auto& m : machines()) {
-        tally count("matmul/small");
+        tally count("matmul/split_k");
         dice d(13);
         for (const dtype t :
              {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::u8, dtype::i64})
@@ -273,10 +273,10 @@ TEST_CASE("matmul: products of few rows, columns or sums") {
                 if (d.chance(0.3)) s.m = ragged(d);
                 const auto pro = d.chance(0.2) ? prologue::fused : prologue::copy;
                 const auto epi = static_cast<epilogue>(d.in(0, 2));
-                run<matmul_small>(*m,
-                                  sample(d, t, s, pro, epi,
-                                         d.chance(0.5) ? placing::dense : placing::any),
-                                  count);
+                run<matmul_split_k>(*m,
+                                    sample(d, t, s, pro, epi,
+                                           d.chance(0.5) ? placing::dense : placing::any),
+                                    count);
             }
     }
 }

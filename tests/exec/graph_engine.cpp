@@ -117,7 +117,7 @@ TEST_CASE("graph engine: explain tells the plan before, and what was done after"
     const pm::matrix<float> a = p.given();
     pm::matrix<float> y = pm::relu(pm::matmul(a, a) + 1.0f);
     const std::string plan = pm::explain(y);
-    CHECK(plan.starts_with("not evaluated yet; the plan:\nmatmul/small (4, 4):"));
+    CHECK(plan.starts_with("not evaluated yet; the plan:\nmatmul/split_k (4, 4):"));
     CHECK(plan.find("add, relu") != std::string::npos);
     CHECK(plan.find("  not matmul/cooperative: ") != std::string::npos);
     CHECK(p.engine->runs == 0);

@@ -23,7 +23,7 @@ TEST_CASE("requests: a request names each generated program once, with its text"
     const auto l = launches_of(pm::matrix<float>(pm::matmul(a, a)), device);
     REQUIRE(l.size() == 1);
     const pm::kernel_request r = pm::request_for(l[0]);
-    CHECK(r.module == "few");
+    CHECK(r.module == "split_k");
     CHECK(l[0].programs.size() == 3);  // two factors and what is stored
     std::set<std::string> names;
     for (const pm::generated_module& g : r.generated) {

@@ -80,7 +80,7 @@ TEST_CASE("null device: what is described decides, not this machine") {
     pm::device_info plain = described();
     plain.matrix_shapes.clear();
     plain.cooperative_matrix = false;
-    CHECK(kernel_on(plain) == "matmul/small");
+    CHECK(kernel_on(plain) == "matmul/split_k");
     plain.storage16 = false;
     CHECK_THROWS_AS(kernel_on(plain), pm::error);
 }

@@ -71,7 +71,7 @@ std::string chosen(const P& p, const device_info& d) {
     return best;
 }
 std::string chosen(const matmul_problem& p, const device_info& d) {
-    return chosen<matmul_cooperative, matmul_small, matmul_tiled>(p, d);
+    return chosen<matmul_cooperative, matmul_split_k, matmul_tiled>(p, d);
 }
 
 }  // namespace
@@ -87,16 +87,16 @@ TEST_CASE("tile: the kernel of a product") {
         CHECK(chosen(product(t, 1, 10, 128), d) == "matmul/cooperative");
         CHECK(chosen(product(t, 7, 3, 5), d) == "matmul/cooperative");
         CHECK(chosen(product(t, 1024, 1024, 64), plain) == "matmul/tiled");
-        CHECK(chosen(product(t, 64, 64, 64), plain) == "matmul/small");
-        CHECK(chosen(product(t, 1, 128, 784), plain) == "matmul/small");
+        CHECK(chosen(product(t, 64, 64, 64), plain) == "matmul/split_k");
+        CHECK(chosen(product(t, 1, 128, 784), plain) == "matmul/split_k");
     }
     CHECK(chosen(product(dtype::f32, 4096, 4096, 4096), d) == "matmul/tiled");
-    CHECK(chosen(product(dtype::f32, 1, 128, 784), d) == "matmul/small");
-    CHECK(chosen(product(dtype::f32, 128, 1, 784), d) == "matmul/small");
+    CHECK(chosen(product(dtype::f32, 1, 128, 784), d) == "matmul/split_k");
+    CHECK(chosen(product(dtype::f32, 128, 1, 784), d) == "matmul/split_k");
     CHECK(chosen(product(dtype::f64, 1000, 1000, 100), d) == "matmul/tiled");
     CHECK(chosen(product(dtype::i32, 1000, 1000, 100), d) == "matmul/tiled");
-    CHECK(chosen(product(dtype::f64, 100, 100, 100), d) == "matmul/small");
-    CHECK(chosen(product(dtype::i32, 100, 100, 100), d) == "matmul/small");
+    CHECK(chosen(product(dtype::f64, 100, 100, 100), d) == "matmul/split_k");
+    CHECK(chosen(product(dtype::i32, 100, 100, 100), d) == "matmul/split_k");
 }
 
 TEST_CASE("tile: reasons against cooperative matrices") {

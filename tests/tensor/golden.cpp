@@ -154,7 +154,7 @@ TEST_CASE("golden: mathematical functions and a user's own op") {
     golden("mathematics", pm::exp(pm::sin(a)) + pm::log1p(pm::abs(b)) * pm::atan2(a, b) +
                               pm::power(a, b) - pm::erf(b));
     golden("hard_swish", pm::hard_swish(a) + b);
-    golden("own_op", mine::swish2(a) + 1.0f);
+    golden("custom_op", mine::swish2(a) + 1.0f);
 }
 
 TEST_CASE("golden: what only the run-time fuser makes: indices, random numbers, several outputs") {

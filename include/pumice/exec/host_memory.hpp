@@ -5,7 +5,7 @@
 
 #include <pumice/base/error.hpp>
 #include <pumice/base/lock.hpp>
-#include <pumice/base/recent_blocks.hpp>
+#include <pumice/base/thread_cache.hpp>
 #include <pumice/graph/node.hpp>
 
 #include <algorithm>
@@ -122,13 +122,13 @@ struct with_room {
     with_room(const with_room<U>& other) noexcept : extra(other.extra), room(other.room) {}
 
     T* allocate(std::size_t n) {
-        void* const p = recent_blocks::take(n * sizeof(T) + static_cast<std::size_t>(extra));
+        void* const p = thread_cache::take(n * sizeof(T) + static_cast<std::size_t>(extra));
         if (!p) fail(errc::out_of_memory, "host", {"the host has no ", extra, " bytes"});
         *room = static_cast<T*>(p) + n;
         return static_cast<T*>(p);
     }
     void deallocate(T* p, std::size_t n) noexcept {
-        recent_blocks::give(p, n * sizeof(T) + static_cast<std::size_t>(extra));
+        thread_cache::give(p, n * sizeof(T) + static_cast<std::size_t>(extra));
     }
     friend bool operator==(const with_room&, const with_room&) noexcept { return true; }
 };

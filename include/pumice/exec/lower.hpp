@@ -390,8 +390,8 @@ private:
 
     bool lower(const kernel_op& op, array_list<step>& out) const {
         buffer_list buffers;
-        const auto held = fresh<own_kernel_problem>();
-        own_kernel_problem& p = *held;
+        const auto held = fresh<custom_kernel_problem>();
+        custom_kernel_problem& p = *held;
         p.call = op.call;
         const kernel_options& how = op.call->what->how;
         p.inputs.resize(how.inputs.size());

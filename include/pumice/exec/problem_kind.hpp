@@ -9,10 +9,10 @@
 #include <pumice/exec/host_normalize.hpp>
 #include <pumice/exec/host_reduce.hpp>
 #include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/custom_kernel.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
 #include <pumice/kernels/normalize.hpp>
-#include <pumice/kernels/own_kernel.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
@@ -92,10 +92,10 @@ inline constexpr kernel_entries kernels_for<normalize_problem> =
                 normalize_streamed, normalize_streamed_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<matmul_problem> =
-    kernel_list<matmul_cooperative, matmul_small, matmul_tiled>;
+    kernel_list<matmul_cooperative, matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_cooperative, conv_small, conv_tiled>;
+    kernel_list<conv_cooperative, conv_split_k, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
 template <>
@@ -108,7 +108,8 @@ template <>
 inline constexpr kernel_entries kernels_for<scan_problem> =
     kernel_list<scan_rows4, scan_rows, scan_columns>;
 template <>
-inline constexpr kernel_entries kernels_for<own_kernel_problem> = kernel_list<own_kernel_slang>;
+inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
+    kernel_list<custom_kernel_slang>;
 
 template <class Problem>
 bool run_fast(const Problem&, const host_buffers&, const thread_pool&) {

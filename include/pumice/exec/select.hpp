@@ -67,7 +67,7 @@ inline std::string fused_name(const problem& p) {
 /// The kernel for a problem on a device, by the policy. Throws errc::unsupported with every reason.
 inline choice choose(const problem& p, const device_info& device, const policy_set& policies) {
     choice c = detail::choose(p.kind().kernels, p.get(), device, policies);
-    if (const auto* own = p.get_if<own_kernel_problem>())
+    if (const auto* own = p.get_if<custom_kernel_problem>())
         c.record->kernel = cat({"kernel/", own->call->what->name});
     c.record->fused = fused_name(p);
     return c;
@@ -76,7 +76,7 @@ inline choice choose(const problem& p, const device_info& device, const policy_s
 /// What kernels of a problem's kind do, as their names begin: "matmul", "reduce". A kernel of the
 /// user's own by its name.
 inline std::string_view family_of(const problem& p) {
-    if (const auto* own = p.get_if<own_kernel_problem>()) return own->call->what->name;
+    if (const auto* own = p.get_if<custom_kernel_problem>()) return own->call->what->name;
     const std::string_view name = p.kind().kernels[0].name;
     return name.substr(0, name.find('/'));
 }

@@ -182,7 +182,7 @@ private:
         key_set<const node*> stored;
         for (const node* n : e.stored) stored.insert(n);
         for (const step& s : e.steps) {
-            const auto* own = s.what.get_if<own_kernel_problem>();
+            const auto* own = s.what.get_if<custom_kernel_problem>();
             if (own && !own->call->what->how.host) return;
             for (const node* n : s.buffers) {
                 left -= byte_count(n->type, n->count());

@@ -5,7 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/lock.hpp>
-#include <pumice/base/recent_blocks.hpp>
+#include <pumice/base/thread_cache.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <atomic>
@@ -116,8 +116,8 @@ inline void node::count_use(int change) noexcept {
 /// A node of its own, without inputs.
 inline node_ptr allocate_node(dtype type, const shape& extent, operation&& op,
                               const std::shared_ptr<engine>& owner) {
-    return std::allocate_shared<node>(detail::recent_allocator<node>(), type, extent, std::move(op),
-                                      owner);
+    return std::allocate_shared<node>(detail::thread_cache_allocator<node>(), type, extent,
+                                      std::move(op), owner);
 }
 
 /// Makes a lazy node; its memory will be row-major unless it is laid out otherwise. Throws

@@ -178,7 +178,7 @@ struct scatter_op {
 
 struct kernel_call;
 
-/// One of the results of a kernel of the user's own (graph/own_kernel.hpp).
+/// One of the results of a kernel of the user's own (graph/custom_kernel.hpp).
 struct kernel_op {
     std::shared_ptr<const kernel_call> call;
     int output = 0;

@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/any_tensor.hpp>
-#include <pumice/graph/own_kernel.hpp>
+#include <pumice/graph/custom_kernel.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products, the input's windows gathered on the way (shaders/matmul.slang,
-// shaders/few.slang).
+// shaders/split_k.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/kernels/few.hpp>
+#include <pumice/kernels/split_k.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -236,31 +236,32 @@ struct conv_cooperative {
 };
 
 /// Few sums by plain arithmetic: work for a whole device where tiles leave it idle.
-struct conv_small {
+struct conv_split_k {
     using problem_type = conv_problem;
-    static constexpr std::string_view name = "conv/small";
+    static constexpr std::string_view name = "conv/split_k";
     static constexpr bool portable = false;
 
     static support supports(const conv_problem& p, const device_info& device) {
         const support tiled = conv_tiled::supports(p, device);
         if (!tiled.yes) return tiled;
         const detail::convolution c = detail::product_of(p);
-        return detail::supports_few(c.p, c.windows ? std::optional(true) : std::nullopt, tiled,
-                                    conv_cooperative::supports(p, device), device);
+        return detail::supports_split_k(c.p, c.windows ? std::optional(true) : std::nullopt, tiled,
+                                        conv_cooperative::supports(p, device), device);
     }
     static launch make(const conv_problem& asked, const device_info& device) {
         const detail::convolution c = detail::product_of(asked);
         const bool wide = detail::is_wide(asked, c);
-        if (!c.windows) return detail::few_launch(c.p, device, wide);
+        if (!c.windows) return detail::split_k_launch(c.p, device, wide);
         const detail::special_loader windows =
             detail::window_loader(asked, cat({"Plain<", slang_name(c.p.sum), ">"}), wide);
-        return detail::few_launch(c.p, device, wide, &windows);
+        return detail::split_k_launch(c.p, device, wide, &windows);
     }
     static void reference(const conv_problem& p, const host_buffers& b) {
         detail::conv_reference(p, b);
     }
 };
 
-static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> && kernel_type<conv_small>);
+static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> &&
+              kernel_type<conv_split_k>);
 
 }}  // namespace pumice::PUMICE_ABI

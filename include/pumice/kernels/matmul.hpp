@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: in tiles by plain arithmetic or by cooperative matrices (shaders/matmul.slang),
-// or of few sums (shaders/few.slang).
+// or of few sums (shaders/split_k.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/kernels/few.hpp>
+#include <pumice/kernels/split_k.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -64,7 +64,7 @@ inline product product_of(const matmul_problem& q) {
 }
 
 /// The problem with the side of few rows as the left one.
-inline product small_product_of(const matmul_problem& q) {
+inline product split_k_product_of(const matmul_problem& q) {
     product p = product_of(q);
     if (p.m > few_rows && p.n <= few_rows) transpose(p);
     return p;
@@ -146,26 +146,26 @@ struct matmul_cooperative {
 
 /// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave
 /// it idle.
-struct matmul_small {
+struct matmul_split_k {
     using problem_type = matmul_problem;
-    static constexpr std::string_view name = "matmul/small";
+    static constexpr std::string_view name = "matmul/split_k";
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        return detail::supports_few(detail::small_product_of(p), {},
-                                    matmul_tiled::supports(p, device),
-                                    matmul_cooperative::supports(p, device), device);
+        return detail::supports_split_k(detail::split_k_product_of(p), {},
+                                        matmul_tiled::supports(p, device),
+                                        matmul_cooperative::supports(p, device), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device) {
-        const detail::product p = detail::small_product_of(asked);
-        return detail::few_launch(p, device, detail::is_wide_matrix(p));
+        const detail::product p = detail::split_k_product_of(asked);
+        return detail::split_k_launch(p, device, detail::is_wide_matrix(p));
     }
     static void reference(const matmul_problem& p, const host_buffers& b) {
         detail::matmul_reference(p, b);
     }
 };
 
-static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_small> &&
+static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_split_k> &&
               kernel_type<matmul_cooperative>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -99,7 +99,7 @@ struct scatter_problem {
 };
 
 /// A call of a kernel of the user's own.
-struct own_kernel_problem {
+struct custom_kernel_problem {
     std::shared_ptr<const kernel_call> call;
     array_list<fused> inputs;  // over their extents; of one that is not fused, its leaf as it lies
     fused epilogue;            // over the output's extent, where the output is fused
@@ -117,7 +117,7 @@ public:
     using kinds =
         detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
                                 matmul_problem, conv_problem, pool_problem, take_problem,
-                                scan_problem, sort_problem, scatter_problem, own_kernel_problem>;
+                                scan_problem, sort_problem, scatter_problem, custom_kernel_problem>;
 
     template <class P>
         requires(kinds::number<P> >= 0)

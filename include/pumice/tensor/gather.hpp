@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/graph/gather.hpp>
-#include <pumice/tensor/arrange.hpp>
+#include <pumice/tensor/manipulation.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

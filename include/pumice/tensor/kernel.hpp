@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/graph/own_kernel.hpp>
+#include <pumice/graph/custom_kernel.hpp>
 #include <pumice/tensor/tensor.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -21,7 +21,7 @@ concept kernel_argument = array_argument<A> || any_array<A> || number_argument<A
 class kernel {
 public:
     kernel(std::string_view name, std::string_view slang, kernel_options how)
-        : what_(make_own_kernel(name, slang, std::move(how))) {}
+        : what_(make_custom_kernel(name, slang, std::move(how))) {}
 
     const std::string& name() const noexcept { return what_->name; }
 
@@ -65,7 +65,7 @@ private:
         else inputs.emplace_back(a.get());
     }
 
-    std::shared_ptr<const own_kernel> what_;
+    std::shared_ptr<const custom_kernel> what_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/hash.hpp>
 #include <pumice/base/key_map.hpp>
-#include <pumice/graph/own_kernel.hpp>
+#include <pumice/graph/custom_kernel.hpp>
 
 #include <algorithm>
 #include <span>

@@ -3,7 +3,7 @@
 // Builders of ONNX operators that make values: Constant, ConstantOfShape, Range, Pad, Where's kin.
 #pragma once
 
-#include <pumice/graph/arrange.hpp>
+#include <pumice/graph/manipulation.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Builders of ONNX operators that cut, join, repeat and pick: Concat, Slice, Gather, Tile, Split.
 #pragma once
 
-#include <pumice/graph/arrange.hpp>
+#include <pumice/graph/manipulation.hpp>
 #include <pumice/model/detail/onnx_shape.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/graph/own_kernel.hpp>
+#include <pumice/graph/custom_kernel.hpp>
 #include <pumice/kernels/detail/rows.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -13,9 +13,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 namespace detail {
 
 /// A call on its way to a launch: text and parameter block are written side by side.
-class own_kernel_launch {
+class custom_kernel_launch {
 public:
-    explicit own_kernel_launch(const own_kernel_problem& p)
+    explicit custom_kernel_launch(const custom_kernel_problem& p)
         : p_(p), call_(*p.call), how_(call_.what->how) {}
 
     /// Workgroups along each axis.
@@ -165,7 +165,7 @@ private:
         l.text = std::make_shared<const std::string>(std::move(text));
     }
 
-    const own_kernel_problem& p_;
+    const custom_kernel_problem& p_;
     const kernel_call& call_;
     const kernel_options& how_;
     std::string imports_, fields_, arguments_;
@@ -199,15 +199,15 @@ inline program given_as_leaf(const program& p, std::size_t leaf) {
 }  // namespace detail
 
 /// The user's Slang with an entry point made for the call.
-struct own_kernel_slang {
-    using problem_type = own_kernel_problem;
+struct custom_kernel_slang {
+    using problem_type = custom_kernel_problem;
     static constexpr std::string_view name = "kernel/own";
     static constexpr bool portable = true;
 
-    static support supports(const own_kernel_problem& p, const device_info& device) {
+    static support supports(const custom_kernel_problem& p, const device_info& device) {
         const kernel_call& call = *p.call;
         if (support s = detail::supports_types(call, device); !s.yes) return s;
-        const detail::own_kernel_launch l(p);
+        const detail::custom_kernel_launch l(p);
         const auto check = [&](const fused& f, const shape& domain) {
             support s = supports_types(f, device);
             return s.yes ? supports_index(l.is_wide(f, domain), device) : s;
@@ -241,18 +241,18 @@ struct own_kernel_slang {
         }
         return {};
     }
-    static launch make(const own_kernel_problem& p, const device_info& device) {
-        return detail::own_kernel_launch(p).make(device);
+    static launch make(const custom_kernel_problem& p, const device_info& device) {
+        return detail::custom_kernel_launch(p).make(device);
     }
-    static array_list<launch> make_all(const own_kernel_problem& p, const device_info& device) {
+    static array_list<launch> make_all(const custom_kernel_problem& p, const device_info& device) {
         return {make(p, device)};
     }
-    static std::int64_t scratch(const own_kernel_problem& p, const device_info&) {
-        return detail::own_kernel_launch(p).scratch();
+    static std::int64_t scratch(const custom_kernel_problem& p, const device_info&) {
+        return detail::custom_kernel_launch(p).scratch();
     }
 
     /// The user's host function over dense arrays, with what is fused before and behind it.
-    static void reference(const own_kernel_problem& p, const host_buffers& buffers) {
+    static void reference(const custom_kernel_problem& p, const host_buffers& buffers) {
         const kernel_call& call = *p.call;
         const kernel_options& how = call.what->how;
         if (!how.host)
@@ -289,6 +289,6 @@ struct own_kernel_slang {
     }
 };
 
-static_assert(kernel_type<own_kernel_slang>);
+static_assert(kernel_type<custom_kernel_slang>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -4,8 +4,8 @@
 // time.
 #pragma once
 
-#include <pumice/graph/arrange.hpp>
 #include <pumice/graph/einsum.hpp>
+#include <pumice/graph/manipulation.hpp>
 #include <pumice/tensor/axes.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {

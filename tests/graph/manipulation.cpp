@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/graph/arrange.hpp>
+#include <pumice/graph/manipulation.hpp>
 
 #include <tests/graph/support.hpp>
 
@@ -19,7 +19,7 @@ any_tensor counted(const shape& extent) { return counting(home, extent); }
 
 }  // namespace
 
-TEST_CASE("arrange: a stack has a new axis, and falls apart again") {
+TEST_CASE("manipulation: a stack has a new axis, and falls apart again") {
     const any_tensor parts[] = {counted({2, 3}), counted({2, 3}) /* the same values */};
     for (const std::int64_t axis : {0, 1, 2, -1}) {
         const any_tensor s = stack(parts, axis);
@@ -39,7 +39,7 @@ TEST_CASE("arrange: a stack has a new axis, and falls apart again") {
     CHECK(code_of([&] { unstack(counted({})); }) == errc::axis_out_of_range);
 }
 
-TEST_CASE("arrange: parts are equal, or begin where they are told to") {
+TEST_CASE("manipulation: parts are equal, or begin where they are told to") {
     const auto halves = split(counted({2, 4}), 2, 1);
     REQUIRE(halves.size() == 2);
     CHECK(values(halves[0]) == reals{0, 1, 4, 5});
@@ -56,7 +56,7 @@ TEST_CASE("arrange: parts are equal, or begin where they are told to") {
     CHECK(code_of([&] { split(counted({5}), 5, 1); }) == errc::axis_out_of_range);
 }
 
-TEST_CASE("arrange: repeat is element by element, tile the whole") {
+TEST_CASE("manipulation: repeat is element by element, tile the whole") {
     const any_tensor x = counted({2, 2});
     CHECK(values(repeat(x, 2, 0)) == reals{0, 1, 0, 1, 2, 3, 2, 3});
     CHECK(values(repeat(x, 2, -1)) == reals{0, 0, 1, 1, 2, 2, 3, 3});
@@ -81,7 +81,7 @@ TEST_CASE("arrange: repeat is element by element, tile the whole") {
                 0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3});
 }
 
-TEST_CASE("arrange: roll goes around the end") {
+TEST_CASE("manipulation: roll goes around the end") {
     CHECK(values(roll(counted({5}), 2)) == reals{3, 4, 0, 1, 2});
     CHECK(values(roll(counted({5}), -7)) == reals{2, 3, 4, 0, 1});
     CHECK(values(roll(counted({2, 2}), 1)) == reals{3, 0, 1, 2});
@@ -90,7 +90,8 @@ TEST_CASE("arrange: roll goes around the end") {
     CHECK(code_of([&] { roll(counted({2}), 1, 1); }) == errc::axis_out_of_range);
 }
 
-TEST_CASE("arrange: pads repeat a number, the edge, the mirrored tensor or the tensor, or cut") {
+TEST_CASE(
+    "manipulation: pads repeat a number, the edge, the mirrored tensor or the tensor, or cut") {
     const any_tensor x = counted({3});
     const auto padded = [&](std::int64_t before, std::int64_t after, pad_mode mode) {
         return values(pad(x, {{pad_width{before, after}}}, mode, 9));

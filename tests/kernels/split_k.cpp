@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How products of few sums are cut into workgroups, and when they are left to tiles.
 #include <pumice/kernels/conv.hpp>
-#include <pumice/kernels/few.hpp>
 #include <pumice/kernels/matmul.hpp>
+#include <pumice/kernels/split_k.hpp>
 
 #include <doctest/doctest.h>
 
@@ -58,19 +58,19 @@ conv_problem convolution(std::int64_t in, std::int64_t out, std::int64_t size,
     return p;
 }
 
-detail::few_shape shape_of(const matmul_problem& p, const device_info& d) {
-    return detail::few_shape_of(detail::small_product_of(p), d);
+detail::split_k_shape shape_of(const matmul_problem& p, const device_info& d) {
+    return detail::split_k_shape_of(detail::split_k_product_of(p), d);
 }
 
 }  // namespace
 
-TEST_CASE("few: every workgroup has all its invocations and fits in shared memory") {
+TEST_CASE("split_k: every workgroup has all its invocations and fits in shared memory") {
     const device_info d = machine(device_type::discrete_gpu);
     for (const std::int64_t m : {1, 3, 8, 20, 300})
         for (const std::int64_t n : {1, 7, 32, 1000, 100000})
             for (const std::int64_t k : {0, 1, 5, 25, 200, 5000}) {
-                const detail::product p = detail::small_product_of(product(m, n, k));
-                const detail::few_shape f = detail::few_shape_of(p, d);
+                const detail::product p = detail::split_k_product_of(product(m, n, k));
+                const detail::split_k_shape f = detail::split_k_shape_of(p, d);
                 const int columns = f.lines * (f.right.chunk_along_k() ? 1 : 4);
                 CHECK(f.lines * f.slices == 256);
                 CHECK(f.rows % f.together == 0);
@@ -81,31 +81,31 @@ TEST_CASE("few: every workgroup has all its invocations and fits in shared memor
             }
 }
 
-TEST_CASE("few: a large factor is read once, a small one as often as fills the device") {
+TEST_CASE("split_k: a large factor is read once, a small one as often as fills the device") {
     const device_info d = machine(device_type::discrete_gpu);
     CHECK(shape_of(product(8, 4096, 4096), d).down == 1);
     CHECK(shape_of(product(8, 16, 25), d).down == 8);
     CHECK(shape_of(product(8, 16, 25), machine(device_type::cpu)).down == 1);
 }
 
-TEST_CASE("few: a sum of few terms is not cut finer than they are") {
+TEST_CASE("split_k: a sum of few terms is not cut finer than they are") {
     const device_info d = machine(device_type::discrete_gpu);
     CHECK(shape_of(product(1, 64, 5000), d).slices == 32);
     CHECK(shape_of(product(1, 64, 25), d).slices == 8);
     CHECK(shape_of(product(1, 64, 1), d).slices == 4);
 }
 
-TEST_CASE("few: work for a whole device is left to tiles") {
+TEST_CASE("split_k: work for a whole device is left to tiles") {
     const device_info d = machine(device_type::discrete_gpu), host = machine(device_type::cpu);
-    CHECK(matmul_small::supports(product(8, 100000, 64), d).yes);
-    CHECK(matmul_small::supports(product(100, 100, 100), d).yes);
-    CHECK(matmul_small::supports(product(2000, 2000, 100), d).reason ==
+    CHECK(matmul_split_k::supports(product(8, 100000, 64), d).yes);
+    CHECK(matmul_split_k::supports(product(100, 100, 100), d).yes);
+    CHECK(matmul_split_k::supports(product(2000, 2000, 100), d).reason ==
           "15750 workgroups; past 611 of them tiles do less");
     matmul_problem endless = product(9, 9, 1);
     endless.k = std::int64_t{1} << 57;
-    CHECK(matmul_small::supports(endless, d).yes);
+    CHECK(matmul_split_k::supports(endless, d).yes);
     const auto wins = [](const conv_problem& p, const device_info& on) {
-        const support s = conv_small::supports(p, on);
+        const support s = conv_split_k::supports(p, on);
         return s.yes && s.cost < conv_tiled::supports(p, on).cost;
     };
     CHECK(wins(convolution(1, 8, 28, 5), d));
@@ -114,6 +114,6 @@ TEST_CASE("few: work for a whole device is left to tiles") {
     CHECK_FALSE(wins(convolution(1, 8, 28, 5), host));
     device_info little = d;
     little.max_workgroup_invocations = 64;
-    CHECK(matmul_small::supports(product(1, 10, 256), little).reason ==
+    CHECK(matmul_split_k::supports(product(1, 10, 256), little).reason ==
           "needs workgroups of 128 invocations");
 }

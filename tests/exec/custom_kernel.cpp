@@ -6,7 +6,7 @@
 
 #include <pumice/exec/record_pack.hpp>
 #include <pumice/front.hpp>
-#include <pumice/kernels/own_kernel.hpp>
+#include <pumice/kernels/custom_kernel.hpp>
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
@@ -593,11 +593,11 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
     pm::fuser f(roots, true);
     const pm::array_list<pm::step> steps = pm::lower(f.run(), f.order());
     REQUIRE(steps.size() == 1);
-    pm::own_kernel_problem p = *steps[0].what.get_if<pm::own_kernel_problem>();
+    pm::custom_kernel_problem p = *steps[0].what.get_if<pm::custom_kernel_problem>();
     const pm::device_info& device = pm::default_context().device();
-    CHECK(pm::own_kernel_slang::make(p, device).text->find("int64_t") == std::string::npos);
+    CHECK(pm::custom_kernel_slang::make(p, device).text->find("int64_t") == std::string::npos);
     p.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};
-    const pm::launch wide = pm::own_kernel_slang::make(p, device);
+    const pm::launch wide = pm::custom_kernel_slang::make(p, device);
     CHECK(wide.text->find("FusedInput<F32, " + pm::emitted_name(p.inputs[0].body->view()) +
                           ", int64_t, 2>") != std::string::npos);
     pm::kernel_service kernels(pm::service_options_of({}));
@@ -607,12 +607,12 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
                              {.inputs = {{.strided = true}}});
     const pm::array_list<pm::node_ptr> plain{strided(x).get()};
     pm::fuser g(plain, true);
-    pm::own_kernel_problem q =
-        *pm::lower(g.run(), g.order())[0].what.get_if<pm::own_kernel_problem>();
+    pm::custom_kernel_problem q =
+        *pm::lower(g.run(), g.order())[0].what.get_if<pm::custom_kernel_problem>();
     q.inputs[0].leaves[0].offset = std::int64_t{1} << 32;
-    CHECK(pm::own_kernel_slang::supports(q, device).yes);
+    CHECK(pm::custom_kernel_slang::supports(q, device).yes);
     q.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};
-    has(pm::own_kernel_slang::supports(q, device).reason, "spans more than 2^31 elements");
+    has(pm::custom_kernel_slang::supports(q, device).reason, "spans more than 2^31 elements");
 }
 
 TEST_CASE("own kernel: eager runs it at its line, and a loop of calls does not pile up") {
@@ -636,30 +636,31 @@ TEST_CASE("own kernel: the launch of a line, of a plane and of an unwanted outpu
     device.max_workgroup_count = {100, 100, 100};
     const auto problem = [](std::array<std::int64_t, 3> threads, shape group) {
         auto call = std::make_shared<pm::kernel_call>();
-        call->what = pm::make_own_kernel("f", "void f(",
-                                         {.outputs = {{.type = dtype::f32, .shape = shape{7}},
-                                                      {.type = dtype::f32, .shape = shape{9}}},
-                                          .group = group});
+        call->what = pm::make_custom_kernel("f", "void f(",
+                                            {.outputs = {{.type = dtype::f32, .shape = shape{7}},
+                                                         {.type = dtype::f32, .shape = shape{9}}},
+                                             .group = group});
         call->outputs = {{dtype::f32, {7}}, {dtype::f32, {9}}};
         call->threads = threads;
-        pm::own_kernel_problem p;
+        pm::custom_kernel_problem p;
         p.call = call;
         p.outputs = {{0, dtype::f32, 0, {1}}, {-1, dtype::f32, 0, {}}};
         return p;
     };
     using grid = std::array<std::uint32_t, 3>;
     const auto line = problem({256 * 150, 1, 1}, {256});
-    CHECK(pm::own_kernel_slang::supports(line, device).yes);
-    const pm::launch l = pm::own_kernel_slang::make(line, device);
+    CHECK(pm::custom_kernel_slang::supports(line, device).yes);
+    const pm::launch l = pm::custom_kernel_slang::make(line, device);
     CHECK(l.grid == grid{75, 2, 1});
-    CHECK(pm::own_kernel_slang::scratch(line, device) == 48);
+    CHECK(pm::custom_kernel_slang::scratch(line, device) == 48);
     REQUIRE(l.accesses.size() == 2);
     CHECK(l.accesses[0].buffer == 0);
     CHECK(l.accesses[0].end == 28);
     CHECK(l.accesses[1].buffer == -2);
     CHECK(l.accesses[1].end == 36);
     CHECK(l.accesses[1].write);
-    CHECK(pm::own_kernel_slang::make(problem({33, 5, 2}, {16, 4}), device).grid == grid{3, 2, 2});
-    CHECK(!pm::own_kernel_slang::supports(problem({33, 500, 2}, {16, 4}), device).yes);
-    CHECK(!pm::own_kernel_slang::supports(problem({1, 1, 1}, {32, 32}), device).yes);
+    CHECK(pm::custom_kernel_slang::make(problem({33, 5, 2}, {16, 4}), device).grid ==
+          grid{3, 2, 2});
+    CHECK(!pm::custom_kernel_slang::supports(problem({33, 500, 2}, {16, 4}), device).yes);
+    CHECK(!pm::custom_kernel_slang::supports(problem({1, 1, 1}, {32, 32}), device).yes);
 }

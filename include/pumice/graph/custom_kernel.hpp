@@ -95,15 +95,15 @@ struct kernel_options {
     callback<void(const kernel_arguments&)> host = {};  // the same on the host device
 };
 
-/// Made once by make_own_kernel, and the same for all its calls.
-struct own_kernel {
+/// Made once by make_custom_kernel, and the same for all its calls.
+struct custom_kernel {
     std::string name, text;
     kernel_options how;
 };
 
 /// One call: what all of its results share.
 struct kernel_call {
-    std::shared_ptr<const own_kernel> what;
+    std::shared_ptr<const custom_kernel> what;
     array_list<std::pair<std::string, dtype>> names;  // of element types
     std::vector<kernel_value> inputs, outputs;
     array_list<scalar> scalars;
@@ -112,18 +112,16 @@ struct kernel_call {
 };
 
 /// Throws errc::invalid_argument for a description that contradicts itself.
-PUMICE_FUNCTION std::shared_ptr<const own_kernel> make_own_kernel(std::string_view name,
-                                                                  std::string_view text,
-                                                                  kernel_options how);
+PUMICE_FUNCTION std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_view name,
+                                                                        std::string_view text,
+                                                                        kernel_options how);
 
 /// The lazy results, which one dispatch computes together. Throws errc::invalid_argument,
 /// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch.
 /// `home` is asked for where there are no inputs.
-PUMICE_FUNCTION std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_kernel>& what,
-                                                    std::span<const any_tensor> inputs,
-                                                    std::span<const scalar> scalars,
-                                                    const callback<std::shared_ptr<engine>()>&
-                                                        home);
+PUMICE_FUNCTION std::vector<any_tensor> call_kernel(
+    const std::shared_ptr<const custom_kernel>& what, std::span<const any_tensor> inputs,
+    std::span<const scalar> scalars, const callback<std::shared_ptr<engine>()>& home);
 
 #ifndef PUMICE_COMPILED
 
@@ -203,7 +201,8 @@ inline bool has_function(std::string_view text, std::string_view name) {
 /// A call being made: every fault names the kernel.
 class kernel_caller {
 public:
-    kernel_caller(const std::shared_ptr<const own_kernel>& what, std::span<const any_tensor> inputs)
+    kernel_caller(const std::shared_ptr<const custom_kernel>& what,
+                  std::span<const any_tensor> inputs)
         : how_(what->how), place_(cat({"kernel ", what->name})), call_(new kernel_call) {
         call_->what = what;
         for (const any_tensor& t : inputs) call_->inputs.push_back({t.dtype(), t.shape()});
@@ -328,9 +327,9 @@ private:
 
 }  // namespace detail
 
-PUMICE_BODY std::shared_ptr<const own_kernel> make_own_kernel(std::string_view name,
-                                                              std::string_view text,
-                                                              kernel_options how) {
+PUMICE_BODY std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_view name,
+                                                                    std::string_view text,
+                                                                    kernel_options how) {
     const std::string place = cat({"kernel ", name});
     const auto require = [&](bool good, std::initializer_list<piece> message) {
         if (!good) fail(errc::invalid_argument, place, message);
@@ -376,11 +375,11 @@ PUMICE_BODY std::shared_ptr<const own_kernel> make_own_kernel(std::string_view n
             {"the workgroup ", to_string(how.group), " has not one to three axes"});
     for (const std::int64_t n : how.group)
         require(n > 0, {"the workgroup ", to_string(how.group), " has no threads"});
-    return std::make_shared<const own_kernel>(own_kernel{std::string(name), std::string(text),
-                                                         std::move(how)});
+    return std::make_shared<const custom_kernel>(custom_kernel{std::string(name), std::string(text),
+                                                               std::move(how)});
 }
 
-PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const own_kernel>& what,
+PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const custom_kernel>& what,
                                                 std::span<const any_tensor> inputs,
                                                 std::span<const scalar> scalars,
                                                 const callback<std::shared_ptr<engine>()>& home) {

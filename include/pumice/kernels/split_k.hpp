@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of few sums (shaders/few.slang): too few tiles to fill a device, so each sum is cut
+// Products of few sums (shaders/split_k.slang): too few tiles to fill a device, so each sum is cut
 // along k.
 #pragma once
 
@@ -12,17 +12,17 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 inline constexpr std::int64_t few_rows = 8;
 
 /// How a product of few sums is cut into workgroups.
-struct few_shape {
+struct split_k_shape {
     reading left, right;
     int rows = 1, together = 1, lines = 8, slices = 16;  // as in the shader
     std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
 };
 
 /// `along_k` is what a right factor that is no plain matrix says of its chunks.
-inline few_shape few_shape_of(const product& p, const device_info& device,
-                              std::optional<bool> along_k = {}) {
+inline split_k_shape split_k_shape_of(const product& p, const device_info& device,
+                                      std::optional<bool> along_k = {}) {
     constexpr std::int64_t shared = 16 << 10;
-    few_shape f;
+    split_k_shape f;
     f.left = reading_of(p.left, p.batch, p.m, p.depth, 4);
     if (!f.left.chunk_along_k()) f.left = {reading::elements_along_rows};
     if (!along_k) f.right = reading_of(p.right, p.batch, p.n, p.depth, 4);
@@ -52,14 +52,14 @@ inline few_shape few_shape_of(const product& p, const device_info& device,
     return f;
 }
 
-inline launch few_launch(const product& p, const device_info& device, bool wide,
-                         const special_loader* right = nullptr) {
-    const few_shape f =
-        few_shape_of(p, device, right ? std::optional(right->along_k) : std::nullopt);
+inline launch split_k_launch(const product& p, const device_info& device, bool wide,
+                             const special_loader* right = nullptr) {
+    const split_k_shape f =
+        split_k_shape_of(p, device, right ? std::optional(right->along_k) : std::nullopt);
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const shape result = p.batch + p.m + p.columns;
     const std::string sum(slang_name(p.sum)), chunk = cat({"Plain<", sum, ">"});
-    launch l("few", "few",
+    launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum,
               loader_type(p.left, f.left, chunk, {}, wide, batch, depth),
@@ -84,8 +84,8 @@ inline launch few_launch(const product& p, const device_info& device, bool wide,
 
 /// The answer of a kernel of few sums, given those of its rivals: half the cost of tiles. Half
 /// types stay with cooperative matrices, so that a product has one precision at any size.
-inline support supports_few(const product& p, std::optional<bool> along_k, const support& tiled,
-                            const support& matrices, const device_info& device) {
+inline support supports_split_k(const product& p, std::optional<bool> along_k, const support& tiled,
+                                const support& matrices, const device_info& device) {
     if (!tiled.yes) return tiled;
     if (device.max_workgroup_invocations < 128)
         return support::no("needs workgroups of 128 invocations");
@@ -94,7 +94,7 @@ inline support supports_few(const product& p, std::optional<bool> along_k, const
     if (along_k || p.m > few_rows) {
         // A tile takes k / 16 turns, a workgroup here k / 128; more of these wait for each other
         // (on an H200).
-        const std::int64_t groups = few_shape_of(p, device, along_k).groups,
+        const std::int64_t groups = split_k_shape_of(p, device, along_k).groups,
                            k = std::min<std::int64_t>(p.k, 1 << 30),
                            most = busy_groups * (48 + k) / (48 + k / 7);
         if (groups > most)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // The typed forms: the type says element and rank, the values are those of the run-time forms.
-#include <pumice/tensor/arrange.hpp>
 #include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/manipulation.hpp>
 
 #include <tests/graph/support.hpp>
 
@@ -24,7 +24,7 @@ constexpr bool has_rank = X::extents_type::rank == Rank;
 
 }  // namespace
 
-TEST_CASE("arrange: typed tensors keep their element and know their rank") {
+TEST_CASE("manipulation: typed tensors keep their element and know their rank") {
     const auto x = counting(2, 2);
     const auto s = pm::stack(pm::axis<-1>, x, x + 4.0f);
     static_assert(has_rank<decltype(s), 3>);

@@ -14,13 +14,13 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// A few blocks of one thread. Whoever computes the same again asks for the same sizes again, and
 /// the C++ library takes ten times longer to find them. AddressSanitizer sees every block come and
 /// go.
-class recent_blocks {
+class thread_cache {
 public:
     static constexpr std::size_t largest = 32 << 10;
 
     /// Memory for `size` bytes, or null where there is none.
     static void* take(std::size_t size) noexcept {
-        recent_blocks& r = mine;
+        thread_cache& r = mine;
         for (std::size_t i = r.count_; i-- > 0;)
             if (r.kept_[i].size == size) {
                 void* const found = r.kept_[i].data;
@@ -31,7 +31,7 @@ public:
     }
     /// What take gave for the same size, by whichever thread.
     static void give(void* data, std::size_t size) noexcept {
-        recent_blocks& r = mine;
+        thread_cache& r = mine;
         if (size > largest || (r.state_ != state::watched && !r.watch()))
             return ::operator delete(data);
         const block fresh{data, size};
@@ -70,31 +70,31 @@ private:
     }
 
     static constexpr std::size_t most = 8;
-    static thread_local constinit recent_blocks mine;  // nothing to destroy: it outlives its closer
+    static thread_local constinit thread_cache mine;  // nothing to destroy: it outlives its closer
 
     block kept_[most] = {};
     std::size_t count_ = 0, next_ = 0;  // next_: whose turn it is to go
     state state_ = state::fresh;
 };
 
-inline thread_local constinit recent_blocks recent_blocks::mine{};
+inline thread_local constinit thread_cache thread_cache::mine{};
 
 /// For objects that come and go one by one, such as nodes.
 template <class T>
-struct recent_allocator {
+struct thread_cache_allocator {
     using value_type = T;
 
-    recent_allocator() = default;
+    thread_cache_allocator() = default;
     template <class U>
-    recent_allocator(const recent_allocator<U>&) noexcept {}
+    thread_cache_allocator(const thread_cache_allocator<U>&) noexcept {}
 
     T* allocate(std::size_t n) {
-        void* const p = recent_blocks::take(n * sizeof(T));
+        void* const p = thread_cache::take(n * sizeof(T));
         if (!p) throw std::bad_alloc();
         return static_cast<T*>(p);
     }
-    void deallocate(T* p, std::size_t n) noexcept { recent_blocks::give(p, n * sizeof(T)); }
-    friend bool operator==(const recent_allocator&, const recent_allocator&) noexcept {
+    void deallocate(T* p, std::size_t n) noexcept { thread_cache::give(p, n * sizeof(T)); }
+    friend bool operator==(const thread_cache_allocator&, const thread_cache_allocator&) noexcept {
         return true;
     }
 };

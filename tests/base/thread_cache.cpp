@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/base/recent_blocks.hpp>
+#include <pumice/base/thread_cache.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 using namespace pumice;
-using detail::recent_blocks;
+using detail::thread_cache;
 
 TEST_CASE("what lives at one time never shares memory, in whatever order it goes") {
     struct held {
@@ -24,9 +24,9 @@ TEST_CASE("what lives at one time never shares memory, in whatever order it goes
     for (int i = 0; i < 20000; ++i) {
         if (all.size() < 4 || (all.size() < 40 && random() % 2)) {
             const std::size_t sizes[] = {
-                1, 64, 320, 4096, recent_blocks::largest, recent_blocks::largest + 1};
+                1, 64, 320, 4096, thread_cache::largest, thread_cache::largest + 1};
             const std::size_t size = sizes[random() % 6];
-            auto* p = static_cast<unsigned char*>(recent_blocks::take(size));
+            auto* p = static_cast<unsigned char*>(thread_cache::take(size));
             REQUIRE(p != nullptr);
             const auto sign = static_cast<unsigned char>(i);
             std::memset(p, sign, size);
@@ -37,25 +37,25 @@ TEST_CASE("what lives at one time never shares memory, in whatever order it goes
             all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
             REQUIRE(h.data[0] == h.sign);
             REQUIRE(h.data[h.size - 1] == h.sign);
-            recent_blocks::give(h.data, h.size);
+            thread_cache::give(h.data, h.size);
         }
     }
-    for (const held& h : all) recent_blocks::give(h.data, h.size);
+    for (const held& h : all) thread_cache::give(h.data, h.size);
 }
 
 TEST_CASE("a block may end on another thread, and a thread with blocks of its own may end") {
     std::vector<void*> blocks;
-    for (int i = 0; i < 100; ++i) blocks.push_back(recent_blocks::take(200));
+    for (int i = 0; i < 100; ++i) blocks.push_back(thread_cache::take(200));
     int got = 0;
     const auto come_and_go = [&] {
         for (int i = 0; i < 100; ++i) {
-            void* const p = recent_blocks::take(200);
+            void* const p = thread_cache::take(200);
             got += p != nullptr;
-            recent_blocks::give(p, 200);
+            thread_cache::give(p, 200);
         }
     };
     std::thread other([&] {
-        for (void* p : blocks) recent_blocks::give(p, 200);
+        for (void* p : blocks) thread_cache::give(p, 200);
         come_and_go();
     });
     other.join();
@@ -64,7 +64,7 @@ TEST_CASE("a block may end on another thread, and a thread with blocks of its ow
 }
 
 TEST_CASE("the allocator makes and ends objects") {
-    const auto p = std::allocate_shared<long>(detail::recent_allocator<long>(), 7);
+    const auto p = std::allocate_shared<long>(detail::thread_cache_allocator<long>(), 7);
     CHECK(*p == 7);
 }
 
@@ -72,11 +72,11 @@ namespace {
 /// Goes after the main thread's blocks were given back.
 struct late {
     void* data = nullptr;
-    ~late() { recent_blocks::give(data, 100); }
+    ~late() { thread_cache::give(data, 100); }
 } at_the_end;
 }  // namespace
 
 TEST_CASE("a block may end after its thread's other blocks") {
-    at_the_end.data = recent_blocks::take(100);
+    at_the_end.data = thread_cache::take(100);
     CHECK(at_the_end.data != nullptr);
 }
