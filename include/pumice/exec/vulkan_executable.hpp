@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/recorded_graph.hpp>
 #include <pumice/exec/vulkan_engine.hpp>
 
