@@ -6,7 +6,9 @@
 
 namespace pm = pumice;
 
+namespace {
 using buffers = pm::array_list<pm::planned_buffer>;
+}
 
 TEST_CASE("a plan as text") {
     const buffers list{{1000, 0, 1, -1, "conv"}, {1000, 1, 2, 0, "relu"}, {300, 2, 3, -1, ""}};
