@@ -47,7 +47,8 @@ def text():
                 rows.append(f'    op_schema{{"{name}", {s.since_version}, {last}}},')
     return f"""// SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What each operator set gives each operator: inputs, outputs, attributes. Written by tests/model/make_schemas.py.
+// What each operator set gives each operator: inputs, outputs, attributes. Written by
+// tests/model/make_schemas.py.
 #pragma once
 
 #include <algorithm>
@@ -55,14 +56,13 @@ def text():
 #include <cstdint>
 #include <string_view>
 
-namespace pumice {{ inline namespace PUMICE_ABI {{
-namespace onnx {{
+namespace pumice {{ inline namespace PUMICE_ABI {{ namespace onnx {{
 
 /// The newest operator set and IR version that are known here.
 inline constexpr std::int64_t newest_opset = {defs.onnx_opset_version()}, newest_ir = {onnx.IR_VERSION};
 
-/// An operator from operator set `since` on. An attribute is its name and a letter for its type, as in `axes:I`;
-/// those that must be there end in '!'.
+/// An operator from operator set `since` on. An attribute is its name and a letter for its type, as
+/// in `axes:I`; those that must be there end in '!'.
 struct op_schema {{
     static constexpr int withdrawn = -1;  // as least: ONNX took it out of this operator set
 
@@ -77,7 +77,8 @@ inline constexpr std::array op_schemas{{
 }};
 // clang-format on
 
-/// The operator as operator set `opset` has it, or null where that is older; the oldest where it is 0.
+/// The operator as operator set `opset` has it, or null where that is older; the oldest where it is
+/// 0.
 constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) noexcept {{
     const auto first =
         std::lower_bound(op_schemas.begin(), op_schemas.end(), name,
@@ -88,8 +89,7 @@ constexpr const op_schema* schema_of(std::string_view name, std::int64_t opset) 
     return found;
 }}
 
-}}  // namespace onnx
-}}}}  // namespace pumice::PUMICE_ABI
+}}}}}}  // namespace pumice::PUMICE_ABI::onnx
 """
 
 

@@ -98,8 +98,8 @@ public:
         opening() {
             pumice::detail::watch_forks();
             check();
-            // The loader's own handlers run sooner. A child that is forked while another thread opens
-            // the loader ends before libraries do: they would wait for that thread's locks.
+            // The loader's own handlers run sooner. A child that is forked while another thread
+            // opens the loader ends before libraries do: they would wait for that thread's locks.
             static const int watched = register_at_exit();
             static_cast<void>(watched);
             process_.store(pumice::detail::process_number(), std::memory_order_relaxed);
