@@ -27,8 +27,10 @@ struct host_elementwise {
             for (host_array& a : *list) both.push_back(&a);
         collapse(domain, std::move(both), 0, domain.rank());
         const std::int64_t count = element_count(domain);
-        threads.run((count + least_part - 1) / least_part, 8, [&](std::int64_t part) {
-            const std::int64_t begin = part * least_part, end = std::min(begin + least_part, count);
+        const std::int64_t parts = (count + thread_part - 1) / thread_part;
+        threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
+            const std::int64_t begin = part * thread_part,
+                               end = std::min(begin + thread_part, count);
             if (native) run_native(begin, end);
             else run_program(begin, end);
         });

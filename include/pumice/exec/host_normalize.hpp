@@ -22,8 +22,9 @@ inline bool run_fast(const normalize_problem& asked, const host_buffers& buffers
         return false;
     const normalize_plan plan(asked);
     if (!plan.fits || plan.inner_rank != 1 || plan.outers * plan.length == 0) return false;
-    const std::int64_t share = std::max<std::int64_t>(1, least_part / 4 / plan.length);
-    threads.run((plan.outers + share - 1) / share, 4, [&](std::int64_t part) {
+    const std::int64_t share = std::max<std::int64_t>(1, thread_part / plan.length),
+                       parts = (plan.outers + share - 1) / share;
+    threads.run(parts, parts_for_a_thread(share * plan.length), [&](std::int64_t part) {
         float_rows in(plan.p.prologue, buffers);
         float_results out(plan.p.epilogue, buffers);
         index_list at = row_at(plan.all, part * share);

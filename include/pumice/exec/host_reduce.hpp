@@ -149,9 +149,11 @@ private:
         const std::int64_t width = plan_.p.inner.back(), lines = plan_.length / width,
                            chunks = (width + least_part - 1) / least_part,
                            pieces = plan_.outers * lines * chunks,
-                           share = std::max<std::int64_t>(1, least_part / width);
+                           share = std::max<std::int64_t>(1, thread_part / width),
+                           parts = (pieces + share - 1) / share,
+                           elements = share * std::min(width, least_part);
         array_list<double> found(static_cast<std::size_t>(pieces));
-        threads.run((pieces + share - 1) / share, 8, [&](std::int64_t part) {
+        threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
             float_rows values(plan_.p.prologue, buffers_);
             index_list at = row_at(plan_.all, part * share / chunks);
             std::int64_t& begin = at[at.rank() - 1] = part * share % chunks * least_part;
@@ -185,10 +187,12 @@ private:
         }
         shape head = plan_.p.outer;
         const std::int64_t width = head.back(),
-                           chunk = std::max<std::int64_t>(2048, least_part / plan_.length),
-                           chunks = (width + chunk - 1) / chunk;
+                           chunk = std::max<std::int64_t>(2048, thread_part / plan_.length),
+                           chunks = (width + chunk - 1) / chunk,
+                           parts = plan_.outers / width * chunks,
+                           elements = std::min(chunk, width) * plan_.length;
         head[axis] = 1;
-        threads.run(plan_.outers / width * chunks, 4, [&](std::int64_t part) {
+        threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
             const std::int64_t begin = part % chunks * chunk, n = std::min(chunk, width - begin);
             double* const totals = totals_.data() + part / chunks * width + begin;
             float_rows values(prologue, buffers_);

@@ -7,10 +7,19 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/reference.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Elements that a thread of the host takes at a time.
+/// Elements that the host reduces in one piece, and at most so many of a loop that it takes alone.
 inline constexpr std::int64_t least_part = 1 << 17;
+/// Elements that a thread takes at a time, and how many are worth waking one for
+/// (bench/results/2026-11-23-host-threads.md).
+inline constexpr std::int64_t thread_part = 1 << 14, worth_a_thread = 1 << 16;
+/// Parts of so many elements each that are worth a thread.
+inline std::int64_t parts_for_a_thread(std::int64_t elements) {
+    return std::max<std::int64_t>(1, worth_a_thread / elements);
+}
 
 /// True where the program's value is computed in float.
 inline bool computes_in_float(const fused& f) {
