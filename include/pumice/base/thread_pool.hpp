@@ -34,7 +34,8 @@ inline unsigned usable_processors() noexcept {
 }
 
 /// Threads are started when a job first wants them, and end with the pool. A job that finds another
-/// one at work is done by the thread that brings it, as is any in a child of the process.
+/// one at work is done by the thread that brings it, and so is any in a child of the process that
+/// made the pool.
 class thread_pool {
 public:
     explicit thread_pool(unsigned count = usable_processors())

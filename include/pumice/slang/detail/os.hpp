@@ -187,7 +187,7 @@ inline int create_locked(const fs::path& path) {
         }
         // Before it was locked, whoever removes leftovers may have taken it for one.
         struct stat status{};
-        if (::fstat(file, &status) == 0 && (status.st_nlink != 0 || tries == 100)) return file;
+        if (::fstat(file, &status) != 0 || status.st_nlink != 0 || tries == 100) return file;
         ::close(file);
     }
 }
