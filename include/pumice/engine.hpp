@@ -17,7 +17,7 @@ template <class Ops>
 struct every_op;
 template <class... Ops>
 struct every_op<operation_kinds<Ops...>> {
-    static bool lower(const lowering& group, const operation& op, array_list<step>& out) {
+    static bool lower(const lowering& group, const operation& op, plan_builder& out) {
         return op.visit([&](const auto& o) { return lower_op(group, o, out); });
     }
     static void find_alone(const operation& op, const node& from, host_alone& out) {

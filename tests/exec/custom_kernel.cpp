@@ -591,9 +591,10 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
     const any_tensor x = tensor(numbers(6), {2, 3}), y = twice()(x + 1.0);
     const pm::array_list<pm::node_ptr> roots{y.get()};
     pm::fuser f(roots, true);
-    const pm::array_list<pm::step> steps = pm::lower(f.run(), f.order());
-    REQUIRE(steps.size() == 1);
-    pm::custom_kernel_problem p = *steps[0].what.get_if<pm::custom_kernel_problem>();
+    pm::plan_builder b;
+    pm::lower(b, f.run(), f.order());
+    REQUIRE(b.made.steps.size() == 1);
+    pm::custom_kernel_problem p = *b.made.steps[0].what.get_if<pm::custom_kernel_problem>();
     const pm::device_info& device = pm::default_context().device();
     CHECK(pm::custom_kernel_slang::make(p, device).text->find("int64_t") == std::string::npos);
     p.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};
@@ -607,8 +608,9 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
                              {.inputs = {{.strided = true}}});
     const pm::array_list<pm::node_ptr> plain{strided(x).get()};
     pm::fuser g(plain, true);
-    pm::custom_kernel_problem q =
-        *pm::lower(g.run(), g.order())[0].what.get_if<pm::custom_kernel_problem>();
+    pm::plan_builder whole;
+    pm::lower(whole, g.run(), g.order());
+    pm::custom_kernel_problem q = *whole.made.steps.at(0).what.get_if<pm::custom_kernel_problem>();
     q.inputs[0].leaves[0].offset = std::int64_t{1} << 32;
     CHECK(pm::custom_kernel_slang::supports(q, device).yes);
     q.inputs[0].leaves[0].steps = {std::int64_t{1} << 31, 1};

@@ -13,8 +13,10 @@ inline pumice::array_list<pumice::launch> launches_of(const pumice::any_tensor& 
                                                       const pumice::device_info& device) {
     pumice::fuser f(std::span(&t.get(), 1), true);
     const pumice::array_list<pumice::kernel_group> groups = f.run();
+    pumice::plan_builder b;
+    pumice::lower(b, groups, f.order());
     pumice::array_list<pumice::launch> all;
-    for (const pumice::step& s : pumice::lower(groups, f.order()))
+    for (const pumice::plan_step& s : b.made.steps)
         for (pumice::launch& l : pumice::choose(s.what, device, {}).launches)
             all.push_back(std::move(l));
     return all;

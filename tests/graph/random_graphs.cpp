@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random graphs: every fusion is in a valid order, stores each node once, and computes on the host
 // what no fusion computes.
-#include <pumice/exec/lower.hpp>
+#include <pumice/exec/plan/lower.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
 #include "support.hpp"

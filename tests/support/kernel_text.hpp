@@ -3,7 +3,7 @@
 // The program that the run-time fuser makes of lazy tensors.
 #pragma once
 
-#include <pumice/exec/lower.hpp>
+#include <pumice/exec/plan/lower.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
@@ -18,9 +18,10 @@ inline std::shared_ptr<const pumice::program> fused_program(const std::vector<pu
     for (const pumice::any_tensor& t : roots) list.push_back(t.get());
     pumice::fuser f(list, true);
     const pumice::array_list<pumice::kernel_group> groups = f.run();
-    const pumice::array_list<pumice::step> steps = pumice::lower(groups, f.order());
-    REQUIRE(steps.size() == 1);
-    const auto* p = steps[0].what.get_if<pumice::elementwise_problem>();
+    pumice::plan_builder b;
+    pumice::lower(b, groups, f.order());
+    REQUIRE(b.made.steps.size() == 1);
+    const auto* p = b.made.steps[0].what.get_if<pumice::elementwise_problem>();
     REQUIRE(p != nullptr);
     return p->body.body;
 }

@@ -6,23 +6,30 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
-#include <pumice/exec/donation.hpp>
+#include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/select.hpp>
+#include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/tensor/engine.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// What an evaluation has to do.
-struct evaluation {
-    array_list<node_ptr> keep;  // every node of the plan stays alive until it is done
-    array_list<step> steps;
-    array_list<node*> stored;    // outputs of the steps
-    array_list<node*> views;     // roots that only look at memory
-    part_map parts;              // nodes that are computed within the memory of stored ones
+/// What one run of a plan works on.
+struct plan_run {
+    std::shared_ptr<const plan> what;
+    array_list<node*> given;  // behind each value that the run does not make; else null
+    array_list<std::shared_ptr<storage>> made;  // the memory of each value that it makes
+    array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
+    key_set<const node*> dying;  // of what is given: nobody refers to it afterwards
     bool on_host = false;        // and not on the engine's device
-    key_set<const node*> dying;  // realised nodes that nobody refers to afterwards
+};
+
+/// Lazy nodes to evaluate: their plan, and the nodes behind its values.
+struct evaluation {
+    plan_run run;
+    array_list<node*> nodes;
+    array_list<node_ptr> keep;  // they stay alive until it is done
 };
 
 class graph_engine : public engine {
@@ -48,9 +55,9 @@ public:
             const std::shared_ptr<const kernel_record> record = record_of(*n);
             return record ? text_of(*record, n->extent) : "data from the host\n";
         }
-        evaluation e = plan(std::span(&n, 1));
-        place(e);
-        return "not evaluated yet; the plan:\n" + text_of(e);
+        evaluation e = make_plan(std::span(&n, 1));
+        place(e.run);
+        return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
 
     void profile_start() final {
@@ -82,13 +89,12 @@ protected:
     virtual void begin_profile(profile_recorder&) {}
     virtual void end_profile(profile_recorder&) {}
 
-    /// Runs the steps; every node of `stored` gets `data`. Throws without having changed a node;
-    /// errc::cancelled once `stop` is asked for.
-    virtual void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
-                         const std::stop_token& stop = {}) = 0;
+    /// Runs the steps; each value that has memory of its own and is not given gets it in `made`.
+    /// Throws without having changed a node; errc::cancelled once `stop` is asked for.
+    virtual void execute(plan_run& run, const std::stop_token& stop = {}) = 0;
 
-    /// Decides where an evaluation runs, in an engine that has more than one place.
-    virtual void place(evaluation&) const {}
+    /// Decides where a plan runs, in an engine that has more than one place.
+    virtual void place(plan_run&) const {}
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
     /// changed it.
@@ -106,12 +112,17 @@ protected:
         return moved;
     }
 
-    /// A new tensor as `like` describes one.
-    any_tensor made_like(const node& like, std::shared_ptr<storage> memory) {
-        node_ptr n = make_data(like.type, like.extent, std::move(memory), shared_from_this());
-        n->lay_out(like.layout());
-        n->record = like.record;
+    /// A new tensor that holds a value of a plan.
+    any_tensor make_tensor(const plan_value& v, std::shared_ptr<storage> memory,
+                           std::shared_ptr<const kernel_record> record) {
+        node_ptr n = make_data(v.type, v.extent, std::move(memory), shared_from_this());
+        n->lay_out(v.layout);
+        n->record = std::move(record);
         return any_tensor(std::move(n));
+    }
+    static std::shared_ptr<const kernel_record> record_of(const plan_run& run,
+                                                          const plan_value& v) {
+        return v.made_by < 0 ? nullptr : run.records[static_cast<std::size_t>(v.made_by)];
     }
 
     void evaluate(std::span<const node_ptr> roots) {
@@ -119,19 +130,22 @@ protected:
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
-        evaluation e = plan(roots);
-        place(e);
+        evaluation e = make_plan(roots);
+        place(e.run);
         planning.end();
-        if (e.stored.empty() && e.views.empty()) return;
-        array_list<std::shared_ptr<storage>> made(e.stored.size());
-        if (!e.stored.empty()) execute(e, made);
-        for (const step& s : e.steps)
-            for (node* n : s.outputs) n->record = s.record;
-        for (std::size_t i = 0; i < e.stored.size(); ++i) e.stored[i]->realise(std::move(made[i]));
-        for (const auto& [n, part] : e.parts) realise_part(n, part);
-        for (node* v : e.views) realise_view(v);
-        for (node* n : e.stored) n->release_inputs();
-        for (node* n : e.views) n->release_inputs();
+        const plan& p = *e.run.what;
+        bool makes = false;
+        for (const int v : p.outputs) makes |= p.at(v).alias < 0;
+        if (makes) execute(e.run);
+        const auto node_of = [&](int v) { return e.nodes[static_cast<std::size_t>(v)]; };
+        for (const int v : p.outputs)
+            if (p.at(v).alias < 0) {
+                node_of(v)->record = record_of(e.run, p.at(v));
+                node_of(v)->realise(std::move(e.run.made[static_cast<std::size_t>(v)]));
+            }
+        for (const int v : p.outputs)
+            if (p.at(v).alias >= 0) realise_within(*node_of(p.root(v)), p.at(v), *node_of(v));
+        for (const int v : p.outputs) node_of(v)->release_inputs();
     }
 
     static void must_hold_values(const node& n) {
@@ -145,89 +159,141 @@ protected:
     class replayed_graph final : public prepared_graph {
     public:
         replayed_graph(graph_engine& home, const traced_graph& g)
-            : home_(home), keep_(home.shared_from_this()), graph_(g),
-              evaluation_(home.plan(g.outputs)) {
-            for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
-                output_of_.insert(graph_.outputs[i].get(), i);
+            : home_(home), keep_(home.shared_from_this()), planned_(home.make_plan(g.outputs, &g)) {
         }
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                  std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
             const std::lock_guard lock(home_.mutex_);
-            const borrowed lent{graph_};
+            plan_run& run = planned_.run;
+            const plan& p = *run.what;
+            const borrowed lent{*this};
             for (std::size_t i = 0; i < inputs.size(); ++i)
-                graph_.inputs[i]->data = home_.dense(inputs[i], 0)->data;
+                lend(p.inputs[i], home_.dense(inputs[i], 0));
             for (std::size_t i = 0; i < keys.size(); ++i)
-                graph_.keys[i]->data = home_.create(dtype::u32, {}, &keys[i])->data;
-            array_list<std::shared_ptr<storage>> made(evaluation_.stored.size());
-            home_.execute(evaluation_, made, stop);
-            for (const step& s : evaluation_.steps)
-                for (node* n : s.outputs) n->record = s.record;
-            for (std::size_t i = 0; i < made.size(); ++i)
-                if (const std::size_t* const k = output_of_.find(evaluation_.stored[i]))
-                    outputs[*k] = home_.made_like(*graph_.outputs[*k], std::move(made[i]));
+                lend(p.parameters[i], home_.create(dtype::u32, {}, &keys[i]));
+            home_.execute(run, stop);
+            for (std::size_t i = 0; i < outputs.size(); ++i) {
+                const plan_value& v = p.at(p.outputs[i]);
+                outputs[i] =
+                    home_.make_tensor(v,
+                                      std::move(run.made[static_cast<std::size_t>(p.outputs[i])]),
+                                      record_of(run, v));
+            }
         }
         std::string explain() const override {
             const std::lock_guard lock(home_.mutex_);
-            return home_.text_of(evaluation_);
+            return home_.text_of(planned_.run);
         }
 
     private:
-        /// The traced inputs have memory only while a run lends them its own.
+        /// The plan has tensors of a run only while it runs.
         struct borrowed {
-            const traced_graph& graph;
+            replayed_graph& from;
             ~borrowed() {
-                for (const node_ptr& n : graph.inputs) n->data.reset();
-                for (const node_ptr& n : graph.keys) n->data.reset();
+                plan_run& run = from.planned_.run;
+                for (const int v : run.what->inputs)
+                    run.given[static_cast<std::size_t>(v)] = nullptr;
+                for (const int v : run.what->parameters)
+                    run.given[static_cast<std::size_t>(v)] = nullptr;
+                for (std::shared_ptr<storage>& m : run.made) m.reset();
+                from.held_.clear();
             }
         };
+        void lend(int value, node_ptr n) {
+            planned_.run.given[static_cast<std::size_t>(value)] = n.get();
+            held_.push_back(std::move(n));
+        }
         graph_engine& home_;
         std::shared_ptr<engine> keep_;
-        traced_graph graph_;
-        evaluation evaluation_;
-        key_map<const node*, std::size_t> output_of_;
+        evaluation planned_;
+        array_list<node_ptr> held_;
     };
 
-    evaluation plan(std::span<const node_ptr> roots) const {
+    /// The plan of the roots, which are the outputs of `traced` where there is one.
+    evaluation make_plan(std::span<const node_ptr> roots,
+                         const traced_graph* traced = nullptr) const {
         evaluation e;
         fuser f(roots, policies().fusion);
-        array_list<kernel_group> groups = f.run();
+        const array_list<kernel_group> groups = f.run();
         for (node* n : f.order())
             for (const node_ptr& input : n->inputs) e.keep.push_back(input);
         for (const node_ptr& n : f.siblings()) e.keep.push_back(n);
-        for (const kernel_group& g : groups)
-            for (node* n : g.outputs) e.stored.push_back(n);
-        e.parts = find_parts(groups, roots, f.order());
-        e.steps = lower(groups, f.order(), e.parts);
-        erase_if(e.stored, [&](node* n) { return e.parts.contains(n); });
-        // A group that was cut stores its inner nodes too.
-        key_set<const node*> stored, views;
-        for (const node* n : e.stored) stored.insert(n);
-        for (const step& s : e.steps)
-            for (node* n : s.outputs)
-                if (stored.insert(n)) e.stored.push_back(n);
-        erase_if(e.steps, [](const step& s) {
+        const part_map parts = find_parts(groups, roots, f.order());
+        plan_builder b;
+        plan& p = b.made;
+        lower(b, groups, f.order(), parts);
+        erase_if(p.steps, [&](const plan_step& s) {
             return std::all_of(s.outputs.begin(), s.outputs.end(),
-                               [](const node* n) { return n->count() == 0; });
+                               [&](int v) { return p.at(v).count() == 0; });
         });
-        for (const node_ptr& r : roots)
-            if (!r->realised() && is_view(*r) && views.insert(r.get())) e.views.push_back(r.get());
+
+        key_set<const node*> listed, stored;
+        const auto list = [&](node* n, value_role role, array_list<int>& to) {
+            if (listed.insert(n)) b.set_role(b.value_of(n), role, to);
+        };
+        const auto store = [&](node* n) {
+            stored.insert(n);
+            if (traced) list(n, value_role::temporary, p.temporaries);
+            else list(n, value_role::output, p.outputs);
+        };
+        if (traced) {
+            for (const node_ptr& n : traced->inputs) list(n.get(), value_role::input, p.inputs);
+            for (const node_ptr& n : traced->keys)
+                list(n.get(), value_role::parameter, p.parameters);
+            for (const node_ptr& n : traced->outputs) list(n.get(), value_role::output, p.outputs);
+        }
+        for (const kernel_group& g : groups)
+            for (node* n : g.outputs)
+                if (!parts.contains(n)) store(n);
+        // A group that was cut stores its inner nodes too.
+        for (const plan_step& s : p.steps)
+            for (const int v : s.outputs) store(b.nodes[static_cast<std::size_t>(v)]);
+        if (!traced) {
+            for (const auto& [n, part] : parts) {
+                store(n);
+                b.set_alias(b.value_of(n), b.value_of(part.whole), part.offset, n->layout());
+            }
+            for (const node_ptr& r : roots)
+                if (!r->realised() && is_view(*r) && !listed.contains(r.get())) {
+                    list(r.get(), value_role::output, p.outputs);
+                    place_view(b, r.get());
+                }
+        }
+        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
+            if (traced) list(b.nodes[v], value_role::constant, p.constants);
+            else list(b.nodes[v], value_role::input, p.inputs);
+        }
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
+        find_givings(p);
         // A view that is asked for goes on looking at the memory, so it does not let go.
-        e.dying = last_uses(f.order(), [&](const node* n) { return stored.contains(n); });
+        if (!traced && !p.givings.empty())
+            e.run.dying = last_uses(f.order(), [&](const node* n) { return stored.contains(n); });
+        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
+            const bool brought = traced && p.values[v].role != value_role::constant;
+            e.run.given.push_back(b.nodes[v]->realised() && !brought ? b.nodes[v] : nullptr);
+        }
+        e.run.made.resize(b.nodes.size());
+        e.run.records.resize(p.steps.size());
+        e.run.what = std::shared_ptr<const plan>(new plan(std::move(b.made)));
+        e.nodes = std::move(b.nodes);
         return e;
     }
 
-    /// The kernel that a step gets, and why.
-    virtual std::shared_ptr<kernel_record> record_of(const step& s) const {
-        return choose(s.what, device(), policies()).record;
+    /// The kernel that a problem gets, and why.
+    virtual std::shared_ptr<kernel_record> record_of(const problem& p) const {
+        return choose(p, device(), policies()).record;
     }
     /// The kernel that a realised node got; null where it was given its values.
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
     /// The kernels of a plan in order.
-    std::string text_of(const evaluation& e) const {
+    std::string text_of(const plan_run& run) const {
+        const plan& p = *run.what;
         std::string text;
-        for (const step& s : e.steps)
-            text += text_of(s.record ? *s.record : *record_of(s), s.outputs[0]->extent);
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            text += text_of(run.records[i] ? *run.records[i] : *record_of(p.steps[i].what),
+                            p.at(p.steps[i].outputs[0]).extent);
         return text;
     }
     static std::string text_of(const kernel_record& r, const shape& extent) {
@@ -242,22 +308,23 @@ protected:
     std::atomic<bool> profiles_{false};            // the same for who has no lock
 
 private:
-    static void realise_part(node* n, const placed_part& part) {
-        n->offset = part.offset;
-        n->record = part.whole->record;
-        n->realise(part.whole->data);
-        n->release_inputs();
-    }
-    /// A view shares the memory of what it looks at, which is realised by now.
-    static void realise_view(node* v) {
+    /// A view shares the memory of what it looks at.
+    static void place_view(plan_builder& b, node* view) {
         buffer_list buffers;
         flattener flat(buffers);
-        flat.output(v, affine::identity(v->extent.rank()));
+        flat.output(view, affine::identity(view->extent.rank()));
         const operand o = flat.finish().leaves[0];
-        if (v->layout() != o.steps)
-            v->lay_out(o.steps);  // others look whether a lazy reshape lies row-major
-        v->offset = o.offset;
-        v->realise(buffers.nodes[0]->data);
+        const node* const base = buffers.nodes[0];
+        b.set_alias(b.value_of(view), b.value_of(buffers.nodes[0]),
+                    o.offset - (base->realised() ? base->offset : 0), o.steps);
+    }
+    /// Pre: `whole` is realised.
+    static void realise_within(const node& whole, const plan_value& part, node& n) {
+        if (n.layout() != part.layout)
+            n.lay_out(part.layout);  // others look whether a lazy reshape lies row-major
+        n.offset = whole.offset + part.offset;
+        n.record = whole.record;
+        n.realise(whole.data);
     }
 };
 

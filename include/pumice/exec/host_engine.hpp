@@ -124,8 +124,8 @@ private:
         return host_storage::make(bytes, pool_);
     }
 
-    std::shared_ptr<kernel_record> record_of(const step& s) const override {
-        return host_record(s.what);
+    std::shared_ptr<kernel_record> record_of(const problem& p) const override {
+        return host_record(p);
     }
     /// Of a node that ran alone, which was given no record.
     std::shared_ptr<const kernel_record> record_of(const node& n) const override {
@@ -198,18 +198,16 @@ private:
         return a;
     }
 
-    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
-                 const std::stop_token& stop) override {
+    void execute(plan_run& run, const std::stop_token& stop) override {
         run_steps_on_host(
-            e, threads_, profiling_.get(), stop,
-            [&](std::size_t i) {
-                const std::shared_ptr<host_storage> s =
-                    allocate(byte_count(e.stored[i]->type, e.stored[i]->count()));
-                made[i] = s;
+            run, threads_, profiling_.get(), stop,
+            [&](const plan_value& v, std::shared_ptr<storage>& made) {
+                const std::shared_ptr<host_storage> s = allocate(v.bytes());
+                made = s;
                 return s->memory.data();
             },
             [](const node& n) { return bytes_of(n); });
-        stats_.dispatches += e.steps.size();
+        stats_.dispatches += run.what->steps.size();
         ++stats_.evals;
     }
 

@@ -3,7 +3,6 @@
 // The steps of an evaluation, run by the host.
 #pragma once
 
-#include <pumice/base/key_map.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/scheduler.hpp>
 
@@ -17,23 +16,31 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
     return record;
 }
 
-/// Runs the steps in order. `make(i)` is new memory for the i-th stored node, `memory_of` a
-/// realised one where it lies from its offset 0. Throws errc::cancelled once `stop` is asked for.
+/// Runs the steps in order. `make(value)` is new memory for a value, kept in `run.made`,
+/// `memory_of(node)` that of a realised one, where it lies from its offset 0. Throws
+/// errc::cancelled once `stop` is asked for.
 template <class Make, class MemoryOf>
-void run_steps_on_host(evaluation& e, const thread_pool& threads, profile_recorder* profile,
+void run_steps_on_host(plan_run& run, const thread_pool& threads, profile_recorder* profile,
                        const std::stop_token& stop, Make&& make, MemoryOf&& memory_of) {
-    key_map<const node*, std::byte*> fresh;
-    for (std::size_t i = 0; i < e.stored.size(); ++i) fresh[e.stored[i]] = make(i);
-    for (step& s : e.steps) {
+    const plan& p = *run.what;
+    array_list<std::byte*> memory(p.values.size());
+    for (const array_list<int>* list : {&p.outputs, &p.temporaries})
+        for (const int v : *list)
+            if (p.at(v).alias < 0)
+                memory[static_cast<std::size_t>(v)] =
+                    make(p.at(v), run.made[static_cast<std::size_t>(v)]);
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+        const plan_step& s = p.steps[i];
         host_buffers buffers;
         std::int64_t touched = 0;
-        for (node* n : s.buffers) {
-            std::byte* const* const f = fresh.find(n);
-            buffers.memory.push_back(f ? *f : memory_of(*n));
-            touched += byte_count(n->type, n->count());
+        for (const int v : s.buffers) {
+            const node* const given = run.given[static_cast<std::size_t>(v)];
+            buffers.memory.push_back(given ? memory_of(*given)
+                                           : memory[static_cast<std::size_t>(v)]);
+            touched += p.at(v).bytes();
         }
-        if (!s.record) s.record = host_record(s.what);
-        const std::string name = profile ? profile_name(*s.record) : "";
+        if (!run.records[i]) run.records[i] = host_record(s.what);
+        const std::string name = profile ? profile_name(*run.records[i]) : "";
         const profile_scope running(profile, name, profile_recorder::on_device, touched);
         if (stop.stop_requested()) throw_cancelled();
         run_on_host(s.what, buffers, threads);

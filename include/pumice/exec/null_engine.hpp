@@ -53,17 +53,19 @@ private:
     }
     struct nothing final : storage {};
 
-    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
-                 const std::stop_token&) override {
-        for (step& s : e.steps) {
-            choice c = choose(s.what, info_, policies());
-            s.record = c.record;
+    void execute(plan_run& run, const std::stop_token&) override {
+        const plan& p = *run.what;
+        for (std::size_t i = 0; i < p.steps.size(); ++i) {
+            choice c = choose(p.steps[i].what, info_, policies());
+            run.records[i] = c.record;
             stats_.dispatches += c.launches.size();
             if (policies().kernel_sink)
                 for (const launch& l : c.launches) gather(l);
             launches_.append(c.launches.begin(), c.launches.end());
         }
-        for (auto& m : made) m = std::make_shared<nothing>();
+        for (const int v : p.outputs)
+            if (p.at(v).alias < 0)
+                run.made[static_cast<std::size_t>(v)] = std::make_shared<nothing>();
         ++stats_.evals;
     }
 

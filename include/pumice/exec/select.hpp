@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/exec/lower.hpp>
+#include <pumice/exec/plan/lower.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {

@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/exec/graph_engine.hpp>
+#include <pumice/exec/plan/dispatch_list.hpp>
 #include <pumice/exec/vulkan_profiler.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -176,117 +177,112 @@ private:
     }
 
     /// Leaves small work to the host that has all of its operands.
-    void place(evaluation& e) const override {
+    void place(plan_run& run) const override {
+        const plan& p = *run.what;
         std::int64_t left = policies().host_below;
-        if (left == 0 || e.steps.empty()) return;
-        key_set<const node*> stored;
-        for (const node* n : e.stored) stored.insert(n);
-        for (const step& s : e.steps) {
+        if (left == 0 || p.steps.empty()) return;
+        for (const plan_step& s : p.steps) {
             const auto* own = s.what.get_if<custom_kernel_problem>();
             if (own && !own->call->what->how.host) return;
-            for (const node* n : s.buffers) {
-                left -= byte_count(n->type, n->count());
-                if (left < 0 || !(stored.contains(n) || of(*n).host)) return;
+            for (const int v : s.buffers) {
+                const node* const given = run.given[static_cast<std::size_t>(v)];
+                left -= p.at(v).bytes();
+                if (left < 0 || (given && !of(*given).host)) return;
             }
         }
-        e.on_host = true;
-        for (step& s : e.steps) s.record = host_record(s.what);
+        run.on_host = true;
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            run.records[i] = host_record(p.steps[i].what);
     }
-    void execute_on_host(evaluation& e, array_list<std::shared_ptr<storage>>& made) {
+    void execute_on_host(plan_run& run) {
         run_steps_on_host(
-            e, runtime_->threads(), profiling_.get(), {},
-            [&](std::size_t i) {
-                const auto held =
-                    std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
-                                                                          e.stored[i]->count()));
+            run, runtime_->threads(), profiling_.get(), {},
+            [&](const plan_value& v, std::shared_ptr<storage>& made) {
+                const auto held = std::make_shared<vulkan_storage>(runtime_, v.bytes());
                 held->host = std::make_unique<host_memory>(held->bytes);
-                made[i] = held;
+                made = held;
                 return held->host->data();
             },
             [](const node& n) { return of(n).host->data(); });
-        stats_.host_kernels += e.steps.size();
+        stats_.host_kernels += run.what->steps.size();
         ++stats_.evals;
     }
 
-    void execute(evaluation& e, array_list<std::shared_ptr<storage>>& made,
-                 const std::stop_token&) override {
-        if (e.on_host) return execute_on_host(e, made);
+    void execute(plan_run& run, const std::stop_token&) override {
+        if (run.on_host) return execute_on_host(run);
+        const plan& p = *run.what;
         profile_scope choosing(profiling_.get(), "choosing");
-        const auto taken = take_over(e);
-        array_list<choice> choices;
-        array_list<const launch*> launches;
-        for (step& s : e.steps) {
-            choices.push_back(choose(s.what, device(), policies()));
-            s.record = choices.back().record;
-        }
-        for (const choice& c : choices)
-            for (const launch& l : c.launches) launches.push_back(&l);
+        const dispatch_list list(run.what, what_gives(run), device(), policies());
+        for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list.record(i);
         choosing.end();
         profile_scope compiling(profiling_.get(), "compiling");
-        const auto pipelines = runtime_->pipelines(launches);
+        const auto pipelines = runtime_->pipelines(list.launches());
         compiling.end();
         profile_scope preparing(profiling_.get(), "preparing");
 
-        key_map<const node*, vulkan_storage*> places;
-        for (std::size_t i = 0; i < e.stored.size(); ++i) {
-            if (const node* const* const from = taken.find(e.stored[i])) {
-                made[i] = (*from)->data;
+        array_list<vulkan_storage*> memory(p.values.size(), nullptr);  // of each value
+        for (const int v : p.outputs) {
+            if (p.at(v).alias >= 0) continue;
+            const auto number = static_cast<std::size_t>(v);
+            if (const int from = list.memory_of(v); from != v) {
+                run.made[number] = run.given[static_cast<std::size_t>(from)]->data;
             } else {
-                const auto fresh =
-                    std::make_shared<vulkan_storage>(runtime_, byte_count(e.stored[i]->type,
-                                                                          e.stored[i]->count()));
+                const auto fresh = std::make_shared<vulkan_storage>(runtime_, p.at(v).bytes());
                 fresh->allocate_result();
-                made[i] = fresh;
+                run.made[number] = fresh;
             }
-            places[e.stored[i]] = static_cast<vulkan_storage*>(made[i].get());
+            memory[number] = static_cast<vulkan_storage*>(run.made[number].get());
         }
         temporary_memory temp{runtime_->memory(), {}, 0};
         array_list<command> items;
         array_list<ordered_item> accesses;
         array_list<vulkan_storage*> touched;
-        const block_offsets blocks(launches);
+        const block_offsets blocks(list.launches());
         const vulkan::allocation ring = temp.get(blocks.size, vulkan::memory_kind::parameters);
-        for (std::size_t i = 0, at = 0; i < e.steps.size(); ++i) {
-            array_list<vulkan_storage*> buffers;
-            for (node* n : e.steps[i].buffers) {
-                vulkan_storage* const* const p = places.find(n);
-                buffers.push_back(p ? *p : &of(*n));
-                upload(*buffers.back(), temp, items, accesses);
-                touched.push_back(buffers.back());
-            }
-            vulkan::allocation scratch;
-            if (choices[i].scratch > 0)
-                scratch = temp.get(static_cast<std::uint64_t>(choices[i].scratch),
-                                   vulkan::memory_kind::device);
-            for (const launch& l : choices[i].launches) {
-                const auto piece_of = [&](int number) -> const vulkan::allocation& {
-                    return number < 0 ? scratch : buffers[static_cast<std::size_t>(number)]->piece;
-                };
-                write_block(
-                    l, [&](int number) { return piece_of(number).device_address; },
-                    static_cast<std::byte*>(ring.mapped) + blocks.at[at]);
-                items.push_back({&l,
-                                 pipelines[at],
-                                 ring.device_address + blocks.at[at],
-                                 nullptr,
-                                 {},
-                                 choices[i].record.get()});
-                ordered_item o;
-                for (const access& a : l.accesses) {
-                    const vulkan::allocation& piece = piece_of(a.buffer);
-                    if (a.end > a.begin)
-                        o.accesses.push_back(range_in(piece, a.begin, a.end, a.write));
+        vulkan::allocation scratch;  // of the step at hand
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const std::size_t step = list.step_of(i);
+            const array_list<int>& buffers = p.steps[step].buffers;
+            if (i == 0 || list.step_of(i - 1) != step) {
+                for (const int v : buffers) {
+                    vulkan_storage*& s = memory[static_cast<std::size_t>(v)];
+                    if (!s) s = &of(*run.given[static_cast<std::size_t>(v)]);
+                    upload(*s, temp, items, accesses);
+                    touched.push_back(s);
                 }
-                accesses.push_back(std::move(o));
-                ++at;
+                if (list.scratch_bytes(step) > 0)
+                    scratch = temp.get(static_cast<std::uint64_t>(list.scratch_bytes(step)),
+                                       vulkan::memory_kind::device);
             }
+            const auto piece_of = [&](int buffer) -> const vulkan::allocation& {
+                if (buffer < 0) return scratch;
+                const int v = buffers[static_cast<std::size_t>(buffer)];
+                return memory[static_cast<std::size_t>(v)]->piece;
+            };
+            const launch& l = *list.launches()[i];
+            write_block(
+                l, [&](int buffer) { return piece_of(buffer).device_address; },
+                static_cast<std::byte*>(ring.mapped) + blocks.at[i]);
+            items.push_back({&l,
+                             pipelines[i],
+                             ring.device_address + blocks.at[i],
+                             nullptr,
+                             {},
+                             run.records[step].get()});
+            ordered_item o;
+            for (const access& a : l.accesses)
+                if (a.end > a.begin)
+                    o.accesses.push_back(range_in(piece_of(a.buffer), a.begin, a.end, a.write));
+            accesses.push_back(std::move(o));
         }
         runtime_->memory().flush(ring, 0, ring.size);
         preparing.end();
         const std::uint64_t value = record(items, accesses);
         temp.value = value;
         for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
-        for (auto& [n, s] : places) {
+        for (const int v : p.outputs) {
+            vulkan_storage* const s = memory[static_cast<std::size_t>(v)];
+            if (!s) continue;  // within another's memory
             s->host.reset();
             s->on_device = true;
             s->host_sees = s->was_read = false;
@@ -295,26 +291,15 @@ private:
         ++stats_.evals;
     }
 
-    /// Which stored nodes take over whose memory. Where that is the whole work of a step which
-    /// others follow, the step goes. What is submitted in pieces could fail halfway, so there
-    /// nothing is.
-    key_map<const node*, const node*> take_over(evaluation& e) const {
+    /// What is submitted in pieces could fail halfway, so there nothing is written over.
+    giving_mask what_gives(const plan_run& run) const {
         if (policies().submit_budget > 0) return {};
-        auto taken = donations(e.steps, e.dying, [](const node* to, const node* from) {
-            const vulkan_storage& s = of(*from);
-            return from->data.use_count() == 1 && !s.borrowed() &&
-                   s.bytes == byte_count(to->type, to->count());
+        return choose_givings(*run.what, value_role::input, [&](int from, int to) {
+            const node& n = *run.given[static_cast<std::size_t>(from)];
+            if (!run.dying.contains(&n) || n.offset != 0 || n.data.use_count() != 1) return false;
+            const vulkan_storage& s = of(n);
+            return !s.borrowed() && s.bytes == run.what->at(to).bytes();
         });
-        if (taken.empty()) return taken;
-        for (std::size_t i = 0; i + 1 < e.steps.size(); ++i) {
-            const step& s = e.steps[i];
-            const node* const* const from = taken.find(s.outputs[0]);
-            if (!from || e.steps[i + 1].outputs[0] != s.outputs[0] || !is_plain_copy(s) ||
-                s.buffers[0] != *from)
-                continue;
-            e.steps.erase(e.steps.begin() + i--);
-        }
-        return taken;
     }
 
     /// Brings a tensor to the device if it is only on the host: by a direct write where device

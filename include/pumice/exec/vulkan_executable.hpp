@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A recorded graph and the engine that runs it: one submit a chunk, in a slot that is the run's
-// own.
+// A plan, its recordings and the engine that runs them: one submit a chunk, in a slot that is the
+// run's own.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -13,34 +13,41 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_executable final : public prepared_graph {
 public:
-    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e, const traced_graph& g)
-        : home_(std::move(home)), recorded_(home_->runtime_, home_->policies(), std::move(e), g) {
-        for (node* n : recorded_.constants())
-            if (n->count() > 0) {
-                constants_.push_back(&vulkan_engine::of(*n));
-                constants_.back()->untracked = true;
-            }
-        home_->bring(constants_);
+    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e)
+        : home_(std::move(home)), planned_(std::move(e)) {
+        array_list<vulkan_storage*> filled;
+        for (const int v : planned().constants) {
+            vulkan_storage& s = of(*planned_.nodes[static_cast<std::size_t>(v)]);
+            constants_.push_back(&s);
+            if (planned().at(v).count() == 0) continue;
+            s.untracked = true;
+            filled.push_back(&s);
+        }
+        add_recording({});
+        for (std::size_t i = 0; i < planned().steps.size(); ++i)
+            planned_.run.records[i] = recordings_[0]->dispatches().record(i);
+        home_->bring(filled);
     }
     /// Runs may still be in flight: what they read must not become somebody else's memory before.
     ~vulkan_executable() override {
         if (home_->mutex_.left_behind()) return;
         const std::lock_guard lock(home_->mutex_);
         for (vulkan_storage* s : constants_)
-            s->last_use = std::max(s->last_use, recorded_.last_submit());
+            for (const auto& r : recordings_) s->last_use = std::max(s->last_use, r->last_submit());
     }
 
     void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
              std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) override {
         if (stop.stop_requested()) throw_cancelled();
         std::unique_lock lock(home_->mutex_);
+        recorded_graph& recorded = recording_for(what_gives(inputs, outputs, donated));
         const double budget = budget_for(stop);
-        const bool timed = budget > 0 && !measured_ && !recorded_.order().empty();
-        if (timed) recorded_.set_pieces(cut(array_list<double>(recorded_.order().size(), 0), -1));
-        slot& s = take(lock, stop);
+        const bool timed = budget > 0 && !recorded.measured && !recorded.order().empty();
+        if (timed) recorded.set_pieces(cut(array_list<double>(recorded.order().size(), 0), -1));
+        slot& s = take(recorded, lock, stop);
         const borrowed lent{*this, s};
-        bind(s, inputs, outputs, donated);
-        recorded_.write(
+        bind(recorded, s, inputs, outputs);
+        recorded.write(
             s,
             [&](std::size_t i) {
                 const node& n = *s.held[i];
@@ -57,7 +64,7 @@ public:
                 // waits for no more.
                 if (stop.stop_possible()) wait(last[1], lock, stop);
                 const auto begin = std::chrono::steady_clock::now();
-                submit(s, i, outputs);
+                submit(recorded, s, i, outputs);
                 last[1] = std::exchange(last[0], s.value);
                 if (!timed) return;
                 wait(s.value, lock, stop);
@@ -68,22 +75,23 @@ public:
         for (std::size_t i = 0; i < outputs.size(); ++i)
             if (s.changed[i].has_value()) outputs[i] = std::move(s.changed[i]);
         ++home_->stats_.evals;
-        if (!timed || measured_) return;
-        recorded_.set_pieces(cut(seconds, budget));
-        measured_ = true;
+        if (!timed || recorded.measured) return;
+        recorded.set_pieces(cut(seconds, budget));
+        recorded.measured = true;
     }
 
     std::string explain() const override {
         const std::lock_guard lock(home_->mutex_);
-        return home_->text_of(recorded_.steps()) + to_string(recorded_.pieces()) +
-               to_string(recorded_.plan(), recorded_.planned());
+        const recorded_graph& r = *recordings_[0];
+        return home_->text_of(planned_.run) + to_string(r.pieces()) +
+               to_string(r.memory().memory, r.memory().buffers);
     }
     memory_use memory() const override {
-        const memory_plan& p = recorded_.plan();
+        const memory_plan& p = recordings_[0]->memory().memory;
         return {p.size, p.sum, p.bound};
     }
     std::string memory_svg() const override {
-        return to_svg(recorded_.plan(), recorded_.planned());
+        return to_svg(recordings_[0]->memory().memory, recordings_[0]->memory().buffers);
     }
 
 private:
@@ -112,12 +120,46 @@ private:
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
     }
 
-    slot& take(std::unique_lock<process_mutex>& lock, const std::stop_token& stop) {
+    const plan& planned() const noexcept { return *planned_.run.what; }
+
+    /// A recording for each set of givings, as long as there are few; otherwise that which gives
+    /// nothing.
+    recorded_graph& recording_for(giving_mask givings) {
+        constexpr std::size_t most = 4;
+        for (const auto& r : recordings_)
+            if (r->dispatches().givings() == givings) return *r;
+        if (recordings_.size() < most) add_recording(givings);
+        return givings == recordings_.back()->dispatches().givings() ? *recordings_.back()
+                                                                     : *recordings_[0];
+    }
+    void add_recording(giving_mask givings) {
+        recordings_.reserve(recordings_.size() + 1);
+        recordings_.push_back(std::make_unique<recorded_graph>(
+            home_->runtime_, home_->policies(), planned_.run.what, givings,
+            array_list<const vulkan_storage*>(constants_.begin(), constants_.end())));
+    }
+
+    /// The givings of inputs that are donated and that nobody else holds, to outputs that are new.
+    giving_mask what_gives(std::span<const any_tensor> inputs, std::span<const any_tensor> outputs,
+                           bool donated) {
+        if (!donated) return {};
+        return choose_givings(planned(), value_role::input, [&](int from, int to) {
+            const node_ptr& n = inputs[planned().at(from).index].get();
+            home_->evaluate(std::span(&n, 1));
+            return n.use_count() == 1 && n->data.use_count() == 1 && n->offset == 0 &&
+                   n->row_major() && !of(*n).borrowed() &&
+                   of(*n).bytes == planned().at(to).bytes() &&
+                   !may_overwrite(outputs[planned().at(to).index], planned().at(to));
+        });
+    }
+
+    slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock,
+               const std::stop_token& stop) {
         std::uint64_t until = 0;
         for (;;) {
-            if (slot* s = recorded_.take(until)) return *s;
+            if (slot* s = recorded.take(until)) return *s;
             if (until != 0) wait(until, lock, stop);
-            else if (!slot_free_.wait(lock, stop, [this] { return recorded_.has_idle(); }))
+            else if (!slot_free_.wait(lock, stop, [&] { return recorded.has_idle(); }))
                 throw_cancelled();
         }
     }
@@ -127,8 +169,8 @@ private:
     }
 
     /// Brings inputs to where kernels read them, and finds memory for the outputs.
-    void bind(slot& s, std::span<const any_tensor> inputs, std::span<any_tensor> outputs,
-              bool donated) {
+    void bind(const recorded_graph& recorded, slot& s, std::span<const any_tensor> inputs,
+              std::span<any_tensor> outputs) {
         s.touched.clear();
         for (const any_tensor& t : inputs) {
             node_ptr n = home_->dense(t, 16);
@@ -142,52 +184,47 @@ private:
             s.held.push_back(std::move(n));
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
-            const node& like = *recorded_.graph().outputs[i];
-            if (!may_overwrite(outputs[i], like))
-                s.changed[i] = home_->made_like(like, memory_for(s, i, like, inputs, donated));
+            const int number = planned().outputs[i];
+            const plan_value& v = planned().at(number);
+            const int memory = recorded.dispatches().memory_of(number);
+            if (memory != number || !may_overwrite(outputs[i], v))
+                s.changed[i] =
+                    home_->make_tensor(v,
+                                       memory != number
+                                           ? s.held[planned().at(memory).index]->data
+                                           : std::make_shared<vulkan_storage>(home_->runtime_,
+                                                                              v.bytes()),
+                                       graph_engine::record_of(planned_.run, v));
             vulkan_storage& held = of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
-    /// That of an input which is donated and may be written over, or new memory.
-    std::shared_ptr<storage> memory_for(const slot& s, std::size_t i, const node& like,
-                                        std::span<const any_tensor> inputs, bool donated) const {
-        const std::int64_t bytes = byte_count(like.type, like.count());
-        if (const int giver = recorded_.giver_of(i); donated && giver >= 0) {
-            const node_ptr& n = s.held[static_cast<std::size_t>(giver)];
-            // Its handles: the caller's, and that which the run holds. A copy that was made for the
-            // run is not what the caller gave.
-            if (n == inputs[static_cast<std::size_t>(giver)].get() && n.use_count() == 2 &&
-                n->data.use_count() == 1 && n->offset == 0 && !of(*n).borrowed() &&
-                of(*n).bytes == bytes)
-                return n->data;
-        }
-        return std::make_shared<vulkan_storage>(home_->runtime_, bytes);
-    }
     static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
         return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();
     }
     /// True where nobody but this handle can see what is in the tensor's memory.
-    bool may_overwrite(const any_tensor& t, const node& like) const {
+    bool may_overwrite(const any_tensor& t, const plan_value& like) const {
         if (!t.has_value() || t.get().use_count() != 1) return false;
         const node& n = *t.get();
         return n.realised() && n.data.use_count() == 1 && n.owner == home_ && n.type == like.type &&
-               n.extent == like.extent && n.layout() == like.layout() && n.offset == 0;
+               n.extent == like.extent && n.layout() == like.layout && n.offset == 0;
     }
 
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the
     /// chunk uses knows that it is in use.
-    void submit(slot& s, std::size_t number, std::span<const any_tensor> outputs) {
+    void submit(const recorded_graph& recorded, slot& s, std::size_t number,
+                std::span<const any_tensor> outputs) {
         home_->open_.make_room(s.touched.size());
-        s.value = home_->timing_ ? submit_timed(s, number) : home_->submit(s.recordings[number]);
+        s.value = home_->timing_ ? submit_timed(recorded, s, number)
+                                 : home_->submit(s.recordings[number]);
         for (const node_ptr& n : s.held)
             if (n->count() > 0) of(*n).last_use = s.value;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             vulkan_storage& held = of(output(s, outputs, i));
             held.host.reset();
             held.on_device = true;
-            held.host_sees = recorded_.host_sees();
+            held.host_sees = recorded.host_sees();
             held.was_read = false;
             held.written = held.last_use = s.value;
         }
@@ -195,14 +232,14 @@ private:
         home_->open_.add(s.touched);
     }
     /// A recording for this run alone, with times.
-    std::uint64_t submit_timed(const slot& s, std::size_t number) {
+    std::uint64_t submit_timed(const recorded_graph& recorded, const slot& s, std::size_t number) {
         profile_scope recording(home_->profiling_.get(), "recording");
         vulkan::commands buffer = home_->runtime_->commands().take();
-        const array_list<command> list = recorded_.commands_of(s);
+        const array_list<command> list = recorded.commands_of(s);
         const chunk& piece = (*s.pieces)[number];
-        recorded_.record(
+        recorded.record(
             buffer, list, piece, false, home_->times(piece.end - piece.begin, [&](std::size_t i) {
-                return vulkan_profiler::about(list[recorded_.order()[piece.begin + i].index]);
+                return vulkan_profiler::about(list[recorded.order()[piece.begin + i].index]);
             }));
         recording.end();
         const std::uint64_t value = home_->submit(buffer);
@@ -213,16 +250,16 @@ private:
 
     std::shared_ptr<vulkan_engine> home_;
     // Guarded by the engine's lock.
-    recorded_graph recorded_;
+    evaluation planned_;
     array_list<vulkan_storage*> constants_;
-    bool measured_ = false;  // the pieces are cut by measured times
+    array_list<std::unique_ptr<recorded_graph>> recordings_;  // the first gives nothing
     std::condition_variable_any slot_free_;
 };
 
 inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_graph& g) {
     const std::lock_guard lock(mutex_);
     return std::make_shared<vulkan_executable>(
-        std::static_pointer_cast<vulkan_engine>(shared_from_this()), plan(g.outputs), g);
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), make_plan(g.outputs, &g));
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -217,14 +217,14 @@ using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_o
 }  // namespace detail
 
 class lowering;
-struct step;
+class plan_builder;
 struct node;
 class host_alone;
 
-/// The steps that compute an op (exec/lower.hpp). A file compiles the kernels of the ops that it
-/// makes, and no others.
+/// The steps that compute an op (exec/plan/lower.hpp). A file compiles the kernels of the ops that
+/// it makes, and no others.
 template <class Op>
-PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, array_list<step>& out);
+PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, plan_builder& out);
 /// How the host computes an op alone (exec/host_alone.hpp), where it can.
 template <class Op>
 PUMICE_OF_ENGINE void find_alone(const Op& op, const node& from, host_alone& out);
@@ -271,9 +271,7 @@ public:
         return detail::operations::visit(*this, f);
     }
     /// Of an op that is no source.
-    bool lower(const lowering& group, array_list<step>& out) const {
-        return held_->lower(group, out);
-    }
+    bool lower(const lowering& group, plan_builder& out) const { return held_->lower(group, out); }
     void find_alone(const node& from, host_alone& out) const { held_->find_alone(from, out); }
 
 private:
@@ -281,14 +279,14 @@ private:
         int kind;
         explicit any_box(int k) : kind(k) {}
         virtual ~any_box() = default;
-        virtual bool lower(const lowering& group, array_list<step>& out) const = 0;
+        virtual bool lower(const lowering& group, plan_builder& out) const = 0;
         virtual void find_alone(const node& from, host_alone& out) const = 0;
     };
     template <class Op>
     struct box final : any_box {
         Op op;
         explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
-        bool lower(const lowering& group, array_list<step>& out) const override {
+        bool lower(const lowering& group, plan_builder& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }
         void find_alone(const node& from, host_alone& out) const override {

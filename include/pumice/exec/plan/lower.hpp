@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// From a fused group of nodes to the problems that kernels solve.
+// From fused groups of nodes to the steps of a plan.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
+#include <pumice/exec/plan/plan.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/graph/passes/flatten.hpp>
 #include <pumice/graph/passes/fuse.hpp>
@@ -15,12 +16,42 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// One problem and the nodes behind its buffer numbers.
-struct step {
-    problem what;
-    array_list<node*> buffers;
-    array_list<node*> outputs;
-    std::shared_ptr<const kernel_record> record = {};  // of the chosen kernel
+/// A plan in the making, and the nodes behind its values.
+class plan_builder {
+public:
+    plan made;
+    array_list<node*> nodes;  // of each value
+
+    /// The node's value; a new one, without a role, when it is asked for first.
+    int value_of(node* n) {
+        const std::size_t number = numbers_.insert(detail::bits_of_key(n));
+        if (number == nodes.size()) {
+            nodes.push_back(n);
+            made.values.push_back({value_role::temporary, n->type, n->extent, n->layout()});
+        }
+        return static_cast<int>(number);
+    }
+    /// The node's value, or -1.
+    int find(const node* n) const {
+        const std::size_t number = numbers_.find(detail::bits_of_key(n));
+        return number == key_index::none ? -1 : static_cast<int>(number);
+    }
+    void set_role(int value, value_role role, array_list<int>& list) {
+        plan_value& v = made.at(value);
+        v.role = role;
+        v.index = list.size();
+        list.push_back(value);
+    }
+    /// It lies in the memory of another.
+    void set_alias(int value, int of, std::int64_t offset, const strides& layout) {
+        plan_value& v = made.at(value);
+        v.alias = of;
+        v.offset = offset;
+        v.layout = layout;
+    }
+
+private:
+    key_index numbers_;
 };
 
 /// A node that is computed where it is wanted: in the memory of a concatenation.
@@ -65,7 +96,7 @@ public:
     }
 
     /// False where a program passes the bounds of one kernel (see flattener::fits).
-    bool run(array_list<step>& out) {
+    bool run(plan_builder& out) {
         if (!group_.anchor) {
             buffer_list buffers;
             const auto held = fresh<elementwise_problem>();
@@ -79,7 +110,7 @@ public:
 
 private:
     template <class Op>
-    friend bool lower_op(const lowering& group, const Op& op, array_list<step>& out);
+    friend bool lower_op(const lowering& group, const Op& op, plan_builder& out);
 
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
         return flattener(buffers, &members_, given_at ? group_.anchor : nullptr,
@@ -122,11 +153,14 @@ private:
         o = stored(buffers, n).leaves[0];
     }
 
-    bool add(array_list<step>& out, problem p, buffer_list& buffers) const {
-        array_list<node*> outputs = group_.outputs;
-        for (node*& n : outputs)
-            if (const placed_part* const part = parts_.find(n)) n = part->whole;
-        out.push_back({std::move(p), std::move(buffers.nodes), std::move(outputs), {}});
+    bool add(plan_builder& out, problem p, buffer_list& buffers) const {
+        plan_step s{std::move(p)};
+        for (node* n : buffers.nodes) s.buffers.push_back(out.value_of(n));
+        for (node* n : group_.outputs) {
+            const placed_part* const part = parts_.find(n);
+            s.outputs.push_back(out.value_of(part ? part->whole : n));
+        }
+        out.made.steps.push_back(std::move(s));
         return true;
     }
     /// make_shared would compile a control block of its own for every kind of problem.
@@ -137,7 +171,7 @@ private:
     node* input(std::size_t i) const { return group_.anchor->inputs[i].get(); }
     const shape& extent() const { return group_.anchor->extent; }
 
-    bool lower(const reduce_op& op, array_list<step>& out) const {
+    bool lower(const reduce_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<reduce_problem>();
         reduce_problem& p = *held;
@@ -166,7 +200,7 @@ private:
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const normalize_op& op, array_list<step>& out) const {
+    bool lower(const normalize_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<normalize_problem>();
         normalize_problem& p = *held;
@@ -187,7 +221,7 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const scan_op& op, array_list<step>& out) const {
+    bool lower(const scan_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<scan_problem>();
         scan_problem& p = *held;
@@ -214,7 +248,7 @@ private:
                body(buffers, along(p.count), p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const matmul_op&, array_list<step>& out) const {
+    bool lower(const matmul_op&, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<matmul_problem>();
         matmul_problem& p = *held;
@@ -232,7 +266,7 @@ private:
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
-    bool lower(const conv_op& op, array_list<step>& out) const {
+    bool lower(const conv_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<conv_problem>();
         conv_problem& p = *held;
@@ -253,7 +287,7 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const pool_op& op, array_list<step>& out) const {
+    bool lower(const pool_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<pool_problem>();
         pool_problem& p = *held;
@@ -270,14 +304,14 @@ private:
                add(out, held, buffers);
     }
 
-    bool lower(const copy_op&, array_list<step>& out) const { return copy_whole(out); }
-    bool lower(const assign_op& op, array_list<step>& out) const {
+    bool lower(const copy_op&, plan_builder& out) const { return copy_whole(out); }
+    bool lower(const assign_op& op, plan_builder& out) const {
         const affine part = affine::identity(op.extent.rank());
         return copy_whole(out) &&
                write_into(input(1), op.extent, part.broadcast_to(op.extent, input(1)->extent),
                           part.through(op.part), out);
     }
-    bool lower(const concat_op& op, array_list<step>& out) const {
+    bool lower(const concat_op& op, plan_builder& out) const {
         affine to = affine::identity(extent().rank());
         for (const node_ptr& part : group_.anchor->inputs) {
             if (!parts_.contains(part.get()) &&
@@ -287,13 +321,13 @@ private:
         }
         return true;
     }
-    bool copy_whole(array_list<step>& out) const {
+    bool copy_whole(plan_builder& out) const {
         const affine same = affine::identity(extent().rank());
         return write_into(input(0), extent(), same, same, out);
     }
     /// Writes `from`, at the indices `at`, to those of the anchor that `to` gives.
     bool write_into(node* from, const shape& domain, const affine& at, const affine& to,
-                    array_list<step>& out) const {
+                    plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<elementwise_problem>();
         elementwise_problem& p = *held;
@@ -305,7 +339,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const take_op& op, array_list<step>& out) const {
+    bool lower(const take_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<take_problem>();
         take_problem& p = *held;
@@ -351,7 +385,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const sort_op& op, array_list<step>& out) const {
+    bool lower(const sort_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<sort_problem>();
         sort_problem& p = *held;
@@ -370,7 +404,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const scatter_op& op, array_list<step>& out) const {
+    bool lower(const scatter_op& op, plan_builder& out) const {
         if (!copy_whole(out)) return false;
         buffer_list buffers;
         const auto held = fresh<scatter_problem>();
@@ -388,7 +422,7 @@ private:
         return add(out, held, buffers);
     }
 
-    bool lower(const kernel_op& op, array_list<step>& out) const {
+    bool lower(const kernel_op& op, plan_builder& out) const {
         buffer_list buffers;
         const auto held = fresh<custom_kernel_problem>();
         custom_kernel_problem& p = *held;
@@ -414,7 +448,7 @@ private:
     }
 
     template <class Op>
-    bool lower(const Op&, array_list<step>&) const {
+    bool lower(const Op&, plan_builder&) const {
         PUMICE_ASSERT(false && "views and sources are no anchors");
         return true;
     }
@@ -425,19 +459,19 @@ private:
 };
 
 template <class Op>
-bool lower_op(const lowering& group, const Op& op, array_list<step>& out) {
+bool lower_op(const lowering& group, const Op& op, plan_builder& out) {
     return group.lower(op, out);
 }
 
-/// All groups as steps in order. A group whose program is too long for one kernel is cut: its
+/// Adds all groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.
-inline array_list<step> lower(const array_list<kernel_group>& groups,
-                              const array_list<node*>& order, const part_map& parts = {}) {
-    array_list<step> steps;
+inline void lower(plan_builder& out, const array_list<kernel_group>& groups,
+                  const array_list<node*>& order, const part_map& parts = {}) {
+    array_list<plan_step>& steps = out.made.steps;
     key_index place;  // of each node in the order, once it is asked for
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
-        if (lowering(g, parts).run(steps)) continue;
+        if (lowering(g, parts).run(out)) continue;
         while (steps.size() > before) steps.pop_back();
         if (place.size() == 0)
             for (const node* n : order) place.insert(detail::bits_of_key(n));
@@ -452,12 +486,11 @@ inline array_list<step> lower(const array_list<kernel_group>& groups,
             kernel_group alone;
             if (!n->op.is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
-            if (!lowering(alone, parts).run(steps))
+            if (!lowering(alone, parts).run(out))
                 fail(errc::unsupported, "fuse",
                      {"one op has more operands than a kernel takes (16)"});
         }
     }
-    return steps;
 }
 
 }}  // namespace pumice::PUMICE_ABI

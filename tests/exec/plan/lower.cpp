@@ -4,7 +4,7 @@
 // cut of a group that no kernel takes.
 #include <tests/graph/support.hpp>
 
-#include <pumice/exec/lower.hpp>
+#include <pumice/exec/plan/lower.hpp>
 #include <pumice/graph/gather.hpp>
 #include <pumice/graph/scan.hpp>
 
@@ -21,13 +21,31 @@ std::shared_ptr<pm::engine> home() {
 pm::any_tensor given(const pm::shape& extent) {
     return pm::any_tensor(home()->create(pm::dtype::f32, extent, nullptr));
 }
-pm::array_list<pm::step> steps_of(const pm::any_tensor& root, bool fusion = true) {
+/// A step, and the nodes behind its numbers.
+struct lowered_step {
+    pm::problem what;
+    pm::array_list<pm::node*> buffers, outputs;
+};
+pm::array_list<lowered_step> steps_of(const pm::array_list<pm::kernel_group>& groups,
+                                      const pm::array_list<pm::node*>& order) {
+    pm::plan_builder b;
+    pm::lower(b, groups, order);
+    pm::array_list<lowered_step> steps;
+    for (const pm::plan_step& s : b.made.steps) {
+        lowered_step l{s.what, {}, {}};
+        for (const int v : s.buffers) l.buffers.push_back(b.nodes.at(std::size_t(v)));
+        for (const int v : s.outputs) l.outputs.push_back(b.nodes.at(std::size_t(v)));
+        steps.push_back(std::move(l));
+    }
+    return steps;
+}
+pm::array_list<lowered_step> steps_of(const pm::any_tensor& root, bool fusion = true) {
     pm::fuser f(std::span(&root.get(), 1), fusion);
     const pm::array_list<pm::kernel_group> groups = f.run();
-    return pm::lower(groups, f.order());
+    return steps_of(groups, f.order());
 }
 /// The node behind a leaf.
-const pm::node* behind(const pm::step& s, const pm::operand& o) {
+const pm::node* behind(const lowered_step& s, const pm::operand& o) {
     return s.buffers.at(static_cast<std::size_t>(o.buffer));
 }
 
@@ -37,7 +55,7 @@ TEST_CASE("lower: relu(matmul(a, b) + bias) is one product with an epilogue") {
     const pm::any_tensor a = given({2, 5, 7}), b = given({7, 3}), bias = given({3});
     const pm::any_tensor y =
         pm::apply<pm::op::relu>(pm::apply<pm::op::add>(pm::matmul(a, b), bias));
-    const pm::array_list<pm::step> s = steps_of(y);
+    const pm::array_list<lowered_step> s = steps_of(y);
     REQUIRE(s.size() == 1);
     const auto& p = *s[0].what.get_if<pm::matmul_problem>();
     CHECK(p.batch == pm::shape{2});
@@ -61,7 +79,7 @@ TEST_CASE(
     const std::int64_t turned[] = {2, 0, 1}, axes[] = {1, 2};
     const pm::any_tensor t = pm::permute_dims(a, turned);  // (4, 2, 3)
     const pm::any_tensor y = pm::reduce(pm::reduction::sum, pm::apply<pm::op::abs>(t), axes, true);
-    const pm::array_list<pm::step> s = steps_of(y);
+    const pm::array_list<lowered_step> s = steps_of(y);
     REQUIRE(s.size() == 1);
     const auto& p = *s[0].what.get_if<pm::reduce_problem>();
     CHECK(p.outer == pm::shape{4});
@@ -74,7 +92,7 @@ TEST_CASE("lower: a join is a copy for each part, each into its place") {
     const pm::any_tensor a = given({2, 3}), b = given({2, 5});
     const std::int64_t last[] = {1};
     const pm::any_tensor parts[] = {a, pm::flip(b, last)};
-    const pm::array_list<pm::step> s = steps_of(pm::concat(parts, 1));
+    const pm::array_list<lowered_step> s = steps_of(pm::concat(parts, 1));
     REQUIRE(s.size() == 2);
     const auto& first = *s[0].what.get_if<pm::elementwise_problem>();
     const auto& second = *s[1].what.get_if<pm::elementwise_problem>();
@@ -90,14 +108,14 @@ TEST_CASE("lower: a join is a copy for each part, each into its place") {
 
 TEST_CASE("lower: normalisations and take keep their axes apart") {
     const pm::any_tensor a = given({2, 3, 4});
-    const pm::array_list<pm::step> s = steps_of(pm::softmax(a, 1));
+    const pm::array_list<lowered_step> s = steps_of(pm::softmax(a, 1));
     REQUIRE(s.size() == 1);
     const auto& p = *s[0].what.get_if<pm::normalize_problem>();
     CHECK(p.outer == pm::shape{2, 4});
     CHECK(p.inner == pm::shape{3});
     CHECK(p.prologue.leaves.at(0).steps == pm::strides{12, 1, 4});
     const std::int64_t axes[] = {0, 2};
-    const pm::array_list<pm::step> n =
+    const pm::array_list<lowered_step> n =
         steps_of(pm::normalize(pm::normalization::layer_norm, a, axes, 0.5));
     REQUIRE(n.size() == 1);
     const auto& norm = *n[0].what.get_if<pm::normalize_problem>();
@@ -107,7 +125,7 @@ TEST_CASE("lower: normalisations and take keep their axes apart") {
     CHECK(norm.inner == pm::shape{2, 4});
     CHECK(norm.prologue.leaves.at(0).steps == pm::strides{4, 12, 1});
     const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 6}, nullptr));
-    const pm::array_list<pm::step> t = steps_of(pm::take(a, rows, 1));
+    const pm::array_list<lowered_step> t = steps_of(pm::take(a, rows, 1));
     REQUIRE(t.size() == 1);
     const auto& q = *t[0].what.get_if<pm::take_problem>();
     CHECK(q.domain == pm::shape{2, 5, 6, 4});
@@ -121,7 +139,7 @@ TEST_CASE("lower: normalisations and take keep their axes apart") {
 TEST_CASE(
     "lower: a running sum from the end walks backwards, in what it reads and what it writes") {
     const pm::any_tensor a = given({2, 3, 4});
-    const pm::array_list<pm::step> s =
+    const pm::array_list<lowered_step> s =
         steps_of(pm::cumulative(pm::reduction::sum, a, 1,
                                 {.include_initial = true, .reverse = true}));
     REQUIRE(s.size() == 1);
@@ -140,14 +158,14 @@ TEST_CASE("lower: the gathers are takes over other axes") {
     const pm::any_tensor a = given({2, 3, 4});
     const pm::any_tensor each(home()->create(pm::dtype::i64, {2, 5, 4}, nullptr)),
         tuples(home()->create(pm::dtype::i32, {2, 6, 1}, nullptr));
-    const pm::array_list<pm::step> s = steps_of(pm::take_along_axis(a, each, 1));
+    const pm::array_list<lowered_step> s = steps_of(pm::take_along_axis(a, each, 1));
     REQUIRE(s.size() == 1);
     const auto& p = *s[0].what.get_if<pm::take_problem>();
     CHECK(p.domain == pm::shape{2, 5, 4});
     CHECK(p.values.steps == pm::strides{12, 0, 1});
     CHECK(p.indices.steps == pm::strides{20, 4, 1});
     CHECK(p.step == pm::index_list{4});
-    const pm::array_list<pm::step> t = steps_of(pm::gather_nd(a, tuples, 1));
+    const pm::array_list<lowered_step> t = steps_of(pm::gather_nd(a, tuples, 1));
     REQUIRE(t.size() == 1);
     const auto& q = *t[0].what.get_if<pm::take_problem>();
     CHECK(q.domain == pm::shape{2, 6, 4});
@@ -159,7 +177,7 @@ TEST_CASE("lower: the gathers are takes over other axes") {
 
 TEST_CASE("lower: sorting has its axis last; scattering copies the data, then joins the updates") {
     const pm::any_tensor a = given({2, 3, 4});
-    const pm::array_list<pm::step> s = steps_of(pm::argsort(a, 1, true));
+    const pm::array_list<lowered_step> s = steps_of(pm::argsort(a, 1, true));
     REQUIRE(s.size() == 1);
     const auto& p = *s[0].what.get_if<pm::sort_problem>();
     CHECK(p.outer == pm::shape{2, 4});
@@ -167,7 +185,7 @@ TEST_CASE("lower: sorting has its axis last; scattering copies the data, then jo
     CHECK(p.descending);
     CHECK(p.values.steps == pm::strides{12, 1, 4});
     const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 1}, nullptr));
-    const pm::array_list<pm::step> t =
+    const pm::array_list<lowered_step> t =
         steps_of(pm::scatter_nd(a, rows, given({5, 3, 4}), pm::scattering::max));
     REQUIRE(t.size() == 5);  // keys, their order, the keys in order, the copy, the updates
     CHECK(t[1].what.is<pm::sort_problem>());
@@ -191,12 +209,12 @@ TEST_CASE("lower: a group with more operands than a kernel takes is computed nod
     wide.outputs = {wide.inlined.back()};
     wide.inlined.pop_back();
     const pm::array_list<pm::node*> order = pm::lazy_order(std::span(&sums.back().get(), 1));
-    const pm::array_list<pm::step> s = pm::lower({wide}, order);
+    const pm::array_list<lowered_step> s = steps_of({wide}, order);
     REQUIRE(s.size() == 20);
     for (std::size_t i = 0; i < s.size(); ++i) {
         CHECK(s[i].outputs == pm::array_list<pm::node*>{sums[i + 1].get().get()});
         CHECK(s[i].what.get_if<pm::elementwise_problem>()->body.leaves.size() == 2);
     }
     wide.inlined.erase(wide.inlined.begin(), wide.inlined.begin() + 10);  // 11 operands: it fits
-    CHECK(pm::lower({wide}, order).size() == 1);
+    CHECK(steps_of({wide}, order).size() == 1);
 }

@@ -4,7 +4,7 @@
 // tests/exec/aliasing.cpp holds it to values in a thousand random cases.
 #include <pumice/exec/adopt.hpp>
 
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <pumice/front.hpp>
 
@@ -183,4 +183,39 @@ TEST_CASE(
     const auto turned_half = halves.get(turned).run_donating(pm::any_tensor(turned));
     CHECK(pm::to_vector<float>(turned_half[0])[1] == 32);
     CHECK(pm::to_vector<float>(turned + 0.0)[1] == 64);
+}
+
+TEST_CASE("donated: a recording writes a row of its state, and copies nothing") {
+    const std::optional<pm::context> home = test::open_context();
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const auto append = pm::compile([](const pm::any_tensor& state, const pm::any_tensor& row) {
+        pm::any_tensor next = state;
+        pm::at(next, pm::slice{3, 4}) = row;
+        return next;
+    });
+    pm::any_tensor state = pm::reshape(ramp(*home), {64, 64}) + 0.0;
+    const pm::any_tensor row = pm::zeros(pm::dtype::f32, {64}, *home);
+    run(state);
+    run(row);
+    const pm::executable e = append.get(state, row);
+    auto dispatches = home->stats().dispatches;  // they are counted as they are recorded
+    const pm::any_tensor kept = e.run({state, row})[0];
+    CHECK(home->stats().dispatches - dispatches == 2);
+    CHECK(pm::to_vector<float>(state)[3 * 64] == 3 * 64);
+
+    const std::uint64_t where = place(state);
+    dispatches = home->stats().dispatches;
+    for (int i = 0; i < 3; ++i) {
+        state = e.run_donating(std::move(state), row)[0];
+        CHECK(place(state) == where);
+    }
+    CHECK(home->stats().dispatches - dispatches == 1);
+    CHECK(pm::to_vector<float>(state) == pm::to_vector<float>(kept));
+    CHECK(pm::to_vector<float>(state)[3 * 64 - 1] == 3 * 64 - 1);
+    CHECK(pm::to_vector<float>(state)[3 * 64] == 0);
+    // Held by another handle it is copied first.
+    const pm::any_tensor held = state;
+    const pm::any_tensor other = e.run_donating(std::move(state), row)[0];
+    pm::any_tensor moved = other;
+    CHECK(place(moved) != where);
 }

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What shall run: values and steps, by number. A plan holds no node, no memory and nothing of a
+// device; every engine runs it, once or often.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/kernels/problem.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// What a value is to the runs of a plan.
+enum class value_role : std::uint8_t {
+    input,      // a tensor that each run brings
+    constant,   // a tensor that is the same in each run
+    parameter,  // a number of each run, in memory: a random key
+    state,      // input and output in one storage
+    temporary,  // made by a step for other steps
+    output      // made by a step, and kept when the run is over
+};
+
+/// Elements in memory. Offset and strides count elements.
+struct plan_value {
+    value_role role = value_role::temporary;
+    dtype type = dtype::f32;
+    shape extent;
+    strides layout;
+    /// The value in whose memory it lies, from `offset` on; -1: it has memory of its own, and its
+    /// elements begin there.
+    int alias = -1;
+    std::int64_t offset = 0;
+    std::size_t index = 0;  // among the values of its role
+    int made_by = -1;       // the last step that writes it
+
+    std::int64_t count() const { return element_count(extent); }
+    /// Of memory of its own.
+    std::int64_t bytes() const { return byte_count(type, count()); }
+};
+
+/// A problem and the values behind its buffer numbers.
+struct plan_step {
+    problem what;
+    array_list<int> buffers = {};
+    array_list<int> outputs = {};  // that it writes, in whole or in part
+    /// The giving (see plan::givings) that makes the step needless: it copies a value to where it
+    /// lies already. -1: none.
+    int unless_given = -1;
+};
+
+/// A step may write `to` over the memory of `from`: it is the last to read `from` and the first to
+/// write `to`, of which it writes all.
+struct giving {
+    int step, from, to;
+};
+
+struct plan {
+    array_list<plan_value> values;
+    array_list<plan_step> steps;  // producers before consumers
+    array_list<int> inputs, constants, parameters, temporaries, outputs;  // values by role
+    /// Of temporaries to temporaries and of inputs to outputs, in the order of the steps. At most
+    /// one of those `from` a value, and of those `to` a value, can be carried out.
+    array_list<giving> givings;
+
+    /// The value whose memory holds this one.
+    int root(int value) const {
+        while (at(value).alias >= 0) value = at(value).alias;
+        return value;
+    }
+    plan_value& at(int value) { return values[static_cast<std::size_t>(value)]; }
+    const plan_value& at(int value) const { return values[static_cast<std::size_t>(value)]; }
+};
+
+/// Givings of a plan that are carried out, by number; only the first `most` can be.
+class giving_mask {
+public:
+    static constexpr std::size_t most = 64;
+
+    void insert(std::size_t giving) noexcept { bits_ |= std::uint64_t{1} << giving; }
+    bool contains(int giving) const noexcept {
+        return giving >= 0 && static_cast<std::size_t>(giving) < most && bits_ >> giving & 1;
+    }
+    bool empty() const noexcept { return bits_ == 0; }
+    friend bool operator==(giving_mask, giving_mask) = default;
+
+private:
+    std::uint64_t bits_ = 0;
+};
+
+/// The givings to carry out of those that `may(from, to)` allows: each value gives once, and takes
+/// once.
+template <class May>
+giving_mask choose_givings(const plan& p, value_role from, May&& may) {
+    giving_mask mask;
+    for (std::size_t i = 0; i < p.givings.size() && i < giving_mask::most; ++i) {
+        const giving& g = p.givings[i];
+        bool free = p.at(g.from).role == from;
+        for (std::size_t k = 0; k < i && free; ++k)
+            free = !mask.contains(static_cast<int>(k)) ||
+                   (p.givings[k].from != g.from && p.givings[k].to != g.to);
+        if (free && may(g.from, g.to)) mask.insert(i);
+    }
+    return mask;
+}
+
+}}  // namespace pumice::PUMICE_ABI
