@@ -41,7 +41,7 @@ private:
             --failures;
             throw pm::error(pm::errc::out_of_memory, "test", "no");
         }
-        const pm::plan& p = *run.what;
+        const pm::plan& p = run.what();
         steps = p.steps.size();
         stored = 0;
         for (const int v : p.outputs) {

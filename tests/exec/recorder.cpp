@@ -22,7 +22,7 @@ TEST_CASE("recorder: a block holds the addresses of its buffers, and the rest as
     l.parameters.assign(24, std::byte{7});
     l.relocations = {{8, 1, 4}};
     std::byte block[24] = {};
-    pm::write_block(l, [](int buffer) { return buffer == 1 ? 1000u : 0u; }, block);
+    pm::write_block(l, [](int buffer) { return buffer == 1 ? 1000u : 0u; }, {}, block);
     std::uint64_t address = 0;
     std::memcpy(&address, block + 8, sizeof address);
     CHECK(address == 1004);

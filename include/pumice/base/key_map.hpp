@@ -39,6 +39,11 @@ public:
         if (!slots_.empty()) slots_[slot_of(key)] = static_cast<std::uint32_t>(keys_.size());
         return keys_.size() - 1;
     }
+    /// Forgets all keys and keeps the memory.
+    void clear() noexcept {
+        keys_.clear();
+        for (std::uint32_t& slot : slots_) slot = 0;
+    }
     /// After it the next insertion does not throw.
     void make_room() {
         const std::size_t wanted = keys_.size() + 1;

@@ -5,32 +5,11 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/base/key_map.hpp>
-#include <pumice/exec/plan/donation.hpp>
+#include <pumice/exec/plan/planner.hpp>
 #include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/profiler.hpp>
-#include <pumice/exec/select.hpp>
-#include <pumice/graph/passes/last_uses.hpp>
-#include <pumice/tensor/engine.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
-
-/// What one run of a plan works on.
-struct plan_run {
-    std::shared_ptr<const plan> what;
-    array_list<node*> given;  // behind each value that the run does not make; else null
-    array_list<std::shared_ptr<storage>> made;  // the memory of each value that it makes
-    array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
-    key_set<const node*> dying;  // of what is given: nobody refers to it afterwards
-    bool on_host = false;        // and not on the engine's device
-};
-
-/// Lazy nodes to evaluate: their plan, and the nodes behind its values.
-struct evaluation {
-    plan_run run;
-    array_list<node*> nodes;
-    array_list<node_ptr> keep;  // they stay alive until it is done
-};
 
 class graph_engine : public engine {
 public:
@@ -55,7 +34,7 @@ public:
             const std::shared_ptr<const kernel_record> record = record_of(*n);
             return record ? text_of(*record, n->extent) : "data from the host\n";
         }
-        evaluation e = make_plan(std::span(&n, 1));
+        evaluation e = planner_.plan_of(std::span(&n, 1));
         place(e.run);
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
@@ -83,7 +62,7 @@ public:
 protected:
     /// `own_process`: what the engine holds serves no other process.
     explicit graph_engine(policy_set&& policies, bool own_process = false)
-        : engine(std::move(policies)), mutex_(own_process) {}
+        : engine(std::move(policies)), mutex_(own_process), planner_(policies_.fusion) {}
 
     /// For engines whose device measures its own time.
     virtual void begin_profile(profile_recorder&) {}
@@ -130,10 +109,10 @@ protected:
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
-        evaluation e = make_plan(roots);
+        evaluation e = planner_.plan_of(roots);
         place(e.run);
         planning.end();
-        const plan& p = *e.run.what;
+        const plan& p = e.run.what();
         bool makes = false;
         for (const int v : p.outputs) makes |= p.at(v).alias < 0;
         if (makes) execute(e.run);
@@ -159,14 +138,13 @@ protected:
     class replayed_graph final : public prepared_graph {
     public:
         replayed_graph(graph_engine& home, const traced_graph& g)
-            : home_(home), keep_(home.shared_from_this()), planned_(home.make_plan(g.outputs, &g)) {
-        }
+            : home_(home), keep_(home.shared_from_this()), planned_(home.planner_.plan_of(g)) {}
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                  std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
             const std::lock_guard lock(home_.mutex_);
             plan_run& run = planned_.run;
-            const plan& p = *run.what;
+            const plan& p = run.what();
             const borrowed lent{*this};
             for (std::size_t i = 0; i < inputs.size(); ++i)
                 lend(p.inputs[i], home_.dense(inputs[i], 0));
@@ -192,9 +170,9 @@ protected:
             replayed_graph& from;
             ~borrowed() {
                 plan_run& run = from.planned_.run;
-                for (const int v : run.what->inputs)
+                for (const int v : run.what().inputs)
                     run.given[static_cast<std::size_t>(v)] = nullptr;
-                for (const int v : run.what->parameters)
+                for (const int v : run.what().parameters)
                     run.given[static_cast<std::size_t>(v)] = nullptr;
                 for (std::shared_ptr<storage>& m : run.made) m.reset();
                 from.held_.clear();
@@ -210,75 +188,17 @@ protected:
         array_list<node_ptr> held_;
     };
 
-    /// The plan of the roots, which are the outputs of `traced` where there is one.
-    evaluation make_plan(std::span<const node_ptr> roots,
-                         const traced_graph* traced = nullptr) const {
-        evaluation e;
-        fuser f(roots, policies().fusion);
-        const array_list<kernel_group> groups = f.run();
-        for (node* n : f.order())
-            for (const node_ptr& input : n->inputs) e.keep.push_back(input);
-        for (const node_ptr& n : f.siblings()) e.keep.push_back(n);
-        const part_map parts = find_parts(groups, roots, f.order());
-        plan_builder b;
-        plan& p = b.made;
-        lower(b, groups, f.order(), parts);
-        erase_if(p.steps, [&](const plan_step& s) {
-            return std::all_of(s.outputs.begin(), s.outputs.end(),
-                               [&](int v) { return p.at(v).count() == 0; });
-        });
-
-        key_set<const node*> listed, stored;
-        const auto list = [&](node* n, value_role role, array_list<int>& to) {
-            if (listed.insert(n)) b.set_role(b.value_of(n), role, to);
-        };
-        const auto store = [&](node* n) {
-            stored.insert(n);
-            if (traced) list(n, value_role::temporary, p.temporaries);
-            else list(n, value_role::output, p.outputs);
-        };
-        if (traced) {
-            for (const node_ptr& n : traced->inputs) list(n.get(), value_role::input, p.inputs);
-            for (const node_ptr& n : traced->keys)
-                list(n.get(), value_role::parameter, p.parameters);
-            for (const node_ptr& n : traced->outputs) list(n.get(), value_role::output, p.outputs);
-        }
-        for (const kernel_group& g : groups)
-            for (node* n : g.outputs)
-                if (!parts.contains(n)) store(n);
-        // A group that was cut stores its inner nodes too.
-        for (const plan_step& s : p.steps)
-            for (const int v : s.outputs) store(b.nodes[static_cast<std::size_t>(v)]);
-        if (!traced) {
-            for (const auto& [n, part] : parts) {
-                store(n);
-                b.set_alias(b.value_of(n), b.value_of(part.whole), part.offset, n->layout());
-            }
-            for (const node_ptr& r : roots)
-                if (!r->realised() && is_view(*r) && !listed.contains(r.get())) {
-                    list(r.get(), value_role::output, p.outputs);
-                    place_view(b, r.get());
-                }
-        }
-        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
-            if (traced) list(b.nodes[v], value_role::constant, p.constants);
-            else list(b.nodes[v], value_role::input, p.inputs);
-        }
-        for (std::size_t i = 0; i < p.steps.size(); ++i)
-            for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
-        find_givings(p);
-        // A view that is asked for goes on looking at the memory, so it does not let go.
-        if (!traced && !p.givings.empty())
-            e.run.dying = last_uses(f.order(), [&](const node* n) { return stored.contains(n); });
-        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
-            const bool brought = traced && p.values[v].role != value_role::constant;
-            e.run.given.push_back(b.nodes[v]->realised() && !brought ? b.nodes[v] : nullptr);
-        }
-        e.run.made.resize(b.nodes.size());
-        e.run.records.resize(p.steps.size());
-        e.run.what = std::shared_ptr<const plan>(new plan(std::move(b.made)));
-        e.nodes = std::move(b.nodes);
-        return e;
+    /// The kernels of the steps of a plan where those givings are carried out, kept with the plan.
+    std::shared_ptr<const dispatch_list> dispatches_of(const plan_run& run,
+                                                       giving_mask givings) const {
+        constexpr std::size_t most = 4;
+        array_list<std::shared_ptr<const dispatch_list>>& kept = run.planned->dispatches;
+        for (const std::shared_ptr<const dispatch_list>& d : kept)
+            if (d->givings() == givings) return d;
+        const std::shared_ptr<const dispatch_list> made(new dispatch_list(run.what(), givings,
+                                                                          device(), policies()));
+        if (kept.size() < most) kept.push_back(made);
+        return made;
     }
 
     /// The kernel that a problem gets, and why.
@@ -289,7 +209,7 @@ protected:
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
     /// The kernels of a plan in order.
     std::string text_of(const plan_run& run) const {
-        const plan& p = *run.what;
+        const plan& p = run.what();
         std::string text;
         for (std::size_t i = 0; i < p.steps.size(); ++i)
             text += text_of(run.records[i] ? *run.records[i] : *record_of(p.steps[i].what),
@@ -304,20 +224,11 @@ protected:
     }
 
     mutable process_mutex mutex_;
+    planner planner_;
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
     std::atomic<bool> profiles_{false};            // the same for who has no lock
 
 private:
-    /// A view shares the memory of what it looks at.
-    static void place_view(plan_builder& b, node* view) {
-        buffer_list buffers;
-        flattener flat(buffers);
-        flat.output(view, affine::identity(view->extent.rank()));
-        const operand o = flat.finish().leaves[0];
-        const node* const base = buffers.nodes[0];
-        b.set_alias(b.value_of(view), b.value_of(buffers.nodes[0]),
-                    o.offset - (base->realised() ? base->offset : 0), o.steps);
-    }
     /// Pre: `whole` is realised.
     static void realise_within(const node& whole, const plan_value& part, node& n) {
         if (n.layout() != part.layout)

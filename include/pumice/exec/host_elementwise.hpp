@@ -89,8 +89,9 @@ private:
 namespace detail {
 inline bool run_fast(const elementwise_problem& p, const host_buffers& b,
                      const thread_pool& threads) {
-    host_elementwise{p.body.body->view(),     nullptr,        p.domain,
-                     b.arrays(p.body.leaves), p.body.scalars, b.arrays(p.body.outputs)}
+    const array_list<scalar> scalars = b.scalars(p.body);
+    host_elementwise{p.body.body->view(),     nullptr, p.domain,
+                     b.arrays(p.body.leaves), scalars, b.arrays(p.body.outputs)}
         .run(threads);
     return true;
 }

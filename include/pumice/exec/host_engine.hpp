@@ -92,6 +92,7 @@ public:
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics counted = stats_;
+        counted.plans = planner_.made();
         const std::uint64_t more = at_once_;
         counted.evals += more;
         counted.dispatches += more;
@@ -207,7 +208,7 @@ private:
                 return s->memory.data();
             },
             [](const node& n) { return bytes_of(n); });
-        stats_.dispatches += run.what->steps.size();
+        stats_.dispatches += run.what().steps.size();
         ++stats_.evals;
     }
 

@@ -16,13 +16,21 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
     return record;
 }
 
+/// The same for each step of a plan, kept with it.
+inline const array_list<std::shared_ptr<const kernel_record>>& host_records(known_plan& k) {
+    while (k.host_records.size() < k.what.steps.size())
+        k.host_records.push_back(host_record(k.what.steps[k.host_records.size()].what));
+    return k.host_records;
+}
+
 /// Runs the steps in order. `make(value)` is new memory for a value, kept in `run.made`,
 /// `memory_of(node)` that of a realised one, where it lies from its offset 0. Throws
 /// errc::cancelled once `stop` is asked for.
 template <class Make, class MemoryOf>
 void run_steps_on_host(plan_run& run, const thread_pool& threads, profile_recorder* profile,
                        const std::stop_token& stop, Make&& make, MemoryOf&& memory_of) {
-    const plan& p = *run.what;
+    const plan& p = run.what();
+    run.records = host_records(*run.planned);
     array_list<std::byte*> memory(p.values.size());
     for (const array_list<int>* list : {&p.outputs, &p.temporaries})
         for (const int v : *list)
@@ -31,15 +39,15 @@ void run_steps_on_host(plan_run& run, const thread_pool& threads, profile_record
                     make(p.at(v), run.made[static_cast<std::size_t>(v)]);
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
         const plan_step& s = p.steps[i];
-        host_buffers buffers;
+        host_buffers buffers{{}, run.numbers};
         std::int64_t touched = 0;
         for (const int v : s.buffers) {
-            const node* const given = run.given[static_cast<std::size_t>(v)];
-            buffers.memory.push_back(given ? memory_of(*given)
-                                           : memory[static_cast<std::size_t>(v)]);
+            const auto number = static_cast<std::size_t>(v);
+            const node* const given = run.given[number];
+            buffers.memory.push_back(given ? memory_of(*given) + run.begin_of(number)
+                                           : memory[number]);
             touched += p.at(v).bytes();
         }
-        if (!run.records[i]) run.records[i] = host_record(s.what);
         const std::string name = profile ? profile_name(*run.records[i]) : "";
         const profile_scope running(profile, name, profile_recorder::on_device, touched);
         if (stop.stop_requested()) throw_cancelled();

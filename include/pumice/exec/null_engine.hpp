@@ -33,7 +33,9 @@ public:
     std::byte* host(const node_ptr&, bool) override { throw_no_values(); }
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
-        return stats_;
+        statistics counted = stats_;
+        counted.plans = planner_.made();
+        return counted;
     }
     const device_info& device() const override { return info_; }
     std::string device_report() const override {
@@ -54,14 +56,13 @@ private:
     struct nothing final : storage {};
 
     void execute(plan_run& run, const std::stop_token&) override {
-        const plan& p = *run.what;
-        for (std::size_t i = 0; i < p.steps.size(); ++i) {
-            choice c = choose(p.steps[i].what, info_, policies());
-            run.records[i] = c.record;
-            stats_.dispatches += c.launches.size();
-            if (policies().kernel_sink)
-                for (const launch& l : c.launches) gather(l);
-            launches_.append(c.launches.begin(), c.launches.end());
+        const plan& p = run.what();
+        const std::shared_ptr<const dispatch_list> list = dispatches_of(run, {});
+        for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list->record(i);
+        stats_.dispatches += list->size();
+        for (const launch* l : list->launches()) {
+            if (policies().kernel_sink) gather(*l);
+            launches_.push_back(*l);
         }
         for (const int v : p.outputs)
             if (p.at(v).alias < 0)

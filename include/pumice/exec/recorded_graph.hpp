@@ -32,13 +32,19 @@ public:
         array_list<byte_range> touched;
     };
 
+    /// Where a constant lies.
+    struct constant {
+        const vulkan_storage* memory;
+        std::int64_t begin;  // in it, in bytes
+    };
+
     /// Chooses kernels, compiles them and plans; uses no device memory. Those givings are carried
-    /// out in each run; `constants` is the memory of each value that is one.
+    /// out in each run; numbers are the same in all. Pre: the plan outlives the recording.
     recorded_graph(std::shared_ptr<vulkan_runtime> runtime, const policy_set& policies,
-                   std::shared_ptr<const plan> p, giving_mask givings,
-                   array_list<const vulkan_storage*> constants)
-        : runtime_(std::move(runtime)), constants_(std::move(constants)),
-          list_(std::move(p), givings, runtime_->device().info(), policies),
+                   const plan& p, giving_mask givings, std::span<const constant> constants,
+                   std::span<const scalar> numbers)
+        : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
+          list_(p, givings, runtime_->device().info(), policies),
           pipelines_(runtime_->pipelines(list_.launches())), order_(list_.order()),
           arena_(plan_arena(list_, order_)), blocks_(list_.launches()) {
         for (std::size_t i = 0; i < list_.size(); ++i)
@@ -182,7 +188,7 @@ private:
         for (std::size_t i = 0; i < list_.size(); ++i)
             write_block(
                 *list_.launches()[i], [&](int buffer) { return address_of(*made, i, buffer); },
-                static_cast<std::byte*>(made->block.mapped) + blocks_.at[i]);
+                numbers_, static_cast<std::byte*>(made->block.mapped) + blocks_.at[i]);
         made->changed.resize(list_.of().outputs.size());
         made->held.reserve(list_.of().inputs.size());
         record_all(*made);
@@ -216,13 +222,17 @@ private:
         const plan_value& v = list_.of().values[memory];
         switch (v.role) {
             case value_role::parameter: return s.block.device_address + blocks_.size + 4 * v.index;
-            case value_role::constant: return constants_[v.index]->piece.device_address;
+            case value_role::constant: {
+                const constant& c = constants_[v.index];
+                return c.memory->piece.device_address + static_cast<std::uint64_t>(c.begin);
+            }
             default: return 0;
         }
     }
 
     std::shared_ptr<vulkan_runtime> runtime_;
-    array_list<const vulkan_storage*> constants_;
+    std::span<const constant> constants_;  // by their index
+    std::span<const scalar> numbers_;
     dispatch_list list_;
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;
     array_list<placed_item> order_;

@@ -50,14 +50,20 @@ struct block_offsets {
     }
 };
 
-/// Writes a launch's parameter block with the address of each buffer that it names.
+/// Writes a launch's parameter block with the address of each buffer that it names, and each number
+/// of the run.
 template <class AddressOf>
-void write_block(const launch& l, AddressOf&& address_of, std::byte* to) {
+void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar> numbers,
+                 std::byte* to) {
     std::memcpy(to, l.parameters.data(), l.parameters.size());
     for (const relocation& r : l.relocations) {
         const std::uint64_t address =
             address_of(r.buffer) + static_cast<std::uint64_t>(r.byte_offset);
         std::memcpy(to + r.at, &address, sizeof address);
+    }
+    for (const number_place& n : l.numbers) {
+        const std::uint64_t bits = numbers[static_cast<std::size_t>(n.number)].bits;
+        std::memcpy(to + n.at, &bits, sizeof bits);
     }
 }
 

@@ -142,6 +142,7 @@ public:
     statistics stats() const override {
         const std::lock_guard lock(mutex_);
         statistics s = stats_;
+        s.plans = planner_.made();
         runtime_->count(s);
         return s;
     }
@@ -178,7 +179,7 @@ private:
 
     /// Leaves small work to the host that has all of its operands.
     void place(plan_run& run) const override {
-        const plan& p = *run.what;
+        const plan& p = run.what();
         std::int64_t left = policies().host_below;
         if (left == 0 || p.steps.empty()) return;
         for (const plan_step& s : p.steps) {
@@ -191,8 +192,7 @@ private:
             }
         }
         run.on_host = true;
-        for (std::size_t i = 0; i < p.steps.size(); ++i)
-            run.records[i] = host_record(p.steps[i].what);
+        run.records = host_records(*run.planned);
     }
     void execute_on_host(plan_run& run) {
         run_steps_on_host(
@@ -204,19 +204,24 @@ private:
                 return held->host->data();
             },
             [](const node& n) { return of(n).host->data(); });
-        stats_.host_kernels += run.what->steps.size();
+        stats_.host_kernels += run.what().steps.size();
         ++stats_.evals;
     }
 
     void execute(plan_run& run, const std::stop_token&) override {
         if (run.on_host) return execute_on_host(run);
-        const plan& p = *run.what;
+        const plan& p = run.what();
         profile_scope choosing(profiling_.get(), "choosing");
-        const dispatch_list list(run.what, what_gives(run), device(), policies());
+        const std::shared_ptr<const dispatch_list> chosen = dispatches_of(run, what_gives(run));
+        const dispatch_list& list = *chosen;
         for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list.record(i);
         choosing.end();
         profile_scope compiling(profiling_.get(), "compiling");
-        const auto pipelines = runtime_->pipelines(list.launches());
+        using pipeline_list = array_list<std::shared_ptr<const vulkan::pipeline>>;
+        if (!list.compiled)
+            list.compiled = std::shared_ptr<const pipeline_list>(
+                new pipeline_list(runtime_->pipelines(list.launches())));
+        const auto& pipelines = *static_cast<const pipeline_list*>(list.compiled.get());
         compiling.end();
         profile_scope preparing(profiling_.get(), "preparing");
 
@@ -254,15 +259,23 @@ private:
                     scratch = temp.get(static_cast<std::uint64_t>(list.scratch_bytes(step)),
                                        vulkan::memory_kind::device);
             }
-            const auto piece_of = [&](int buffer) -> const vulkan::allocation& {
-                if (buffer < 0) return scratch;
-                const int v = buffers[static_cast<std::size_t>(buffer)];
-                return memory[static_cast<std::size_t>(v)]->piece;
+            struct place {
+                const vulkan::allocation& piece;
+                std::int64_t begin;  // in it
+            };
+            const auto place_of = [&](int buffer) -> place {
+                if (buffer < 0) return {scratch, 0};
+                const auto v = static_cast<std::size_t>(buffers[static_cast<std::size_t>(buffer)]);
+                return {memory[v]->piece, run.begin_of(v)};
             };
             const launch& l = *list.launches()[i];
             write_block(
-                l, [&](int buffer) { return piece_of(buffer).device_address; },
-                static_cast<std::byte*>(ring.mapped) + blocks.at[i]);
+                l,
+                [&](int buffer) {
+                    const place at = place_of(buffer);
+                    return at.piece.device_address + static_cast<std::uint64_t>(at.begin);
+                },
+                run.numbers, static_cast<std::byte*>(ring.mapped) + blocks.at[i]);
             items.push_back({&l,
                              pipelines[i],
                              ring.device_address + blocks.at[i],
@@ -270,9 +283,12 @@ private:
                              {},
                              run.records[step].get()});
             ordered_item o;
-            for (const access& a : l.accesses)
-                if (a.end > a.begin)
-                    o.accesses.push_back(range_in(piece_of(a.buffer), a.begin, a.end, a.write));
+            for (const access& a : l.accesses) {
+                if (a.end <= a.begin) continue;
+                const place at = place_of(a.buffer);
+                o.accesses.push_back(range_in(at.piece, at.begin + a.begin, at.begin + a.end,
+                                              a.write));
+            }
             accesses.push_back(std::move(o));
         }
         runtime_->memory().flush(ring, 0, ring.size);
@@ -294,11 +310,11 @@ private:
     /// What is submitted in pieces could fail halfway, so there nothing is written over.
     giving_mask what_gives(const plan_run& run) const {
         if (policies().submit_budget > 0) return {};
-        return choose_givings(*run.what, value_role::input, [&](int from, int to) {
+        return choose_givings(run.what(), value_role::input, [&](int from, int to) {
             const node& n = *run.given[static_cast<std::size_t>(from)];
             if (!run.dying.contains(&n) || n.offset != 0 || n.data.use_count() != 1) return false;
             const vulkan_storage& s = of(n);
-            return !s.borrowed() && s.bytes == run.what->at(to).bytes();
+            return !s.borrowed() && s.bytes == run.what().at(to).bytes();
         });
     }
 

@@ -17,8 +17,9 @@ public:
         : home_(std::move(home)), planned_(std::move(e)) {
         array_list<vulkan_storage*> filled;
         for (const int v : planned().constants) {
-            vulkan_storage& s = of(*planned_.nodes[static_cast<std::size_t>(v)]);
-            constants_.push_back(&s);
+            const auto number = static_cast<std::size_t>(v);
+            vulkan_storage& s = of(*planned_.nodes[number]);
+            constants_.push_back({&s, planned_.run.begin_of(number)});
             if (planned().at(v).count() == 0) continue;
             s.untracked = true;
             filled.push_back(&s);
@@ -32,8 +33,10 @@ public:
     ~vulkan_executable() override {
         if (home_->mutex_.left_behind()) return;
         const std::lock_guard lock(home_->mutex_);
-        for (vulkan_storage* s : constants_)
-            for (const auto& r : recordings_) s->last_use = std::max(s->last_use, r->last_submit());
+        for (const int v : planned().constants) {
+            vulkan_storage& s = of(*planned_.nodes[static_cast<std::size_t>(v)]);
+            for (const auto& r : recordings_) s.last_use = std::max(s.last_use, r->last_submit());
+        }
     }
 
     void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
@@ -120,7 +123,7 @@ private:
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
     }
 
-    const plan& planned() const noexcept { return *planned_.run.what; }
+    const plan& planned() const noexcept { return planned_.run.what(); }
 
     /// A recording for each set of givings, as long as there are few; otherwise that which gives
     /// nothing.
@@ -134,9 +137,9 @@ private:
     }
     void add_recording(giving_mask givings) {
         recordings_.reserve(recordings_.size() + 1);
-        recordings_.push_back(std::make_unique<recorded_graph>(
-            home_->runtime_, home_->policies(), planned_.run.what, givings,
-            array_list<const vulkan_storage*>(constants_.begin(), constants_.end())));
+        recordings_.push_back(std::make_unique<recorded_graph>(home_->runtime_, home_->policies(),
+                                                               planned(), givings, constants_,
+                                                               planned_.run.numbers));
     }
 
     /// The givings of inputs that are donated and that nobody else holds, to outputs that are new.
@@ -251,7 +254,7 @@ private:
     std::shared_ptr<vulkan_engine> home_;
     // Guarded by the engine's lock.
     evaluation planned_;
-    array_list<vulkan_storage*> constants_;
+    array_list<recorded_graph::constant> constants_;
     array_list<std::unique_ptr<recorded_graph>> recordings_;  // the first gives nothing
     std::condition_variable_any slot_free_;
 };
@@ -259,7 +262,7 @@ private:
 inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_graph& g) {
     const std::lock_guard lock(mutex_);
     return std::make_shared<vulkan_executable>(
-        std::static_pointer_cast<vulkan_engine>(shared_from_this()), make_plan(g.outputs, &g));
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), planner_.plan_of(g));
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -16,11 +16,21 @@ struct operand {
     strides steps;  // one per coordinate of the domain it is read over
 };
 
+/// A number that a program takes: fixed, or one of those that each run of a plan brings.
+struct scalar_operand {
+    scalar value;
+    int number = -1;  // among the run's (plan::numbers); -1: it is `value`
+
+    scalar_operand(const scalar& fixed) : value(fixed) {}
+    /// Of that type, brought by each run.
+    scalar_operand(dtype type, int of_run) : number(of_run) { value.type = type; }
+};
+
 /// A program with its operands: the value (or the outputs) at each coordinate of a domain.
 struct fused {
     std::shared_ptr<const program> body;
     array_list<operand> leaves;
-    array_list<scalar> scalars;
+    array_list<scalar_operand> scalars;
     array_list<operand> outputs;  // empty for a prologue
 
     dtype type(int output = 0) const { return body->view().output_type(output); }

@@ -106,6 +106,12 @@ private:
 /// (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
 
+/// Where a realised tensor begins, in elements behind the last multiple of 16 bytes in its memory:
+/// what plans know of its offset. Kernels that read it are given the address of that multiple.
+inline std::int64_t offset_within_16(const node& n) noexcept {
+    return n.offset % (128 / info(n.type).bits);
+}
+
 inline void node::count_use(int change) noexcept {
     if (realised()) return;
     const int before = pending_uses.fetch_add(change, std::memory_order_relaxed);

@@ -269,8 +269,8 @@ struct custom_kernel_slang {
         for (std::size_t i = 0; i < p.inputs.size(); ++i) {
             const fused& f = p.inputs[i];
             const host_array dense[] = {fresh(call.inputs[i])};
-            run_on_host(f.body->view(), call.inputs[i].shape, buffers.arrays(f.leaves), f.scalars,
-                        dense);
+            run_on_host(f.body->view(), call.inputs[i].shape, buffers.arrays(f.leaves),
+                        buffers.scalars(f), dense);
             inputs.push_back({call.inputs[i], dense[0].data});
         }
         for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -284,7 +284,7 @@ struct custom_kernel_slang {
         const program finish = detail::given_as_leaf(*p.epilogue.body, leaves.size());
         leaves.push_back({outputs[0].data, call.outputs[0].dtype, 0,
                           row_major_strides(call.outputs[0].shape)});
-        run_on_host(finish.view(), call.outputs[0].shape, leaves, p.epilogue.scalars,
+        run_on_host(finish.view(), call.outputs[0].shape, leaves, buffers.scalars(p.epilogue),
                     buffers.arrays(p.epilogue.outputs));
     }
 };

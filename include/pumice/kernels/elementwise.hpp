@@ -132,8 +132,8 @@ struct elementwise_strided {
                                           device);
     }
     static void reference(const elementwise_problem& p, const host_buffers& buffers) {
-        run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves), p.body.scalars,
-                    buffers.arrays(p.body.outputs));
+        run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves),
+                    buffers.scalars(p.body), buffers.arrays(p.body.outputs));
     }
 };
 

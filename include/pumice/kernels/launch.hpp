@@ -19,6 +19,12 @@ struct relocation {
     std::int64_t byte_offset;
 };
 
+/// A place in the parameter block where a number of the run is written before the dispatch.
+struct number_place {
+    std::size_t at;
+    int number;  // see scalar_operand
+};
+
 /// A range of a buffer that a dispatch reads or writes: what hazards are tracked by.
 struct access {
     int buffer;
@@ -34,6 +40,7 @@ struct launch {
         programs;  // generated modules that the arguments name
     array_list<std::byte> parameters;
     array_list<relocation> relocations;
+    array_list<number_place> numbers;
     array_list<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
@@ -110,10 +117,14 @@ public:
                 bytes(&none, 8, 8);
             }
         }
-        array_list<const scalar*> order;
+        array_list<const scalar_operand*> order;
         for (const instruction& i : f.body->code)
             if (i.what == instruction::code::scalar) order.push_back(&f.scalars[i.index]);
-        for (const scalar* s : order) bytes(&s->bits, 8, 8), used = true;
+        for (const scalar_operand* s : order) {
+            if (s->number >= 0) out_.numbers.push_back({out_.parameters.size(), s->number});
+            bytes(&s->value.bits, 8, 8);
+            used = true;
+        }
         if (!used) {
             const std::uint64_t none = 0;
             bytes(&none, 8, 8);

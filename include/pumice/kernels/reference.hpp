@@ -13,9 +13,17 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Host memory of a problem's buffers, by number.
+/// Host memory of a problem's buffers, and the numbers of a run, by number.
 struct host_buffers {
     array_list<std::byte*> memory;
+    std::span<const scalar> numbers = {};
+
+    array_list<scalar> scalars(const fused& f) const {
+        array_list<scalar> r;
+        for (const scalar_operand& s : f.scalars)
+            r.push_back(s.number < 0 ? s.value : numbers[static_cast<std::size_t>(s.number)]);
+        return r;
+    }
 
     host_array array(const operand& o) const {
         return {o.buffer < 0 ? nullptr : memory[static_cast<std::size_t>(o.buffer)], o.type,
@@ -85,8 +93,8 @@ class host_rows {
 public:
     /// Pre: the program outlives the object.
     host_rows(const fused& f, const host_buffers& buffers)
-        : machine_(f.body->view(), buffers.arrays(f.leaves), f.scalars, buffers.arrays(f.outputs)) {
-    }
+        : machine_(f.body->view(), buffers.arrays(f.leaves), buffers.scalars(f),
+                   buffers.arrays(f.outputs)) {}
 
     /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {

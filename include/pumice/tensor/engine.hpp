@@ -16,6 +16,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// What an engine has done since it was made. A snapshot; tests pin these.
 struct statistics {
     std::uint64_t evals = 0;  // evaluations that had something to run
+    std::uint64_t plans = 0;  // made; an evaluation like one before has its plan
     std::uint64_t dispatches = 0;
     std::uint64_t host_kernels = 0;  // what a device's engine left to the host (policy host_below)
     std::uint64_t barriers = 0;

@@ -208,6 +208,7 @@ TEST_CASE("donated: a recording writes a row of its state, and copies nothing") 
     for (int i = 0; i < 3; ++i) {
         state = e.run_donating(std::move(state), row)[0];
         CHECK(place(state) == where);
+        CHECK(pm::to_vector<float>(state)[3 * 64] == 0);  // the next run finds the recording idle
     }
     CHECK(home->stats().dispatches - dispatches == 1);
     CHECK(pm::to_vector<float>(state) == pm::to_vector<float>(kept));

@@ -35,7 +35,7 @@ public:
 
 private:
     void execute(pm::plan_run& run, const std::stop_token&) override {
-        last = *run.what;
+        last = run.what();
         ++plans;
         givings += int(last.givings.size());
         for (const std::string& f : pm::find_faults(last)) {

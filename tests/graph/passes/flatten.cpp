@@ -57,7 +57,7 @@ TEST_CASE("a chain becomes one program, in the canonical form") {
     CHECK(r.f.leaves[1].steps == strides{0, 1});
     CHECK(r.buffers.nodes[static_cast<std::size_t>(r.f.leaves[1].buffer)] == y.get().get());
     REQUIRE(r.f.scalars.size() == 1);
-    CHECK(r.f.scalars[0].as<float>() == 2);
+    CHECK(r.f.scalars[0].value.as<float>() == 2);
 }
 
 TEST_CASE("one node read twice is one operand, read differently it is two of one buffer") {

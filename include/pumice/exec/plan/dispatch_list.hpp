@@ -14,9 +14,10 @@ namespace pumice { inline namespace PUMICE_ABI {
 class dispatch_list {
 public:
     /// Chooses a kernel for each step that is not needless where those givings are carried out.
-    dispatch_list(std::shared_ptr<const plan> p, giving_mask givings, const device_info& device,
+    /// Pre: the plan outlives the list.
+    dispatch_list(const plan& p, giving_mask givings, const device_info& device,
                   const policy_set& policies)
-        : plan_(std::move(p)), givings_(givings) {
+        : plan_(&p), givings_(givings) {
         for (std::size_t v = 0; v < plan_->values.size(); ++v)
             memory_.push_back(plan_->root(static_cast<int>(v)));
         for (std::size_t k = 0; k < plan_->givings.size(); ++k)
@@ -83,8 +84,11 @@ public:
         return arrange(items, open);
     }
 
+    /// What an engine has compiled of the launches, kept for its next run.
+    mutable std::shared_ptr<const void> compiled;
+
 private:
-    std::shared_ptr<const plan> plan_;
+    const plan* plan_;
     giving_mask givings_;
     array_list<int> memory_;      // of each value
     array_list<choice> choices_;  // of each step

@@ -21,6 +21,7 @@ class plan_builder {
 public:
     plan made;
     array_list<node*> nodes;  // of each value
+    scalar_numbers scalars;   // that each run brings
 
     /// The node's value; a new one, without a role, when it is asked for first.
     int value_of(node* n) {
@@ -98,7 +99,7 @@ public:
     /// False where a program passes the bounds of one kernel (see flattener::fits).
     bool run(plan_builder& out) {
         if (!group_.anchor) {
-            buffer_list buffers;
+            buffer_list buffers{&out.scalars};
             const auto held = fresh<elementwise_problem>();
             elementwise_problem& p = *held;
             p.domain = group_.outputs[0]->extent;
@@ -172,7 +173,7 @@ private:
     const shape& extent() const { return group_.anchor->extent; }
 
     bool lower(const reduce_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<reduce_problem>();
         reduce_problem& p = *held;
         p.what = op.what;
@@ -201,7 +202,7 @@ private:
     }
 
     bool lower(const normalize_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<normalize_problem>();
         normalize_problem& p = *held;
         p.what = op.what;
@@ -222,7 +223,7 @@ private:
     }
 
     bool lower(const scan_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<scan_problem>();
         scan_problem& p = *held;
         p.what = op.what;
@@ -249,7 +250,7 @@ private:
     }
 
     bool lower(const matmul_op&, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<matmul_problem>();
         matmul_problem& p = *held;
         const int batch = extent().rank() - 2;
@@ -267,7 +268,7 @@ private:
     }
 
     bool lower(const conv_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<conv_problem>();
         conv_problem& p = *held;
         const shape &x = input(0)->extent, &w = input(1)->extent;
@@ -288,7 +289,7 @@ private:
     }
 
     bool lower(const pool_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<pool_problem>();
         pool_problem& p = *held;
         const shape& x = input(0)->extent;
@@ -328,7 +329,7 @@ private:
     /// Writes `from`, at the indices `at`, to those of the anchor that `to` gives.
     bool write_into(node* from, const shape& domain, const affine& at, const affine& to,
                     plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<elementwise_problem>();
         elementwise_problem& p = *held;
         p.domain = domain;
@@ -340,7 +341,7 @@ private:
     }
 
     bool lower(const take_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<take_problem>();
         take_problem& p = *held;
         memory(buffers, input(0), p.values);
@@ -386,7 +387,7 @@ private:
     }
 
     bool lower(const sort_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<sort_problem>();
         sort_problem& p = *held;
         p.descending = op.descending;
@@ -406,7 +407,7 @@ private:
 
     bool lower(const scatter_op& op, plan_builder& out) const {
         if (!copy_whole(out)) return false;
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<scatter_problem>();
         scatter_problem& p = *held;
         p.what = op.what;
@@ -423,7 +424,7 @@ private:
     }
 
     bool lower(const kernel_op& op, plan_builder& out) const {
-        buffer_list buffers;
+        buffer_list buffers{&out.scalars};
         const auto held = fresh<custom_kernel_problem>();
         custom_kernel_problem& p = *held;
         p.call = op.call;

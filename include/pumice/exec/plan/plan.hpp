@@ -57,6 +57,7 @@ struct plan {
     array_list<plan_value> values;
     array_list<plan_step> steps;  // producers before consumers
     array_list<int> inputs, constants, parameters, temporaries, outputs;  // values by role
+    array_list<dtype> numbers;  // that each run brings: scalars of the steps' programs
     /// Of temporaries to temporaries and of inputs to outputs, in the order of the steps. At most
     /// one of those `from` a value, and of those `to` a value, can be carried out.
     array_list<giving> givings;

@@ -10,14 +10,43 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Gathers the memory operands of one kernel: each distinct node gets a buffer number.
+/// The scalars of lazy nodes, numbered as kernels ask for them.
+class scalar_numbers {
+public:
+    struct source {
+        const node* n;
+        std::size_t index;  // among the node's scalars
+    };
+    int number_of(const node* n, std::size_t index) {
+        const scalar* const s = &n->op.get_if<elementwise_op>()->scalars[index];
+        const std::size_t number = known_.insert(detail::bits_of_key(s));
+        if (number == sources_.size()) sources_.push_back({n, index});
+        return static_cast<int>(number);
+    }
+    const array_list<source>& sources() const noexcept { return sources_; }
+
+private:
+    key_index known_;
+    array_list<source> sources_;
+};
+
+/// Gathers the operands of one kernel: each distinct memory gets a buffer number. Scalars are
+/// numbers of a run where there is a list for them, otherwise fixed.
 struct buffer_list {
-    array_list<node*> nodes;
+    scalar_numbers* scalars = nullptr;
+    array_list<node*> nodes = {};
+
     int number_of(node* n) {
         for (std::size_t i = 0; i < nodes.size(); ++i)
-            if (nodes[i] == n) return static_cast<int>(i);
+            if (is_same(*nodes[i], *n)) return static_cast<int>(i);
         nodes.push_back(n);
         return static_cast<int>(nodes.size() - 1);
+    }
+
+private:
+    /// Two tensors may be views of one memory.
+    static bool is_same(const node& a, const node& b) noexcept {
+        return &a == &b || (a.data && a.data == b.data && a.offset == b.offset);
     }
 };
 
@@ -94,10 +123,10 @@ private:
     }
 
     std::uint16_t stored(node* n, const affine& at) {
-        if (n->realised()) return memory(n, n->layout(), n->offset, at);
+        if (n->realised()) return memory(n, n->layout(), offset_within_16(*n), at);
         if (!n->op.is<reshape_op>()) return memory(n, n->layout(), 0, at);
         node* const base = n->inputs[0].get();
-        return memory(base, row_major_strides(n->extent), base->offset, at);
+        return memory(base, row_major_strides(n->extent), offset_within_16(*base), at);
     }
 
     /// One instruction more of the innermost frame, or its end.
@@ -121,7 +150,10 @@ private:
             return numbers_.push_back(iota(i.type, *f.n, e.iota_axes[i.index - f.n->inputs.size()],
                                            f.at));
         if (i.what == instruction::code::scalar) {
-            scalars_.push_back(e.scalars[i.index]);
+            scalars_.push_back(buffers_.scalars
+                                   ? scalar_operand(i.type,
+                                                    buffers_.scalars->number_of(f.n, i.index))
+                                   : scalar_operand(e.scalars[i.index]));
             i.index = static_cast<std::uint16_t>(scalars_.size() - 1);
         }
         numbers_.push_back(program_.push(i));
@@ -163,7 +195,7 @@ private:
     affine given_at_;
     program program_;
     array_list<operand> leaves_;
-    array_list<scalar> scalars_;
+    array_list<scalar_operand> scalars_;
     array_list<known> known_;
     array_list<frame> frames_;
     array_list<std::uint16_t>

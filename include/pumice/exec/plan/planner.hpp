@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From lazy nodes to a plan, which is kept for the next evaluation of the same structure.
+#pragma once
+
+#include <pumice/exec/plan/dispatch_list.hpp>
+#include <pumice/exec/plan/donation.hpp>
+#include <pumice/exec/plan/lower.hpp>
+#include <pumice/graph/passes/last_uses.hpp>
+#include <pumice/graph/walk.hpp>
+#include <pumice/tensor/engine.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// A plan, and where an evaluation has what stands behind its values.
+struct known_plan {
+    array_list<std::uint64_t> key;
+    std::uint64_t hash = 0, last_use = 0;
+    plan what;
+    array_list<std::uint32_t> nodes;  // of each value its number in the walk
+    struct number_source {
+        std::uint32_t node;
+        std::size_t index;  // among the node's scalars
+    };
+    array_list<number_source> numbers;
+    /// What engines have made of it, for each set of givings: at most a few.
+    array_list<std::shared_ptr<const dispatch_list>> dispatches;
+    array_list<std::shared_ptr<const kernel_record>> host_records;
+};
+
+/// What one run of a plan works on.
+struct plan_run {
+    std::shared_ptr<known_plan> planned;
+    array_list<node*> given;  // behind each value that the run does not make; else null
+    array_list<std::shared_ptr<storage>> made;  // the memory of each value that it makes
+    array_list<scalar> numbers;
+    array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
+    key_set<const node*> dying;  // of what is given: nobody refers to it afterwards
+    bool on_host = false;        // and not on the engine's device
+
+    const plan& what() const noexcept { return planned->what; }
+    /// Bytes of a given value's memory that lie before the place from which kernels count.
+    std::int64_t begin_of(std::size_t value) const noexcept {
+        const node* const n = given[value];
+        return n ? (n->offset - offset_within_16(*n)) * (info(n->type).bits / 8) : 0;
+    }
+};
+
+/// Lazy nodes to evaluate: their plan, and the nodes behind its values.
+struct evaluation {
+    plan_run run;
+    array_list<node*> nodes;
+    array_list<node_ptr> keep;  // they stay alive until it is done
+};
+
+class planner {
+public:
+    /// With `fuses` false each node that computes is a step of its own.
+    explicit planner(bool fuses) : fuses_(fuses) {}
+
+    /// The plan of the roots, known or new.
+    evaluation plan_of(std::span<const node_ptr> roots) {
+        walk_.go(roots);
+        evaluation e;
+        e.run.planned = find();
+        if (!e.run.planned) {
+            e.run.planned = make(roots, nullptr);
+            keep(e.run.planned);
+            ++made_;
+        }
+        bind(e);
+        walk_.done();
+        return e;
+    }
+    /// The plan of a graph with open inputs; it is not kept.
+    evaluation plan_of(const traced_graph& g) {
+        walk_.go(g.outputs);
+        for (const auto* list : {&g.inputs, &g.keys})
+            for (const node_ptr& n : *list) walk_.include(n.get());
+        evaluation e;
+        e.run.planned = make(g.outputs, &g);
+        ++made_;
+        bind(e);
+        for (const array_list<int>* list : {&e.run.what().inputs, &e.run.what().parameters})
+            for (const int v : *list) e.run.given[static_cast<std::size_t>(v)] = nullptr;
+        walk_.done();
+        return e;
+    }
+    /// How many plans were made; the other evaluations had one that was known.
+    std::uint64_t made() const noexcept { return made_; }
+
+private:
+    // Bounds of what is kept: plans, and words of a key.
+    static constexpr std::size_t most = 256, longest = std::size_t{1} << 16;
+
+    std::shared_ptr<known_plan> find() {
+        const array_list<std::uint64_t>& words = walk_.key().words();
+        hash_ = walk_.key().hash();
+        for (const std::shared_ptr<known_plan>& k : known_)
+            if (k->hash == hash_ && k->key == words) {
+                k->last_use = ++clock_;
+                return k;
+            }
+        return nullptr;
+    }
+    void keep(const std::shared_ptr<known_plan>& k) {
+        const array_list<std::uint64_t>& words = walk_.key().words();
+        if (words.size() > longest) return;
+        k->key = words;
+        k->hash = hash_;
+        k->last_use = ++clock_;
+        if (known_.size() < most) return known_.push_back(k);
+        *std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
+            return a->last_use < b->last_use;
+        }) = k;
+    }
+
+    /// Finds the nodes and numbers of this evaluation.
+    void bind(evaluation& e) {
+        const known_plan& k = *e.run.planned;
+        const plan& p = k.what;
+        const array_list<node*>& walked = walk_.nodes();
+        for (node* n : walk_.order())
+            for (const node_ptr& input : n->inputs) e.keep.push_back(input);
+        e.keep.append(walk_.siblings().begin(), walk_.siblings().end());
+        e.nodes.reserve(k.nodes.size());
+        e.run.given.reserve(k.nodes.size());
+        for (const std::uint32_t number : k.nodes) {
+            node* const n = walked[number];
+            e.nodes.push_back(n);
+            e.run.given.push_back(n->realised() ? n : nullptr);
+        }
+        e.run.numbers.reserve(k.numbers.size());
+        for (const known_plan::number_source& s : k.numbers)
+            e.run.numbers.push_back(walked[s.node]->op.get_if<elementwise_op>()->scalars[s.index]);
+        e.run.made.resize(p.values.size());
+        e.run.records.resize(p.steps.size());
+        bool may_give = false;
+        for (const giving& g : p.givings) may_give |= p.at(g.from).role == value_role::input;
+        if (!may_give) return;
+        stored_.clear();
+        stored_.resize(walked.size(), 0);
+        // A view that is asked for goes on looking at the memory, so it does not let go.
+        for (const int v : p.outputs) {
+            const auto number = static_cast<std::size_t>(v);
+            stored_[k.nodes[number]] = !is_view(*e.nodes[number]);
+        }
+        e.run.dying = last_uses(walk_.order(),
+                                [&](const node* n) { return stored_[walk_.number_of(n)] != 0; });
+    }
+
+    std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
+        fuser f(roots, fuses_);
+        const array_list<kernel_group> groups = f.run();
+        const part_map parts = find_parts(groups, roots, f.order());
+        plan_builder b;
+        plan& p = b.made;
+        lower(b, groups, f.order(), parts);
+        erase_if(p.steps, [&](const plan_step& s) {
+            return std::all_of(s.outputs.begin(), s.outputs.end(),
+                               [&](int v) { return p.at(v).count() == 0; });
+        });
+
+        key_set<const node*> listed;
+        const auto list = [&](node* n, value_role role, array_list<int>& to) {
+            if (listed.insert(n)) b.set_role(b.value_of(n), role, to);
+        };
+        const auto store = [&](node* n) {
+            if (traced) list(n, value_role::temporary, p.temporaries);
+            else list(n, value_role::output, p.outputs);
+        };
+        if (traced) {
+            for (const node_ptr& n : traced->inputs) list(n.get(), value_role::input, p.inputs);
+            for (const node_ptr& n : traced->keys)
+                list(n.get(), value_role::parameter, p.parameters);
+            for (const node_ptr& n : traced->outputs) list(n.get(), value_role::output, p.outputs);
+        }
+        for (const kernel_group& g : groups)
+            for (node* n : g.outputs)
+                if (!parts.contains(n)) store(n);
+        // A group that was cut stores its inner nodes too.
+        for (const plan_step& s : p.steps)
+            for (const int v : s.outputs) store(b.nodes[static_cast<std::size_t>(v)]);
+        if (!traced) {
+            for (const auto& [n, part] : parts) {
+                store(n);
+                b.set_alias(b.value_of(n), b.value_of(part.whole), part.offset, n->layout());
+            }
+            for (const node_ptr& r : roots)
+                if (!r->realised() && is_view(*r) && !listed.contains(r.get())) {
+                    store(r.get());
+                    place_view(b, r.get());
+                }
+        }
+        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
+            if (traced) list(b.nodes[v], value_role::constant, p.constants);
+            else list(b.nodes[v], value_role::input, p.inputs);
+        }
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
+        find_givings(p);
+
+        const std::shared_ptr<known_plan> k(new known_plan);
+        for (const node* n : b.nodes) k->nodes.push_back(walk_.number_of(n));
+        for (const scalar_numbers::source& s : b.scalars.sources()) {
+            k->numbers.push_back({walk_.number_of(s.n), s.index});
+            p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index].type);
+        }
+        k->what = std::move(b.made);
+        return k;
+    }
+    /// A view shares the memory of what it looks at.
+    static void place_view(plan_builder& b, node* view) {
+        buffer_list buffers;
+        flattener flat(buffers);
+        flat.output(view, affine::identity(view->extent.rank()));
+        const operand o = flat.finish().leaves[0];
+        b.set_alias(b.value_of(view), b.value_of(buffers.nodes[0]), o.offset, o.steps);
+    }
+
+    bool fuses_;
+    graph_walk walk_;
+    array_list<char> stored_;  // of each node of the walk
+    array_list<std::shared_ptr<known_plan>> known_;
+    std::uint64_t hash_ = 0, clock_ = 0, made_ = 0;
+};
+
+}}  // namespace pumice::PUMICE_ABI
