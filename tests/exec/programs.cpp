@@ -28,7 +28,7 @@ TEST_CASE("1000 random programs on the host: fused, unfused and eager agree") {
 TEST_CASE("1000 random programs on the host give the bits that they have always given") {
     // FNV-1a of what each leaves; written down before plans were kept. A change of an op's rounding
     // changes them, and is then the reason to write them again.
-    std::ifstream file(tests_dir() + "/data/expected/random_programs.txt");
+    std::ifstream file(pumice_test::tests_dir() + "/data/expected/random_programs.txt");
     const pm::context home{pm::host_only{}};
     int wrong = 0, read = 0;
     for (std::uint64_t expected; file >> std::hex >> expected; ++read) {

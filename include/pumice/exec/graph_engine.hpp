@@ -34,7 +34,8 @@ public:
             const std::shared_ptr<const kernel_record> record = record_of(*n);
             return record ? text_of(*record, n->extent) : "data from the host\n";
         }
-        evaluation e = planner_.plan_of(std::span(&n, 1));
+        evaluation e;
+        planner_.plan_of(std::span(&n, 1), e);
         place(e.run);
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
@@ -104,12 +105,18 @@ protected:
         return v.made_by < 0 ? nullptr : run.records[static_cast<std::size_t>(v.made_by)];
     }
 
+    struct cleared {
+        evaluation& e;
+        ~cleared() { e.clear(); }
+    };
     void evaluate(std::span<const node_ptr> roots) {
         bool lazy = false;
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
-        evaluation e = planner_.plan_of(roots);
+        evaluation& e = evaluation_;
+        const cleared at_the_end{e};
+        planner_.plan_of(roots, e);
         place(e.run);
         planning.end();
         const plan& p = e.run.what();
@@ -225,6 +232,7 @@ protected:
 
     mutable process_mutex mutex_;
     planner planner_;
+    evaluation evaluation_;                        // the one at hand
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
     std::atomic<bool> profiles_{false};            // the same for who has no lock
 

@@ -45,7 +45,10 @@ public:
     /// Every launch so far, in order.
     array_list<launch> launches() const {
         const std::lock_guard lock(mutex_);
-        return launches_;
+        array_list<launch> all;
+        for (const ran& r : runs_)
+            for (const launch* l : r.list->launches()) all.push_back(*l);
+        return all;
     }
 
 private:
@@ -60,10 +63,9 @@ private:
         const std::shared_ptr<const dispatch_list> list = dispatches_of(run, {});
         for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list->record(i);
         stats_.dispatches += list->size();
-        for (const launch* l : list->launches()) {
-            if (policies().kernel_sink) gather(*l);
-            launches_.push_back(*l);
-        }
+        if (policies().kernel_sink)
+            for (const launch* l : list->launches()) gather(*l);
+        runs_.push_back({run.planned, list});
         for (const int v : p.outputs)
             if (p.at(v).alias < 0)
                 run.made[static_cast<std::size_t>(v)] = std::make_shared<nothing>();
@@ -78,7 +80,12 @@ private:
 
     device_info info_;
     std::unique_ptr<kernel_service> kernels_;
-    array_list<launch> launches_;
+    /// A list of launches, and the plan that it speaks of.
+    struct ran {
+        std::shared_ptr<const known_plan> planned;
+        std::shared_ptr<const dispatch_list> list;
+    };
+    array_list<ran> runs_;
     statistics stats_;
 };
 

@@ -312,7 +312,9 @@ private:
         if (policies().submit_budget > 0) return {};
         return choose_givings(run.what(), value_role::input, [&](int from, int to) {
             const node& n = *run.given[static_cast<std::size_t>(from)];
-            if (!run.dying.contains(&n) || n.offset != 0 || n.data.use_count() != 1) return false;
+            if (!run.dying[static_cast<std::size_t>(from)] || n.offset != 0 ||
+                n.data.use_count() != 1)
+                return false;
             const vulkan_storage& s = of(n);
             return !s.borrowed() && s.bytes == run.what().at(to).bytes();
         });

@@ -35,8 +35,8 @@ struct plan_run {
     array_list<std::shared_ptr<storage>> made;  // the memory of each value that it makes
     array_list<scalar> numbers;
     array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
-    key_set<const node*> dying;  // of what is given: nobody refers to it afterwards
-    bool on_host = false;        // and not on the engine's device
+    array_list<char> dying;  // of each value: it is given, and nobody refers to it afterwards
+    bool on_host = false;    // and not on the engine's device
 
     const plan& what() const noexcept { return planned->what; }
     /// Bytes of a given value's memory that lie before the place from which kernels count.
@@ -51,6 +51,19 @@ struct evaluation {
     plan_run run;
     array_list<node*> nodes;
     array_list<node_ptr> keep;  // they stay alive until it is done
+
+    /// Lets go of all but the memory of its lists.
+    void clear() noexcept {
+        run.planned.reset();
+        run.given.clear();
+        run.made.clear();
+        run.numbers.clear();
+        run.records.clear();
+        run.dying.clear();
+        run.on_host = false;
+        nodes.clear();
+        keep.clear();
+    }
 };
 
 class planner {
@@ -58,10 +71,9 @@ public:
     /// With `fuses` false each node that computes is a step of its own.
     explicit planner(bool fuses) : fuses_(fuses) {}
 
-    /// The plan of the roots, known or new.
-    evaluation plan_of(std::span<const node_ptr> roots) {
+    /// The plan of the roots, known or new. Pre: `e` is clear.
+    void plan_of(std::span<const node_ptr> roots, evaluation& e) {
         walk_.go(roots);
-        evaluation e;
         e.run.planned = find();
         if (!e.run.planned) {
             e.run.planned = make(roots, nullptr);
@@ -70,7 +82,6 @@ public:
         }
         bind(e);
         walk_.done();
-        return e;
     }
     /// The plan of a graph with open inputs; it is not kept.
     evaluation plan_of(const traced_graph& g) {
@@ -135,6 +146,7 @@ private:
             e.run.numbers.push_back(walked[s.node]->op.get_if<elementwise_op>()->scalars[s.index]);
         e.run.made.resize(p.values.size());
         e.run.records.resize(p.steps.size());
+        e.run.dying.resize(p.values.size(), 0);
         bool may_give = false;
         for (const giving& g : p.givings) may_give |= p.at(g.from).role == value_role::input;
         if (!may_give) return;
@@ -145,8 +157,9 @@ private:
             const auto number = static_cast<std::size_t>(v);
             stored_[k.nodes[number]] = !is_view(*e.nodes[number]);
         }
-        e.run.dying = last_uses(walk_.order(),
-                                [&](const node* n) { return stored_[walk_.number_of(n)] != 0; });
+        last_uses_.find(walk_, [&](const node* n) { return stored_[walk_.number_of(n)] != 0; });
+        for (std::size_t v = 0; v < k.nodes.size(); ++v)
+            e.run.dying[v] = e.run.given[v] && last_uses_.contains(k.nodes[v]);
     }
 
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
@@ -220,6 +233,7 @@ private:
 
     bool fuses_;
     graph_walk walk_;
+    last_uses last_uses_;
     array_list<char> stored_;  // of each node of the walk
     array_list<std::shared_ptr<known_plan>> known_;
     std::uint64_t hash_ = 0, clock_ = 0, made_ = 0;

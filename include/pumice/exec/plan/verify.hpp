@@ -157,9 +157,9 @@ private:
             fault({"step ", step, " sees value ", number, " as ", to_string(o.type), ", it is ",
                    to_string(v.type)});
         const access a = range_of(o, domain, write);
-        // An input may be a part of a larger memory.
-        if (a.begin < 0 ||
-            (v.role != value_role::input && v.role != value_role::constant && a.end > v.bytes()))
+        // A tensor that is given may be a part of a larger memory, and be seen backwards.
+        const bool is_given = v.role == value_role::input || v.role == value_role::constant;
+        if (!is_given && (a.begin < 0 || a.end > v.bytes()))
             fault({"step ", step, " reaches bytes ", a.begin, " to ", a.end, " of value ", number,
                    ", which has ", v.bytes()});
         if (write && (v.role == value_role::input || v.role == value_role::constant ||

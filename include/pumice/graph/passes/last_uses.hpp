@@ -5,39 +5,44 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/base/key_map.hpp>
-#include <pumice/graph/node.hpp>
+#include <pumice/graph/walk.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// The realised inputs of `order` that nobody refers to once the nodes that `done` says have let go
-/// of theirs. Pre: each input of each node is held once beside that node; inputs stand before
-/// users.
-template <class Done>
-key_set<const node*> last_uses(const array_list<node*>& order, Done&& done) {
-    struct uses {
-        long all = 0, ending = 0;
-    };
-    key_map<const node*, uses> found;
-    const auto only_here = [&](const node_ptr& n) {
-        const uses& u = found[n.get()];
-        return u.ending == u.all && n.use_count() == 2 * u.all;
-    };
-    key_map<const node*, const node_ptr*> handle;
-    for (auto n = order.rbegin(); n != order.rend(); ++n) {
-        const node_ptr* const* const h = handle.find(*n);
-        const bool ends = done(*n) || (h && only_here(**h));
-        for (const node_ptr& input : (*n)->inputs) {
-            uses& u = found[input.get()];
-            ++u.all;
-            u.ending += ends;
-            handle[input.get()] = &input;
+/// Keeps its memory from one graph to the next.
+class last_uses {
+public:
+    /// Finds the realised inputs that nobody refers to once the nodes that `done(n)` says have let
+    /// go of theirs. Pre: each input of each node is held once beside that node.
+    template <class Done>
+    void find(const graph_walk& walk, Done&& done) {
+        found_.clear();
+        found_.resize(walk.nodes().size());
+        for (auto n = walk.order().rbegin(); n != walk.order().rend(); ++n) {
+            const bool ends = done(*n) || found_[walk.number_of(*n)].only_here();
+            for (const node_ptr& input : (*n)->inputs) {
+                uses& u = found_[walk.number_of(input.get())];
+                ++u.all;
+                u.ending += ends;
+                u.handle = &input;
+            }
         }
     }
-    key_set<const node*> list;
-    for (const auto& [n, h] : handle)
-        if (n->realised() && n->data && only_here(*h)) list.insert(n);
-    return list;
-}
+    /// Of a realised node, by its number in the walk.
+    bool contains(std::uint32_t number) const noexcept {
+        const uses& u = found_[number];
+        return u.only_here() && (*u.handle)->realised() && (*u.handle)->data;
+    }
+
+private:
+    struct uses {
+        long all = 0, ending = 0;
+        const node_ptr* handle = nullptr;
+        bool only_here() const noexcept {
+            return handle && ending == all && handle->use_count() == 2 * all;
+        }
+    };
+    array_list<uses> found_;
+};
 
 }}  // namespace pumice::PUMICE_ABI
