@@ -45,10 +45,10 @@ public:
     /// Every launch so far, in order.
     array_list<launch> launches() const {
         const std::lock_guard lock(mutex_);
-        array_list<launch> all;
+        array_list<launch> list;
         for (const ran& r : runs_)
-            for (const launch* l : r.list->launches()) all.push_back(*l);
-        return all;
+            for (const launch* l : r.list->launches()) list.push_back(*l);
+        return list;
     }
 
 private:
