@@ -100,10 +100,6 @@ protected:
         n->record = std::move(record);
         return any_tensor(std::move(n));
     }
-    static std::shared_ptr<const kernel_record> record_of(const plan_run& run,
-                                                          const plan_value& v) {
-        return v.made_by < 0 ? nullptr : run.records[static_cast<std::size_t>(v.made_by)];
-    }
 
     struct cleared {
         evaluation& e;
@@ -126,7 +122,7 @@ protected:
         const auto node_of = [&](int v) { return e.nodes[static_cast<std::size_t>(v)]; };
         for (const int v : p.outputs)
             if (p.at(v).alias < 0) {
-                node_of(v)->record = record_of(e.run, p.at(v));
+                node_of(v)->record = e.run.record_of(p.at(v));
                 node_of(v)->realise(std::move(e.run.made[static_cast<std::size_t>(v)]));
             }
         for (const int v : p.outputs)
@@ -163,7 +159,7 @@ protected:
                 outputs[i] =
                     home_.make_tensor(v,
                                       std::move(run.made[static_cast<std::size_t>(p.outputs[i])]),
-                                      record_of(run, v));
+                                      run.record_of(v));
             }
         }
         std::string explain() const override {

@@ -187,7 +187,7 @@ private:
             if (own && !own->call->what->how.host) return;
             for (const int v : s.buffers) {
                 const node* const given = run.given[static_cast<std::size_t>(v)];
-                left -= p.at(v).bytes();
+                left -= given ? of(*given).bytes : p.at(v).bytes();
                 if (left < 0 || (given && !of(*given).host)) return;
             }
         }

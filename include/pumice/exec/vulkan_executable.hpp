@@ -197,7 +197,7 @@ private:
                                            ? s.held[planned().at(memory).index]->data
                                            : std::make_shared<vulkan_storage>(home_->runtime_,
                                                                               v.bytes()),
-                                       graph_engine::record_of(planned_.run, v));
+                                       planned_.run.record_of(v));
             vulkan_storage& held = of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));

@@ -59,7 +59,7 @@ public:
         calls_.clear();
         nodes_.clear();
         order_.clear();
-        siblings_.clear();
+        done();
         for (const node_ptr& root : roots) {
             if (!root->realised() && number(root.get())) stack_.push_back({root.get(), 0});
             while (!stack_.empty()) {
@@ -80,8 +80,11 @@ public:
     }
     /// Numbers a node that the walk did not come to.
     void include(node* n) { number(n); }
-    /// Lets go of the results that came along.
-    void done() noexcept { siblings_.clear(); }
+    /// Lets go of the results that came along, and of what views looked at.
+    void done() noexcept {
+        siblings_.clear();
+        kept_.clear();
+    }
 
     const array_list<node*>& order() const noexcept { return order_; }
     /// Lazy and realised ones, by number.
@@ -120,7 +123,7 @@ private:
                 siblings_.push_back(std::move(s));
             }
     }
-    static void realise_view(node& v) {
+    void realise_view(node& v) {
         buffer_list buffers;
         flattener flat(buffers);
         flat.output(&v, affine::identity(v.extent.rank()));
@@ -131,6 +134,7 @@ private:
         v.offset = o.offset - offset_within_16(base) + base.offset;
         v.record = base.record;
         v.realise(base.data);
+        kept_.push_back(v.inputs[0]);  // the walk has its number
         v.release_inputs();
     }
 
@@ -183,7 +187,7 @@ private:
     graph_key key_;
     key_index numbers_, memory_, calls_;
     array_list<node*> nodes_, order_;
-    array_list<node_ptr> siblings_;
+    array_list<node_ptr> siblings_, kept_;
     array_list<frame> stack_;
     array_list<int> counted_;
 };

@@ -39,6 +39,10 @@ struct plan_run {
     bool on_host = false;    // and not on the engine's device
 
     const plan& what() const noexcept { return planned->what; }
+    /// Of the step that made a value; null where none did.
+    std::shared_ptr<const kernel_record> record_of(const plan_value& v) const {
+        return v.made_by < 0 ? nullptr : records[static_cast<std::size_t>(v.made_by)];
+    }
     /// Bytes of a given value's memory that lie before the place from which kernels count.
     std::int64_t begin_of(std::size_t value) const noexcept {
         const node* const n = given[value];
