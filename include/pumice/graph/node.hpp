@@ -106,10 +106,21 @@ private:
 /// (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
 
-/// Where a realised tensor begins, in elements behind the last multiple of 16 bytes in its memory:
-/// what plans know of its offset. Kernels that read it are given the address of that multiple.
-inline std::int64_t offset_within_16(const node& n) noexcept {
-    return n.offset % (128 / info(n.type).bits);
+/// Where kernels that read a realised tensor count from, in elements of its memory: the last
+/// multiple of 16 bytes at or before the lowest element that it holds. Wide loads are aligned to
+/// it, and no index is negative, which drivers widen as unsigned.
+inline std::int64_t base_of(const node& n) noexcept {
+    std::int64_t lowest = n.offset;
+    if (!n.row_major())
+        for (int d = 0; d < n.extent.rank(); ++d)
+            if (n.layout()[d] < 0 && n.extent[d] > 0) lowest += n.layout()[d] * (n.extent[d] - 1);
+    return lowest - lowest % (128 / info(n.type).bits);
+}
+/// What a plan knows of a realised tensor's offset.
+inline std::int64_t offset_from_base(const node& n) noexcept { return n.offset - base_of(n); }
+/// Whether the two are one buffer to kernels: they may be views of one memory.
+inline bool same_base(const node& a, const node& b) noexcept {
+    return &a == &b || (a.data && a.data == b.data && a.type == b.type && base_of(a) == base_of(b));
 }
 
 inline void node::count_use(int change) noexcept {

@@ -131,7 +131,7 @@ private:
         const node& base = *buffers.nodes[0];
         if (v.layout() != o.steps)
             v.lay_out(o.steps);  // others look whether a lazy reshape lies row-major
-        v.offset = o.offset - offset_within_16(base) + base.offset;
+        v.offset = o.offset + base_of(base);
         v.record = base.record;
         v.realise(base.data);
         kept_.push_back(v.inputs[0]);  // the walk has its number
@@ -142,12 +142,12 @@ private:
     /// the graph begins there too.
     void add_tensor(const node& n) {
         add_type(n, 1);
-        key_.add(static_cast<std::uint64_t>(offset_within_16(n)));
+        key_.add(static_cast<std::uint64_t>(offset_from_base(n)));
         std::uint64_t same = number_of(&n);
         const std::size_t known = memory_.size();
         if (memory_.insert(detail::bits_of_key(n.data.get())) < known && n.data)
             for (const node* other : nodes_)
-                if (other->data == n.data && other->offset == n.offset) {
+                if (same_base(*other, n)) {
                     same = number_of(other);
                     break;
                 }

@@ -15,20 +15,26 @@ inline index_list axes_of(index_list a, const index_list& b) {
     return a;
 }
 
-/// The operand without the axes along which it is repeated; `axes` gets the others, or an empty one
-/// where the domain is empty.
-inline operand along_own_axes(operand o, const shape& domain, shape& axes) {
-    const strides all = std::exchange(o.steps, {});
-    for (int d = 0; d < domain.rank(); ++d)
-        if (all[d] != 0 || domain[d] == 0) {
-            o.steps.push_back(all[d]);
-            axes.push_back(domain[d]);
-        }
-    return o;
-}
-inline operand with_axes(operand o, const strides& more) {
-    o.steps = axes_of(o.steps, more);
-    return o;
+/// An operand of a take: read along its own axes of the domain, where it is not repeated, and along
+/// `more` axes of its own. Without those of length 1 they are at most as many as a tensor has.
+template <class F>
+void visit_taken(const operand& o, const shape& domain, const strides& steps, const shape& more,
+                 F& f) {
+    operand own{o.buffer, o.type, o.offset, {}};
+    shape axes;
+    const auto add = [&](std::int64_t step, std::int64_t n) {
+        own.steps.push_back(step);
+        axes.push_back(n);
+    };
+    if (element_count(domain) == 0) {
+        add(0, 0);
+    } else {
+        for (int d = 0; d < domain.rank(); ++d)
+            if (o.steps[d] != 0) add(o.steps[d], domain[d]);
+        for (int d = 0; d < more.rank(); ++d)
+            if (more[d] != 1) add(steps[d], more[d]);
+    }
+    f(own, axes, false);
 }
 
 template <class F>
@@ -43,7 +49,7 @@ void visit_fused(const fused& part, const shape& domain, F& f) {
 /// results that nobody wants, have no buffer.
 template <class F>
 void visit_operands(const problem& p, F&& f) {
-    using detail::axes_of, detail::visit_fused;
+    using detail::axes_of, detail::visit_fused, detail::visit_taken;
     if (const auto* e = p.get_if<elementwise_problem>()) {
         visit_fused(e->body, e->domain, f);
     } else if (const auto* r = p.get_if<reduce_problem>()) {
@@ -70,13 +76,8 @@ void visit_operands(const problem& p, F&& f) {
         visit_fused(l->input, {l->batch, l->channels, l->in_size[0], l->in_size[1]}, f);
         visit_fused(l->epilogue, {l->batch, l->channels, l->out_size[0], l->out_size[1]}, f);
     } else if (const auto* t = p.get_if<take_problem>()) {
-        // Beside its axes of the domain it reads along those that indices pick from; and of an
-        // index its components.
-        shape picked, components;
-        const operand values = detail::along_own_axes(t->values, t->domain, picked),
-                      indices = detail::along_own_axes(t->indices, t->domain, components);
-        f(detail::with_axes(values, t->step), axes_of(picked, t->length), false);
-        f(detail::with_axes(indices, {t->next}), axes_of(components, {t->length.rank()}), false);
+        visit_taken(t->values, t->domain, t->step, t->length, f);
+        visit_taken(t->indices, t->domain, {t->next}, {t->length.rank()}, f);
         f(t->output, t->domain, true);
     } else if (const auto* o = p.get_if<sort_problem>()) {
         f(o->values, axes_of(o->outer, {o->length}), false);

@@ -135,6 +135,41 @@ TEST_CASE("planner: rows that begin elsewhere in sixteen bytes have plans of the
     }) == 4);
 }
 
+TEST_CASE("planner: kernels count from the lowest element that they read, whatever the steps") {
+    const auto null = std::make_shared<pm::null_engine>(pm::device_info{}, pm::policy_set{});
+    const counted c;
+    const pm::any_tensor nothing(null->create(pm::dtype::f32, {6, 5, 7}, nullptr)),
+        values = c.ramp({6, 5, 7}),
+        lazy = pm::reshape(pm::arange(pm::dtype::f32, 0, 6 * 5 * 7, 1, c.home), {6, 5, 7});
+    const pm::slice kinds[] = {{0, std::nullopt, 1},
+                               {1, 3, 1},
+                               {std::nullopt, std::nullopt, -1},
+                               {2, std::nullopt, -2},
+                               {3, 0, -1}};
+    std::size_t cases = 0;
+    for (const pm::slice& x : kinds)
+        for (const pm::slice& y : kinds)
+            for (const pm::slice& z : kinds) {
+                const pm::slice part[] = {x, y, z};
+                run(pm::slice_view(nothing, part) + 1.0);
+                ++cases;
+                CHECK(read(pm::slice_view(values, part) + 1.0) ==
+                      read(pm::slice_view(lazy, part) + 1.0));
+            }
+    CHECK(null->launches().size() == cases);
+    for (const pm::launch& l : null->launches())
+        for (const pm::access& a : l.accesses) CHECK(a.begin >= 0);
+}
+
+TEST_CASE("planner: two views that begin at one element and run both ways are two buffers") {
+    const counted c;
+    const pm::any_tensor data = c.ramp({64});
+    const pm::slice up[] = {{20, 40, 1}}, down[] = {{20, 0, -1}};
+    const pm::any_tensor a = pm::slice_view(data, up), b = pm::slice_view(data, down);
+    const std::vector<float> got = read(a * 100.0 + b);
+    for (int k = 0; k < 20; ++k) CHECK(got[std::size_t(k)] == float(100 * (20 + k) + 20 - k));
+}
+
 TEST_CASE("planner: as many plans are kept as there is room for, the last used ones") {
     const counted c;
     const auto product = [&](int n) { run(pm::matmul(c.ramp({2, n}), c.ramp({n, 2}))); };

@@ -64,9 +64,7 @@ inline arena plan_arena(const dispatch_list& list, const array_list<placed_item>
                    to = static_cast<std::size_t>(a.number[static_cast<std::size_t>(g.to)]);
         planned_buffer &giver = a.buffers[from], &taker = a.buffers[to];
         if (giver.first < 0 || giver.bytes != taker.bytes || giver.last != taker.first ||
-            readers[from] != 1 ||
-            list.step_of(last_reader[from]) != static_cast<std::size_t>(g.step) ||
-            taker.in_place_of >= 0 || taken[from])
+            readers[from] != 1 || taker.in_place_of >= 0 || taken[from])
             continue;
         taker.in_place_of = static_cast<int>(from);
         taken[from] = 1;

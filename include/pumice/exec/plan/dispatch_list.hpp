@@ -18,11 +18,15 @@ public:
     dispatch_list(const plan& p, giving_mask givings, const device_info& device,
                   const policy_set& policies)
         : plan_(&p), givings_(givings) {
-        for (std::size_t v = 0; v < plan_->values.size(); ++v)
-            memory_.push_back(plan_->root(static_cast<int>(v)));
+        array_list<int> giver(plan_->values.size(), -1);
         for (std::size_t k = 0; k < plan_->givings.size(); ++k)
             if (givings_.contains(static_cast<int>(k)))
-                memory_[static_cast<std::size_t>(plan_->givings[k].to)] = plan_->givings[k].from;
+                giver[static_cast<std::size_t>(plan_->givings[k].to)] = plan_->givings[k].from;
+        for (std::size_t v = 0; v < plan_->values.size(); ++v) {
+            const int root = plan_->root(static_cast<int>(v)),
+                      from = giver[static_cast<std::size_t>(root)];
+            memory_.push_back(from < 0 ? root : from);
+        }
         choices_.reserve(plan_->steps.size());
         for (const plan_step& s : plan_->steps)
             choices_.push_back(givings_.contains(s.unless_given)

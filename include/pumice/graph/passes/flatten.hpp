@@ -38,15 +38,9 @@ struct buffer_list {
 
     int number_of(node* n) {
         for (std::size_t i = 0; i < nodes.size(); ++i)
-            if (is_same(*nodes[i], *n)) return static_cast<int>(i);
+            if (same_base(*nodes[i], *n)) return static_cast<int>(i);
         nodes.push_back(n);
         return static_cast<int>(nodes.size() - 1);
-    }
-
-private:
-    /// Two tensors may be views of one memory.
-    static bool is_same(const node& a, const node& b) noexcept {
-        return &a == &b || (a.data && a.data == b.data && a.offset == b.offset);
     }
 };
 
@@ -123,10 +117,10 @@ private:
     }
 
     std::uint16_t stored(node* n, const affine& at) {
-        if (n->realised()) return memory(n, n->layout(), offset_within_16(*n), at);
+        if (n->realised()) return memory(n, n->layout(), offset_from_base(*n), at);
         if (!n->op.is<reshape_op>()) return memory(n, n->layout(), 0, at);
         node* const base = n->inputs[0].get();
-        return memory(base, row_major_strides(n->extent), offset_within_16(*base), at);
+        return memory(base, row_major_strides(n->extent), offset_from_base(*base), at);
     }
 
     /// One instruction more of the innermost frame, or its end.
