@@ -11,7 +11,7 @@
 #include <tests/support/samples.hpp>
 
 namespace pm = pumice;
-using test::adversary, test::values, test::same_bits, test::filled, test::twenty;
+using test::adversary, test::elements_of, test::same_bits, test::filled, test::twenty;
 using table = test::vulkan::dispatcher;
 
 namespace {
@@ -162,14 +162,14 @@ trial try_orders(adversary& device, const pm::context& home, unsigned first, int
     other.start = 1;
     for (unsigned seed = first; seed < first + unsigned(programs); ++seed) {
         device.how = adversary::order::recorded;
-        const std::vector<float> expected = values(test::run(home, seed, kind));
+        const std::vector<float> expected = elements_of(test::run(home, seed, kind));
         bool same = true;
         for (int i = 0; i < orders && same; ++i) {
             device.how = adversary::order::recorded;
-            values(test::run(home, seed, other));  // what lies in memory from before is wrong
+            elements_of(test::run(home, seed, other));  // what lies in memory from before is wrong
             device.how = i == 0 ? adversary::order::reversed : adversary::order::random;
             device.random.seed(seed * 16 + unsigned(i));
-            same = same_bits(values(test::run(home, seed, kind)), expected);
+            same = same_bits(elements_of(test::run(home, seed, kind)), expected);
         }
         ++t.programs;
         if (same) continue;
@@ -245,7 +245,7 @@ TEST_CASE(
         const pm::any_tensor halves[] = {rows, rows};
         const pm::any_tensor joined = pm::concat(halves, 1);
         pm::eval(std::span<const pm::any_tensor>(&image, 1));  // a submit of its own
-        return values({soft, total, joined, far});
+        return elements_of({soft, total, joined, far});
     };
     const std::vector<float> expected = run(adversary::order::recorded, 0, 0);
     for (unsigned seed = 0; seed < 12; ++seed) {

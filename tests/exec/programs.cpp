@@ -45,7 +45,7 @@ TEST_CASE("1000 random programs on the host give the bits that they have always 
     int wrong = 0, read = 0;
     for (std::uint64_t expected; file >> std::hex >> expected; ++read) {
         std::uint64_t hash = 0xcbf29ce484222325u;
-        for (const float x : test::values(run(home, unsigned(read))))
+        for (const float x : test::elements_of(run(home, unsigned(read))))
             for (int shift = 0; shift < 32; shift += 8)
                 hash = (hash ^ (std::bit_cast<std::uint32_t>(x) >> shift & 255)) * 0x100000001b3u;
         wrong += hash != expected;

@@ -168,7 +168,7 @@ inline int differences(const variables& a, const variables& b) {
 }
 
 /// The elements of all variables, after each other; one evaluation.
-inline std::vector<float> values(const variables& all_of) {
+inline std::vector<float> elements_of(const variables& all_of) {
     pm::eval(all_of);
     std::vector<float> all;
     for (const pm::any_tensor& v : all_of) {

@@ -14,7 +14,7 @@
 
 namespace pm = pumice;
 using pumice_test::text_of_error;
-using test::adversary, test::code_of, test::same_bits, test::values, test::variables;
+using test::adversary, test::code_of, test::elements_of, test::same_bits, test::variables;
 
 namespace {
 
@@ -373,12 +373,12 @@ TEST_CASE("compiled: random programs with exchanged inputs, the same bits as eva
                           [&](std::span<const pm::any_tensor> t) {
                               return program(t, seed, kind);
                           });
-            const auto expect_a = values(program(a, seed, kind)),
-                       expect_b = values(program(b, seed, kind));
+            const auto expect_a = elements_of(program(a, seed, kind)),
+                       expect_b = elements_of(program(b, seed, kind));
             std::vector<pm::any_tensor> out(4);
             for (int i = 0; i < 20; ++i) {
                 e.run_into(out, i % 2 ? b : a);
-                different += !same_bits(values(out), i % 2 ? expect_b : expect_a);
+                different += !same_bits(elements_of(out), i % 2 ? expect_b : expect_a);
                 ++runs;
             }
         }
@@ -404,7 +404,7 @@ TEST_CASE("compiled: the same bits in every order that the barriers permit") {
             device.how = adversary::order::recorded;
             std::mt19937 random(seed);
             const variables start = test::beginning(random, *home, kind);
-            const auto expected = values(program(start, seed, kind));
+            const auto expected = elements_of(program(start, seed, kind));
             const pm::executable e =
                 pm::trace(*home,
                           std::vector<pm::executable::value>(6, {pm::dtype::f32, start[0].shape()}),
@@ -420,8 +420,8 @@ TEST_CASE("compiled: the same bits in every order that the barriers permit") {
                 for (const pm::any_tensor& t : start) moved.push_back(t + 0.0);
                 e.run_into(first, moved);
                 e.run_into(second, start);
-                different += !same_bits(values(second), expected);
-                different += !same_bits(values(first), expected);
+                different += !same_bits(elements_of(second), expected);
+                different += !same_bits(elements_of(first), expected);
             }
         }
         CHECK(different == 0);

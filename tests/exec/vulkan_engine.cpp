@@ -38,7 +38,7 @@ TEST_CASE(
         };
         const auto expected = [&] {
             const std::optional<pm::context> home = test::open_context(w);
-            return home ? test::values(test::run(*home, 5)) : std::vector<float>{};
+            return home ? test::elements_of(test::run(*home, 5)) : std::vector<float>{};
         }();
         if (expected.empty()) PUMICE_SKIP("vulkan-device", "the case is of a device");
         int failed = 0, n = 0;
@@ -49,7 +49,7 @@ TEST_CASE(
             test::faults::arm(n, VK_ERROR_OUT_OF_HOST_MEMORY);
             std::optional<pm::errc> code;
             try {
-                test::values(test::run(*home, 5));
+                test::elements_of(test::run(*home, 5));
             } catch (const pm::error& e) {
                 code = e.code();
             }
@@ -58,7 +58,7 @@ TEST_CASE(
             if (over) break;
             failed += code.has_value();
             if (code) CHECK((*code == pm::errc::out_of_memory || *code == pm::errc::vulkan_failed));
-            CHECK(test::same_bits(test::values(test::run(*home, 5)), expected));
+            CHECK(test::same_bits(test::elements_of(test::run(*home, 5)), expected));
         }
         CHECK(n > 10);
         CHECK(failed > n / 2);  // the others have a way round: memory of another type, no pool kept

@@ -68,6 +68,12 @@ template <class Op>
 inline constexpr op_info op_info_of{Op::name,  Op::body, Op::onnx,
                                     Op::arity, Op::rule, &detail::host_block<Op>};
 
+/// The constants of a list of ops.
+template <class... Ops>
+constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) {
+    return {&op_info_of<Ops>...};
+}
+
 /// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp).
 template <class Op>
 struct op_function {

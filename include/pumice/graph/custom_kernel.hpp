@@ -108,13 +108,17 @@ struct kernel_call {
     std::vector<kernel_value> inputs, outputs;
     array_list<scalar> scalars;
     std::array<std::int64_t, 3> threads{1, 1, 1};
-    array_list<std::weak_ptr<node>> results;  // of each output; gone where nobody wants it
 };
 
 /// Throws errc::invalid_argument for a description that contradicts itself.
 PUMICE_FUNCTION std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_view name,
                                                                         std::string_view text,
                                                                         kernel_options how);
+
+/// A call with inputs of those types and shapes. Throws what `call_kernel` throws.
+PUMICE_FUNCTION std::shared_ptr<const kernel_call> make_call(
+    const std::shared_ptr<const custom_kernel>& what, std::vector<kernel_value> inputs,
+    std::span<const scalar> scalars);
 
 /// The lazy results, which one dispatch computes together. Throws errc::invalid_argument,
 /// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch.
@@ -202,12 +206,21 @@ inline bool has_function(std::string_view text, std::string_view name) {
 class kernel_caller {
 public:
     kernel_caller(const std::shared_ptr<const custom_kernel>& what,
-                  std::span<const any_tensor> inputs)
+                  std::vector<kernel_value> inputs)
         : how_(what->how), place_(cat({"kernel ", what->name})), call_(new kernel_call) {
         call_->what = what;
-        for (const any_tensor& t : inputs) call_->inputs.push_back({t.dtype(), t.shape()});
+        call_->inputs = std::move(inputs);
     }
 
+    std::shared_ptr<const kernel_call> run(std::span<const scalar> scalars) && {
+        check_inputs();
+        take_scalars(scalars);
+        find_outputs();
+        find_grid();
+        return std::move(call_);
+    }
+
+private:
     void check_inputs() {
         count("inputs", how_.inputs.size(), call_->inputs.size());
         for (std::size_t i = 0; i < how_.inputs.size(); ++i) {
@@ -275,24 +288,6 @@ public:
             fail(errc::invalid_argument, place_,
                  {"the grid ", to_string(threads), " has no thread to write the outputs"});
     }
-    std::vector<any_tensor> results(std::span<const any_tensor> inputs,
-                                    const callback<std::shared_ptr<engine>()>& home) {
-        array_list<node_ptr> read;
-        for (std::size_t i = 0; i < inputs.size(); ++i)
-            read.push_back(how_.inputs[i].fused || how_.inputs[i].strided ? inputs[i].get()
-                                                                          : copy(inputs[i]).get());
-        std::vector<any_tensor> list;
-        for (std::size_t i = 0; i < call_->outputs.size(); ++i) {
-            const kernel_value& v = call_->outputs[i];
-            node_ptr n = make_node(v.dtype, v.shape, kernel_op{call_, static_cast<int>(i)}, read);
-            if (!n->owner) n->owner = home();
-            call_->results.push_back(n);
-            list.emplace_back(std::move(n));
-        }
-        return list;
-    }
-
-private:
     /// What kernels count elements and threads up to.
     static constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
@@ -379,16 +374,36 @@ PUMICE_BODY std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_
                                                                std::move(how)});
 }
 
+PUMICE_BODY std::shared_ptr<const kernel_call> make_call(const std::shared_ptr<const custom_kernel>&
+                                                             what,
+                                                         std::vector<kernel_value> inputs,
+                                                         std::span<const scalar> scalars) {
+    return detail::kernel_caller(what, std::move(inputs)).run(scalars);
+}
+
 PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const custom_kernel>& what,
                                                 std::span<const any_tensor> inputs,
                                                 std::span<const scalar> scalars,
                                                 const callback<std::shared_ptr<engine>()>& home) {
-    detail::kernel_caller caller(what, inputs);
-    caller.check_inputs();
-    caller.take_scalars(scalars);
-    caller.find_outputs();
-    caller.find_grid();
-    return caller.results(inputs, home);
+    std::vector<kernel_value> values;
+    for (const any_tensor& t : inputs) values.push_back({t.dtype(), t.shape()});
+    const std::shared_ptr<const kernel_call> call = make_call(what, std::move(values), scalars);
+    array_list<node_ptr> read;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const kernel_input& how = what->how.inputs[i];
+        read.push_back(how.fused || how.strided ? inputs[i].get() : copy(inputs[i]).get());
+    }
+    const auto results = std::make_shared<kernel_results>();
+    std::vector<any_tensor> list;
+    for (std::size_t i = 0; i < call->outputs.size(); ++i) {
+        const kernel_value& v = call->outputs[i];
+        node_ptr n =
+            make_node(v.dtype, v.shape, kernel_op{call, static_cast<int>(i), results}, read);
+        if (!n->owner) n->owner = home();
+        results->push_back(n);
+        list.emplace_back(std::move(n));
+    }
+    return list;
 }
 
 #endif

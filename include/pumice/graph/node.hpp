@@ -118,9 +118,12 @@ inline std::int64_t base_of(const node& n) noexcept {
 }
 /// What a plan knows of a realised tensor's offset.
 inline std::int64_t offset_from_base(const node& n) noexcept { return n.offset - base_of(n); }
-/// Whether the two are one buffer to kernels: they may be views of one memory.
-inline bool same_base(const node& a, const node& b) noexcept {
-    return &a == &b || (a.data && a.data == b.data && a.type == b.type && base_of(a) == base_of(b));
+/// Whether the two are one buffer to kernels: views of one memory that show the same elements.
+inline bool same_memory(const node& a, const node& b) noexcept {
+    return &a == &b ||
+           (a.data && a.data == b.data && a.type == b.type && a.offset == b.offset &&
+            (a.row_major() && b.row_major() ? a.count() == b.count()
+                                            : a.extent == b.extent && a.layout() == b.layout()));
 }
 
 inline void node::count_use(int change) noexcept {

@@ -122,6 +122,10 @@ struct conv_op {
 
 enum class pooling : std::uint8_t { max, average };
 
+constexpr std::string_view to_string(pooling p) noexcept {
+    return p == pooling::max ? "max" : "average";
+}
+
 /// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the
 /// input.
 struct pool_op {
@@ -177,11 +181,16 @@ struct scatter_op {
 };
 
 struct kernel_call;
+struct node;
+
+/// The nodes of a call's results, by output; gone where nobody wants them.
+using kernel_results = array_list<std::weak_ptr<node>>;
 
 /// One of the results of a kernel of the user's own (graph/custom_kernel.hpp).
 struct kernel_op {
     std::shared_ptr<const kernel_call> call;
     int output = 0;
+    std::shared_ptr<const kernel_results> results;  // this one and those beside it
 };
 
 namespace detail {
@@ -195,6 +204,11 @@ struct operation_kinds {
         return found ? n : -1;
     }();
 
+    /// f.template operator()<Op>() of each, in order.
+    template <class F>
+    static void each(F&& f) {
+        (f.template operator()<Ops>(), ...);
+    }
     /// f of the one that `o` is.
     template <class Operation, class F>
     static decltype(auto) visit(const Operation& o, F&& f) {
@@ -218,7 +232,6 @@ using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_o
 
 class lowering;
 class plan_builder;
-struct node;
 class host_alone;
 
 /// The steps that compute an op (exec/plan/lower.hpp). A file compiles the kernels of the ops that
@@ -248,7 +261,7 @@ public:
         if (owned_) delete held_;
     }
 
-    /// The same as `lasting`, which is never let go; no memory is asked for.
+    /// The same as `lasting`, which must outlive every node that has it; no memory is asked for.
     static operation borrowed(const operation& lasting) noexcept {
         operation o;
         o.held_ = lasting.held_;

@@ -116,7 +116,7 @@ private:
         add_node(*n);
         const auto* k = n->op.get_if<kernel_op>();
         if (!k) return;
-        for (const std::weak_ptr<node>& result : k->call->results)
+        for (const std::weak_ptr<node>& result : *k->results)
             if (node_ptr s = result.lock(); s && !s->realised() && number(s.get())) {
                 order_.push_back(s.get());
                 add_node(*s);
@@ -139,7 +139,7 @@ private:
     }
 
     /// One that is in memory: of where it lies only what kernels may ask, and whether another of
-    /// the graph begins there too.
+    /// the graph shows it too.
     void add_tensor(const node& n) {
         add_type(n, 1);
         key_.add(static_cast<std::uint64_t>(offset_from_base(n)));
@@ -147,7 +147,7 @@ private:
         const std::size_t known = memory_.size();
         if (memory_.insert(detail::bits_of_key(n.data.get())) < known && n.data)
             for (const node* other : nodes_)
-                if (same_base(*other, n)) {
+                if (same_memory(*other, n)) {
                     same = number_of(other);
                     break;
                 }

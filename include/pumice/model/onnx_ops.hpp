@@ -112,11 +112,6 @@ inline constexpr std::array op_table{
 
 namespace detail {
 
-template <class... Ops>
-constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) {
-    return {&op_info_of<Ops>...};
-}
-
 /// Text up to the next blank; `rest` loses it.
 constexpr std::string_view next_word(std::string_view& rest) {
     const std::size_t begin = std::min(rest.find_first_not_of(' '), rest.size());
@@ -150,7 +145,7 @@ struct spelled_op {
 inline const std::map<std::string_view, const op_info*>& elementwise_ops() {
     static const auto table = [] {
         std::map<std::string_view, const op_info*> found;
-        for (const op_info* op : detail::infos_of(all_ops{}))
+        for (const op_info* op : infos_of(all_ops{}))
             if (!op->onnx.empty()) found.emplace(spelled_op(*op).name, op);
         return found;
     }();

@@ -88,8 +88,8 @@ public:
     /// A realised node holding a copy of row-major host data; null data gives zeros.
     virtual node_ptr create(dtype type, const shape& extent, const void* data) = 0;
     /// The realised node of a small operation over realised inputs, where to compute it costs less
-    /// than to remember it; null where a lazy one is to be made. `lasting` is never let go; an
-    /// elementwise one has these scalars and none of its own.
+    /// than to remember it; null where a lazy one is to be made. `lasting` must outlive every node;
+    /// an elementwise one has these scalars and none of its own.
     virtual node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
                              const shape& extent, std::span<const node_ptr> inputs) {
         static_cast<void>(lasting), static_cast<void>(scalars), static_cast<void>(type);

@@ -28,7 +28,8 @@ public:
         const std::size_t number = numbers_.insert(detail::bits_of_key(n));
         if (number == nodes.size()) {
             nodes.push_back(n);
-            made.values.push_back({value_role::temporary, n->type, n->extent, n->layout()});
+            made.values.push_back({value_role::temporary, n->type, n->extent, n->layout(), -1,
+                                   n->realised() ? offset_from_base(*n) : 0});
         }
         return static_cast<int>(number);
     }

@@ -19,19 +19,31 @@ enum class value_role : std::uint8_t {
     output      // made by a step, and kept when the run is over
 };
 
+constexpr std::string_view to_string(value_role r) noexcept {
+    constexpr std::string_view names[] = {"input", "constant",  "parameter",
+                                          "state", "temporary", "output"};
+    return names[static_cast<int>(r)];
+}
+
 /// Elements in memory. Offset and strides count elements.
 struct plan_value {
     value_role role = value_role::temporary;
     dtype type = dtype::f32;
     shape extent;
     strides layout;
-    /// The value in whose memory it lies, from `offset` on; -1: it has memory of its own, and its
-    /// elements begin there.
+    /// The value in whose memory it lies; -1: it has memory of its own.
     int alias = -1;
+    /// Of its first element: in the memory of `alias`, or of a tensor that is given behind the
+    /// place from which kernels count (base_of).
     std::int64_t offset = 0;
     std::size_t index = 0;  // among the values of its role
     int made_by = -1;       // the last step that writes it
 
+    /// Whether a run brings it, or it is there before.
+    bool is_given() const noexcept {
+        return role == value_role::input || role == value_role::constant ||
+               role == value_role::parameter;
+    }
     std::int64_t count() const { return element_count(extent); }
     /// Of memory of its own.
     std::int64_t bytes() const { return byte_count(type, count()); }
@@ -56,8 +68,10 @@ struct giving {
 struct plan {
     array_list<plan_value> values;
     array_list<plan_step> steps;  // producers before consumers
-    array_list<int> inputs, constants, parameters, temporaries, outputs;  // values by role
-    array_list<dtype> numbers;  // that each run brings: scalars of the steps' programs
+    array_list<int> inputs, constants, parameters, states, temporaries, outputs;  // values by role
+    /// That each run brings, for scalars of the steps' programs; here those of the run that it was
+    /// made for.
+    array_list<scalar> numbers;
     /// Of temporaries to temporaries and of inputs to outputs, in the order of the steps. At most
     /// one of those `from` a value, and of those `to` a value, can be carried out.
     array_list<giving> givings;
@@ -66,6 +80,25 @@ struct plan {
     int root(int value) const {
         while (at(value).alias >= 0) value = at(value).alias;
         return value;
+    }
+    array_list<int>& of_role(value_role role) noexcept {
+        array_list<int>* const lists[] = {&inputs, &constants,   &parameters,
+                                          &states, &temporaries, &outputs};
+        return *lists[static_cast<int>(role)];
+    }
+    const array_list<int>& of_role(value_role role) const noexcept {
+        return const_cast<plan&>(*this).of_role(role);
+    }
+    /// Finds the lists and `made_by` again, of values that know their role and index.
+    void list_values() {
+        for (std::size_t v = 0; v < values.size(); ++v) {
+            array_list<int>& list = of_role(values[v].role);
+            if (values[v].index >= values.size()) continue;  // the plan is wrong (verify)
+            if (values[v].index >= list.size()) list.resize(values[v].index + 1, -1);
+            list[values[v].index] = static_cast<int>(v);
+        }
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            for (const int v : steps[i].outputs) at(v).made_by = static_cast<int>(i);
     }
     plan_value& at(int value) { return values[static_cast<std::size_t>(value)]; }
     const plan_value& at(int value) const { return values[static_cast<std::size_t>(value)]; }

@@ -221,7 +221,7 @@ private:
         for (const node* n : b.nodes) k->nodes.push_back(walk_.number_of(n));
         for (const scalar_numbers::source& s : b.scalars.sources()) {
             k->numbers.push_back({walk_.number_of(s.n), s.index});
-            p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index].type);
+            p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index]);
         }
         k->what = std::move(b.made);
         return k;

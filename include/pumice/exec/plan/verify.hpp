@@ -5,8 +5,11 @@
 
 #include <pumice/base/key_map.hpp>
 #include <pumice/exec/plan/donation.hpp>
+#include <pumice/exec/problem_kind.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/operands.hpp>
+
+#include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -17,8 +20,8 @@ public:
     explicit plan_verifier(const plan& p) : plan_(p) {}
 
     std::vector<std::string> run() && {
-        // The rest looks values up, and what they lie within.
-        if (!numbers() || !aliases()) return std::move(faults_);
+        // The rest looks values up, and what they lie within, and walks programs and domains.
+        if (!numbers() || !aliases() || !problems()) return std::move(faults_);
         roles();
         steps();
         givings();
@@ -52,28 +55,25 @@ private:
                 static_cast<std::size_t>(g.step) >= plan_.steps.size())
                 fault({"a giving of value ", g.from, " to value ", g.to, " in step ", g.step,
                        " names what does not exist"});
-        for (const array_list<int>* list : lists())
-            for (const int v : *list)
-                if (!known(v)) fault({"value ", v, " has a role and does not exist"});
+        for (const value_role role : roles_)
+            for (const int v : plan_.of_role(role))
+                if (!known(v))
+                    fault({"a value ", v, " of role ", to_string(role), " does not exist"});
         return faults_.size() == before;
     }
 
-    std::array<const array_list<int>*, 5> lists() const {
-        return {&plan_.inputs, &plan_.constants, &plan_.parameters, &plan_.temporaries,
-                &plan_.outputs};
-    }
+    static constexpr value_role roles_[] = {value_role::input,     value_role::constant,
+                                            value_role::parameter, value_role::state,
+                                            value_role::temporary, value_role::output};
     /// Each value has one role, and knows its place among the values of that role.
     void roles() {
-        constexpr value_role order[] = {value_role::input, value_role::constant,
-                                        value_role::parameter, value_role::temporary,
-                                        value_role::output};
         array_list<int> listed(plan_.values.size(), 0);
-        for (std::size_t k = 0; k < std::size(order); ++k)
-            for (std::size_t i = 0; i < lists()[k]->size(); ++i) {
-                const int v = (*lists()[k])[i];
+        for (const value_role role : roles_)
+            for (std::size_t i = 0; i < plan_.of_role(role).size(); ++i) {
+                const int v = plan_.of_role(role)[i];
                 if (++listed[static_cast<std::size_t>(v)] > 1)
                     fault({"value ", v, " has two roles"});
-                else if (plan_.at(v).role != order[k] || plan_.at(v).index != i)
+                else if (plan_.at(v).role != role || plan_.at(v).index != i)
                     fault({"value ", v, " is listed in a role or a place that is not its own"});
             }
         for (std::size_t v = 0; v < listed.size(); ++v)
@@ -82,11 +82,15 @@ private:
 
     /// What lies within another value ends there: chains have an end, and elements room.
     bool aliases() {
+        const std::size_t before = faults_.size();
         for (std::size_t i = 0; i < plan_.values.size(); ++i) {
             const plan_value& v = plan_.values[i];
             if (v.layout.rank() != v.extent.rank())
                 fault({"value ", i, " has ", v.layout.rank(), " strides for ", v.extent.rank(),
                        " axes"});
+            else if (!countable(v.offset, v.layout, v.extent))
+                fault({"value ", i, " of shape ", to_string(v.extent), " cannot be counted"});
+            if (faults_.size() != before) return false;
             if (v.alias < 0) continue;
             int at = v.alias;
             std::size_t steps = 0;
@@ -96,15 +100,112 @@ private:
                 fault({"value ", i, " lies within itself"});
                 return false;
             }
-            // An input's memory is as large as its tensor says.
-            if (plan_.at(at).role == value_role::input || v.layout.rank() != v.extent.rank())
-                continue;
             const access a = range_of({0, v.type, v.offset, v.layout}, v.extent, false);
-            if (a.begin < 0 || a.end > plan_.at(at).bytes())
+            if (a.begin < 0 || a.end > end_of(plan_.at(at)))
                 fault({"value ", i, " ends at byte ", a.end, " of value ", at, ", which has ",
-                       plan_.at(at).bytes()});
+                       end_of(plan_.at(at))});
         }
         return true;
+    }
+
+    /// The programs of a step read what is there and compute what ops allow, and its sizes can be
+    /// divided by and multiplied.
+    bool problems() {
+        const std::size_t before = faults_.size();
+        for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+            const problem& p = plan_.steps[i].what;
+            if (!divides(p)) {
+                fault({"step ", i, " has a stride, a dilation or a group that is not positive"});
+                continue;
+            }
+            for (const fused* f : p.kind().before(p.get())) program(i, *f, 0);
+            const fused* const after = p.kind().after(p.get());
+            if (after && after->body) program(i, *after, 1);
+            if (faults_.size() != before) continue;
+            visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
+                if (o.buffer < 0 && write) return;  // nobody wants it
+                if (o.steps.rank() != domain.rank())
+                    return fault({"step ", i, " has an operand with ", o.steps.rank(),
+                                  " strides over ", domain.rank(), " axes"});
+                if (!countable(o.offset, o.steps, domain))
+                    fault({"step ", i, " has an operand over ", to_string(domain),
+                           ", which cannot be counted"});
+            });
+        }
+        return faults_.size() == before;
+    }
+    static bool divides(const problem& p) {
+        const auto positive = [](const int(&list)[2]) { return list[0] > 0 && list[1] > 0; };
+        if (const auto* c = p.get_if<conv_problem>())
+            return positive(c->shape_of.stride) && positive(c->shape_of.dilation) &&
+                   c->shape_of.group > 0;
+        if (const auto* l = p.get_if<pool_problem>())
+            return positive(l->shape_of.stride) && positive(l->shape_of.dilation);
+        return true;
+    }
+    /// Whether neither the elements nor the places that they lie at pass what an index holds.
+    static bool countable(std::int64_t offset, const strides& steps, const shape& extent) {
+        constexpr double most = 1LL << 60;
+        double count = 1, reach = std::abs(static_cast<double>(offset));
+        for (int d = 0; d < extent.rank(); ++d) {
+            if (extent[d] < 0) return false;
+            const auto n = static_cast<double>(extent[d]);
+            count *= n;
+            reach += std::abs(static_cast<double>(steps[d])) * n;
+            if (count > most || reach > most) return false;
+        }
+        return true;
+    }
+    void program(std::size_t step, const fused& f, int givens) {
+        using code = instruction::code;
+        const program_view v = f.body->view();
+        const auto wrong = [&](std::size_t k, const char* what) {
+            fault({"step ", step, ": instruction ", k, " of a program ", what});
+        };
+        if (v.code.empty() || v.code.size() > max_program || v.outputs.empty() ||
+            v.outputs.size() > max_outputs || f.outputs.size() > v.outputs.size())
+            return fault({"step ", step, " has a program of ", v.code.size(), " instructions with ",
+                          v.outputs.size(), " outputs"});
+        for (std::size_t k = 0; k < v.code.size(); ++k) {
+            const instruction& i = v.code[k];
+            dtype types[3] = {};
+            for (int a = 0; a < i.arity(); ++a) {
+                if (i.args[a] >= k) return wrong(k, "reads one behind it");
+                types[a] = v.code[i.args[a]].type;
+            }
+            if (i.what == code::leaf || i.what == code::iota) {
+                if (i.index >= f.leaves.size())
+                    return wrong(k, "reads an operand that is not there");
+                const operand& o = f.leaves[i.index];
+                if (o.type != i.type || (o.buffer < 0) != (i.what == code::iota))
+                    return wrong(k, "reads an operand of another type");
+            } else if (i.what == code::scalar) {
+                if (i.index >= f.scalars.size() || f.scalars[i.index].value.type != i.type)
+                    return wrong(k, "takes a number that is not there");
+                const int number = f.scalars[i.index].number;
+                if (number >= 0 && (static_cast<std::size_t>(number) >= plan_.numbers.size() ||
+                                    plan_.numbers[static_cast<std::size_t>(number)].type != i.type))
+                    return wrong(k, "takes a number that no run brings");
+            } else if (i.what == code::given) {
+                if (i.index >= givens) return wrong(k, "is given a value that there is not");
+            } else if (i.what == code::apply &&
+                       result_type(*i.op, std::span(types, static_cast<std::size_t>(i.arity()))) !=
+                           i.type) {
+                return wrong(k, "is of another type than its op gives");
+            }
+        }
+        for (std::size_t o = 0; o < v.outputs.size(); ++o) {
+            if (v.outputs[o] >= v.code.size())
+                return fault({"step ", step, " has a program with an output that is not computed"});
+            if (o < f.outputs.size() && f.outputs[o].type != v.code[v.outputs[o]].type)
+                fault({"step ", step, " writes output ", o, " of a program as another type"});
+        }
+    }
+
+    /// Of what kernels may reach: a tensor that is given has a layout and a beginning of its own.
+    static std::int64_t end_of(const plan_value& v) {
+        return v.is_given() ? range_of({0, v.type, v.offset, v.layout}, v.extent, false).end
+                            : v.bytes();
     }
 
     void steps() {
@@ -157,13 +258,10 @@ private:
             fault({"step ", step, " sees value ", number, " as ", to_string(o.type), ", it is ",
                    to_string(v.type)});
         const access a = range_of(o, domain, write);
-        // A tensor that is given may be a part of a larger memory, and be seen backwards.
-        const bool is_given = v.role == value_role::input || v.role == value_role::constant;
-        if (!is_given && (a.begin < 0 || a.end > v.bytes()))
+        if (a.end > a.begin && (a.begin < 0 || a.end > end_of(v)))
             fault({"step ", step, " reaches bytes ", a.begin, " to ", a.end, " of value ", number,
-                   ", which has ", v.bytes()});
-        if (write && (v.role == value_role::input || v.role == value_role::constant ||
-                      v.role == value_role::parameter))
+                   ", which has ", end_of(v)});
+        if (write && v.is_given())
             fault({"step ", step, " writes value ", number, ", which the plan is given"});
         if (!write && a.end > a.begin && !written[static_cast<std::size_t>(number)])
             fault({"step ", step, " reads value ", number, " before a step wrote it"});

@@ -38,7 +38,7 @@ struct buffer_list {
 
     int number_of(node* n) {
         for (std::size_t i = 0; i < nodes.size(); ++i)
-            if (same_base(*nodes[i], *n)) return static_cast<int>(i);
+            if (same_memory(*nodes[i], *n)) return static_cast<int>(i);
         nodes.push_back(n);
         return static_cast<int>(nodes.size() - 1);
     }

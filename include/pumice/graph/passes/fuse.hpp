@@ -41,7 +41,7 @@ inline array_list<node*> lazy_order(std::span<const node_ptr> roots,
         order.push_back(n);
         const auto* k = n->op.get_if<kernel_op>();
         if (!k || !siblings) return;
-        for (const std::weak_ptr<node>& result : k->call->results)
+        for (const std::weak_ptr<node>& result : *k->results)
             if (node_ptr s = result.lock(); s && !s->realised() && seen.insert(s.get())) {
                 order.push_back(s.get());
                 siblings->push_back(std::move(s));
