@@ -16,44 +16,42 @@ namespace pm = pumice;
 using variables = std::vector<pm::any_tensor>;
 
 /// a / 2 + b / 4 by a kernel of the user's own, with what is elementwise before and behind it.
-inline pm::any_tensor mixed(const pm::any_tensor& a, const pm::any_tensor& b) {
-    const pm::kernel
-        k("mixed",
-          R"(void mixed<X : IInput<F32>, Y : IOutput<F32>>(uint3 t, X x, Input<F32> y, Y z)
+inline pm::kernel mixed() {
+    return pm::kernel(
+        "mixed",
+        R"(void mixed<X : IInput<F32>, Y : IOutput<F32>>(uint3 t, X x, Input<F32> y, Y z)
 {
     z[t.x] = x[t.x] / 2 + y[t.x] / 4;
 })",
-          {.inputs = {{.fused = true}, {}},
-           .outputs = {{.fused = true}},
-           .host = [](const pm::kernel_arguments& given) {
-               for (std::size_t i = 0; i < given.outputs[0].as<float>().size(); ++i)
-                   given.outputs[0].as<float>()[i] =
-                       given.inputs[0].as<float>()[i] / 2 + given.inputs[1].as<float>()[i] / 4;
-           }});
-    return k(a, b);
+        {.inputs = {{.fused = true}, {}},
+         .outputs = {{.fused = true}},
+         .host = [](const pm::kernel_arguments& given) {
+             for (std::size_t i = 0; i < given.outputs[0].as<float>().size(); ++i)
+                 given.outputs[0].as<float>()[i] =
+                     given.inputs[0].as<float>()[i] / 2 + given.inputs[1].as<float>()[i] / 4;
+         }});
 }
 
 /// a + b, and a - b transposed.
-inline std::array<pm::any_tensor, 2> crossed(const pm::any_tensor& a, const pm::any_tensor& b) {
-    const pm::kernel
-        k("crossed",
-          R"(void crossed<X : IInput<F32>>(uint3 t, Input<F32> x, X y, Output<F32> s, Output<F32> d)
+inline pm::kernel crossed() {
+    return pm::kernel(
+        "crossed",
+        R"(void crossed<X : IInput<F32>>(uint3 t, Input<F32> x, X y, Output<F32> s, Output<F32> d)
 {
     s[t.x] = x[t.x] + y[t.x];
     d[t.x % d.shape(1), t.x / d.shape(1)] = x[t.x] - y[t.x];
 })",
-          {.inputs = {{}, {.fused = true}},
-           .outputs = {{}, {}},
-           .host = [](const pm::kernel_arguments& given) {
-               const auto x = given.inputs[0].as<float>(), y = given.inputs[1].as<float>(),
-                          s = given.outputs[0].as<float>(), d = given.outputs[1].as<float>();
-               const auto n = std::size_t(given.inputs[0].what.shape[1]);
-               for (std::size_t i = 0; i < x.size(); ++i) {
-                   s[i] = x[i] + y[i];
-                   d[i % n * n + i / n] = x[i] - y[i];
-               }
-           }});
-    return k.outputs<2>(a, b);
+        {.inputs = {{}, {.fused = true}},
+         .outputs = {{}, {}},
+         .host = [](const pm::kernel_arguments& given) {
+             const auto x = given.inputs[0].as<float>(), y = given.inputs[1].as<float>(),
+                        s = given.outputs[0].as<float>(), d = given.outputs[1].as<float>();
+             const auto n = std::size_t(given.inputs[0].what.shape[1]);
+             for (std::size_t i = 0; i < x.size(); ++i) {
+                 s[i] = x[i] + y[i];
+                 d[i % n * n + i / n] = x[i] - y[i];
+             }
+         }});
 }
 
 /// One random statement over matrices of shape (n, n): arithmetic, views, reductions, products,
@@ -97,10 +95,10 @@ inline pm::any_tensor statement(std::mt19937& random, const variables& have, std
             const pm::any_tensor third = pm::apply<pm::op::floor_divide>(rows, 3);
             return pm::scatter_nd(a, pm::reshape(third, {n, 1}), b, pm::scattering::sum);
         }
-        case 19: return mixed(a, b);
-        case 20: return crossed(a, b)[random() % 2];
+        case 19: return mixed()(a, b);
+        case 20: return crossed().outputs<2>(a, b)[random() % 2];
         case 21: {
-            const auto both_of = crossed(a, b);
+            const auto both_of = crossed().outputs<2>(a, b);
             return pm::apply<pm::op::maximum>(both_of[0], both_of[1]);
         }
         default: {
@@ -155,6 +153,34 @@ inline variables run(const pm::context& home, unsigned seed, const program_kind&
     assign(random, held, kind);
     return held;
 }
+
+/// A short program of four variables as a recording, with what it starts with.
+struct traced_program {
+    variables start;
+    pm::executable recording;
+
+    traced_program(unsigned seed, const pm::context& home) : start(start_of(seed, home)) {
+        const std::vector<pm::executable::value> inputs(start.size(),
+                                                        {pm::dtype::f32, start[0].shape()});
+        recording = pm::trace(home, inputs, [&](std::span<const pm::any_tensor> given) {
+            variables held(given.begin(), given.end());
+            std::mt19937 random(seed);
+            assign(random, held, kind());
+            return std::vector<pm::any_tensor>(held);
+        });
+    }
+    static variables start_of(unsigned seed, const pm::context& home) {
+        std::mt19937 random(seed);
+        return beginning(random, home, kind());
+    }
+    static program_kind kind() {
+        program_kind k;
+        k.evaluate = false;
+        k.variables = 4;
+        k.most = 8;
+        return k;
+    }
+};
 
 inline int differences(const variables& a, const variables& b) {
     int wrong = 0;

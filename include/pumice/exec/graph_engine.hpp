@@ -25,7 +25,12 @@ public:
     virtual bool records() const noexcept { return false; }
     std::shared_ptr<prepared_graph> replay(const traced_graph& g) {
         const std::lock_guard lock(mutex_);
-        return std::make_shared<replayed_graph>(*this, g);
+        return std::make_shared<replayed_graph>(*this, planner_.plan_of(g));
+    }
+    /// The same of what is planned already.
+    std::shared_ptr<prepared_graph> replay(evaluation&& e) {
+        const std::lock_guard lock(mutex_);
+        return std::make_shared<replayed_graph>(*this, std::move(e));
     }
 
     std::string explain(const node_ptr& n) override {
@@ -140,8 +145,10 @@ protected:
     /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
     class replayed_graph final : public prepared_graph {
     public:
-        replayed_graph(graph_engine& home, const traced_graph& g)
-            : home_(home), keep_(home.shared_from_this()), planned_(home.planner_.plan_of(g)) {}
+        replayed_graph(graph_engine& home, evaluation&& e)
+            : home_(home), keep_(home.shared_from_this()), planned_(std::move(e)) {}
+
+        const plan* planned() const noexcept override { return &planned_.run.what(); }
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                  std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {

@@ -107,7 +107,9 @@ public:
     }
 
     bool records() const noexcept override { return true; }
-    std::shared_ptr<prepared_graph> record_graph(const traced_graph& g);  // vulkan_executable.hpp
+    // Both in vulkan_executable.hpp.
+    std::shared_ptr<prepared_graph> record_graph(const traced_graph& g);
+    std::shared_ptr<prepared_graph> record_graph(evaluation&& planned);
 
     /// The next submit, and so all later ones, runs after this point.
     void wait_before(const vulkan::semaphore_point& point) {

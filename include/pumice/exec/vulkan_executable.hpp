@@ -16,16 +16,16 @@ public:
     vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e)
         : home_(std::move(home)), planned_(std::move(e)) {
         array_list<vulkan_storage*> filled;
-        for (const int v : planned().constants) {
+        for (const int v : what().constants) {
             const auto number = static_cast<std::size_t>(v);
-            vulkan_storage& s = of(*planned_.nodes[number]);
+            vulkan_storage& s = of(*planned_.run.given[number]);
             constants_.push_back({&s, planned_.run.begin_of(number)});
-            if (planned().at(v).count() == 0) continue;
+            if (what().at(v).count() == 0) continue;
             s.untracked = true;
             filled.push_back(&s);
         }
         add_recording({});
-        for (std::size_t i = 0; i < planned().steps.size(); ++i)
+        for (std::size_t i = 0; i < what().steps.size(); ++i)
             planned_.run.records[i] = recordings_[0]->dispatches().record(i);
         home_->bring(filled);
     }
@@ -33,8 +33,8 @@ public:
     ~vulkan_executable() override {
         if (home_->mutex_.left_behind()) return;
         const std::lock_guard lock(home_->mutex_);
-        for (const int v : planned().constants) {
-            vulkan_storage& s = of(*planned_.nodes[static_cast<std::size_t>(v)]);
+        for (const int v : what().constants) {
+            vulkan_storage& s = of(*planned_.run.given[static_cast<std::size_t>(v)]);
             for (const auto& r : recordings_) s.last_use = std::max(s.last_use, r->last_submit());
         }
     }
@@ -83,6 +83,7 @@ public:
         recorded.measured = true;
     }
 
+    const plan* planned() const noexcept override { return &planned_.run.what(); }
     std::string explain() const override {
         const std::lock_guard lock(home_->mutex_);
         const recorded_graph& r = *recordings_[0];
@@ -123,7 +124,7 @@ private:
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
     }
 
-    const plan& planned() const noexcept { return planned_.run.what(); }
+    const plan& what() const noexcept { return planned_.run.what(); }
 
     /// A recording for each set of givings, as long as there are few; otherwise that which gives
     /// nothing.
@@ -138,7 +139,7 @@ private:
     void add_recording(giving_mask givings) {
         recordings_.reserve(recordings_.size() + 1);
         recordings_.push_back(std::make_unique<recorded_graph>(home_->runtime_, home_->policies(),
-                                                               planned(), givings, constants_,
+                                                               what(), givings, constants_,
                                                                planned_.run.numbers));
     }
 
@@ -146,13 +147,12 @@ private:
     giving_mask what_gives(std::span<const any_tensor> inputs, std::span<const any_tensor> outputs,
                            bool donated) {
         if (!donated) return {};
-        return choose_givings(planned(), value_role::input, [&](int from, int to) {
-            const node_ptr& n = inputs[planned().at(from).index].get();
+        return choose_givings(what(), value_role::input, [&](int from, int to) {
+            const node_ptr& n = inputs[what().at(from).index].get();
             home_->evaluate(std::span(&n, 1));
             return n.use_count() == 1 && n->data.use_count() == 1 && n->offset == 0 &&
-                   n->row_major() && !of(*n).borrowed() &&
-                   of(*n).bytes == planned().at(to).bytes() &&
-                   !may_overwrite(outputs[planned().at(to).index], planned().at(to));
+                   n->row_major() && !of(*n).borrowed() && of(*n).bytes == what().at(to).bytes() &&
+                   !may_overwrite(outputs[what().at(to).index], what().at(to));
         });
     }
 
@@ -187,14 +187,14 @@ private:
             s.held.push_back(std::move(n));
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
-            const int number = planned().outputs[i];
-            const plan_value& v = planned().at(number);
+            const int number = what().outputs[i];
+            const plan_value& v = what().at(number);
             const int memory = recorded.dispatches().memory_of(number);
             if (memory != number || !may_overwrite(outputs[i], v))
                 s.changed[i] =
                     home_->make_tensor(v,
                                        memory != number
-                                           ? s.held[planned().at(memory).index]->data
+                                           ? s.held[what().at(memory).index]->data
                                            : std::make_shared<vulkan_storage>(home_->runtime_,
                                                                               v.bytes()),
                                        planned_.run.record_of(v));
@@ -263,6 +263,11 @@ inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_
     const std::lock_guard lock(mutex_);
     return std::make_shared<vulkan_executable>(
         std::static_pointer_cast<vulkan_engine>(shared_from_this()), planner_.plan_of(g));
+}
+inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(evaluation&& planned) {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<vulkan_executable>(
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), std::move(planned));
 }
 
 }}  // namespace pumice::PUMICE_ABI

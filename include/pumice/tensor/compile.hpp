@@ -22,6 +22,11 @@ public:
 
     executable() = default;
     executable(const context& home, traced_graph graph);
+    /// Of a graph that is prepared already; it takes `keys` random keys.
+    executable(const context& home, std::vector<value> inputs, std::vector<value> outputs,
+               std::size_t keys, std::shared_ptr<prepared_graph> graph)
+        : state_(std::make_shared<state>(state{home, std::move(inputs), std::move(outputs), keys,
+                                               std::move(graph)})) {}
 
     std::span<const value> inputs() const { return get().inputs; }
     std::span<const value> outputs() const { return get().outputs; }
@@ -64,6 +69,12 @@ public:
         start(results, inputs, stop, false);
     }
 
+    /// The plan that it runs: to look at (exec/plan/plan.hpp), or to write and bind elsewhere
+    /// (exec/plan/json.hpp, exec/plan/bind.hpp). Throws errc::unsupported in an engine without.
+    const plan& planned() const {
+        if (const plan* p = get().graph->planned()) return *p;
+        fail(errc::unsupported, "executable", {"this engine has no plans"});
+    }
     /// The kernels in order, why each was chosen, and how the memory between them is shared.
     std::string explain() const { return get().graph->explain(); }
     memory_use memory() const { return get().graph->memory(); }

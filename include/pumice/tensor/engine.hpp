@@ -50,6 +50,8 @@ struct memory_use {
     std::int64_t least = 0;     // needed at one moment: no plan takes less
 };
 
+struct plan;
+
 /// A traced graph, planned once and run with other inputs each time. Any thread may run it.
 class prepared_graph {
 public:
@@ -63,6 +65,8 @@ public:
     /// was stopped halfway.
     virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                      std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) = 0;
+    /// What runs (exec/plan/plan.hpp); null in an engine that has no plans.
+    virtual const plan* planned() const noexcept { return nullptr; }
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
     virtual std::string explain() const = 0;
     virtual memory_use memory() const { return {}; }

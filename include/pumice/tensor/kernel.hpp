@@ -24,6 +24,8 @@ public:
         : what_(make_custom_kernel(name, slang, std::move(how))) {}
 
     const std::string& name() const noexcept { return what_->name; }
+    /// The description, by which plans that come from elsewhere find it (exec/plan/json.hpp).
+    const std::shared_ptr<const custom_kernel>& get() const noexcept { return what_; }
 
     /// The result of one call, lazy: tensors and expressions for the inputs, numbers for the
     /// scalars.

@@ -7,6 +7,7 @@
 #include <pumice/exec/plan/verify.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/kernels/fields.hpp>
+#include <pumice/tensor/creation.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -380,6 +381,7 @@ private:
     const op_info& op_named(std::string_view name) const {
         for (const op_info* op : infos_of(all_ops{}))
             if (op->name == name) return *op;
+        if (name == op::random_bits::name) return op_info_of<op::random_bits>;
         for (const op_info* op : names_.ops)
             if (op->name == name) return *op;
         fault({"the op `", name, "` is not among those given (plan_names)"});

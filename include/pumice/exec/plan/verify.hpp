@@ -91,6 +91,12 @@ private:
             else if (!countable(v.offset, v.layout, v.extent))
                 fault({"value ", i, " of shape ", to_string(v.extent), " cannot be counted"});
             if (faults_.size() != before) return false;
+            if (v.is_given()) {
+                const access a = range_of({0, v.type, v.offset, v.layout}, v.extent, false);
+                if (a.begin < 0 || a.begin >= 16)
+                    fault({"value ", i, " begins ", a.begin,
+                           " bytes behind where kernels count from"});
+            }
             if (v.alias < 0) continue;
             int at = v.alias;
             std::size_t steps = 0;

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A plan that was made elsewhere, ready to run in a context.
+#pragma once
+
+#include <pumice/exec/plan/verify.hpp>
+#include <pumice/exec/vulkan_executable.hpp>
+#include <pumice/tensor/compile.hpp>
+#include <pumice/tensor/context.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+namespace detail {
+
+/// The tensor's values with the layout and the beginning that the plan counts on: itself, or a
+/// copy.
+inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& home) {
+    const node_ptr n = t.get();
+    home.eval(std::span(&n, 1));
+    if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
+    const std::int64_t size = byte_count(v.type, 1), count = v.count(),
+                       end = range_of({0, v.type, v.offset, v.layout}, v.extent, false).end;
+    array_list<std::byte> dense(static_cast<std::size_t>(count * size)),
+        memory(static_cast<std::size_t>(end));
+    home.read(n, dense.data());
+    index_list at = index_list::filled(v.extent.rank(), 0);
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::int64_t place = v.offset;
+        for (int d = 0; d < at.rank(); ++d) place += at[d] * v.layout[d];
+        std::memcpy(memory.data() + place * size, dense.data() + i * size,
+                    static_cast<std::size_t>(size));
+        for (int d = at.rank() - 1; d >= 0 && ++at[d] == v.extent[d]; --d) at[d] = 0;
+    }
+    const node_ptr whole = home.create(v.type, {end / size}, memory.data());
+    node_ptr part = make_data(v.type, v.extent, whole->data, whole->owner);
+    part->lay_out(v.layout);
+    part->offset = v.offset;
+    return part;
+}
+
+}  // namespace detail
+
+/// What `compile` makes of a function, of a plan: `executable::planned` gave it, here or in another
+/// process. `constants` are its constants, in order. Throws errc::invalid_argument for a plan that
+/// breaks the rules of plans or is no compiled function's, and for other constants than it names;
+/// errc::unsupported where the context's engine has no plans.
+inline executable bind(const context& home, plan p, std::span<const any_tensor> constants = {}) {
+    const auto refuse = [](std::initializer_list<piece> why) {
+        fail(errc::invalid_argument, "bind", why);
+    };
+    auto* const maker = dynamic_cast<graph_engine*>(home.get().get());
+    if (!maker) fail(errc::unsupported, "bind", {"the engine of this context has no plans"});
+    verify(p);
+    if (!p.states.empty()) fail(errc::unsupported, "bind", {"the plan has state of its own"});
+    std::vector<executable::value> inputs, outputs;
+    for (const int i : p.inputs) {
+        const plan_value& v = p.at(i);
+        if (v.offset != 0 || v.layout != row_major_strides(v.extent))
+            refuse({"input ", v.index, " is not dense, in row-major order; the plan of one ",
+                    "evaluation runs where it was made, that of a compiled function anywhere"});
+        inputs.push_back({v.type, v.extent});
+    }
+    for (const int i : p.outputs) {
+        if (p.at(i).alias >= 0) refuse({"output ", p.at(i).index, " lies within another value"});
+        outputs.push_back({p.at(i).type, p.at(i).extent});
+    }
+    for (const int i : p.parameters)
+        if (p.at(i).type != dtype::u32 || p.at(i).extent.rank() != 0)
+            refuse({"parameter ", p.at(i).index, " is no random key, a u32"});
+    if (constants.size() != p.constants.size())
+        refuse({"the plan has ", p.constants.size(), " constants, ", constants.size(),
+                " are given"});
+    evaluation e;
+    plan_run& run = e.run;
+    run.planned = std::make_shared<known_plan>();
+    run.given.resize(p.values.size(), nullptr);
+    run.made.resize(p.values.size());
+    run.records.resize(p.steps.size());
+    run.dying.resize(p.values.size(), 0);
+    run.numbers = p.numbers;
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+        const plan_value& v = p.at(p.constants[i]);
+        const any_tensor& t = constants[i];
+        if (!t.has_value()) refuse({"constant ", i, " is empty"});
+        if (t.get()->owner != home.get())
+            fail(errc::context_mismatch, "bind", {"constant ", i, " belongs to another context"});
+        if (t.dtype() != v.type || t.shape() != v.extent)
+            refuse({"constant ", i, " is ", to_string(t.dtype()), " ", to_string(t.shape()),
+                    ", the plan has ", to_string(v.type), " ", to_string(v.extent)});
+        e.keep.push_back(detail::laid_out_as(v, t, *maker));
+        run.given[static_cast<std::size_t>(p.constants[i])] = e.keep.back().get();
+    }
+    const std::size_t keys = p.parameters.size();
+    run.planned->what = std::move(p);
+    return executable(home, std::move(inputs), std::move(outputs), keys,
+                      maker->records()
+                          ? static_cast<vulkan_engine*>(maker)->record_graph(std::move(e))
+                          : maker->replay(std::move(e)));
+}
+
+}}  // namespace pumice::PUMICE_ABI
