@@ -149,6 +149,7 @@ protected:
             : home_(home), keep_(home.shared_from_this()), planned_(std::move(e)) {}
 
         const plan* planned() const noexcept override { return &planned_.run.what(); }
+        std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
         void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                  std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {

@@ -84,6 +84,7 @@ public:
     }
 
     const plan* planned() const noexcept override { return &planned_.run.what(); }
+    std::vector<any_tensor> constants() const override { return planned_.constants(); }
     std::string explain() const override {
         const std::lock_guard lock(home_->mutex_);
         const recorded_graph& r = *recordings_[0];

@@ -75,6 +75,8 @@ public:
         if (const plan* p = get().graph->planned()) return *p;
         fail(errc::unsupported, "executable", {"this engine has no plans"});
     }
+    /// Its constants, in order: tensors that the function captured, weights of a model.
+    std::vector<any_tensor> constants() const { return get().graph->constants(); }
     /// The kernels in order, why each was chosen, and how the memory between them is shared.
     std::string explain() const { return get().graph->explain(); }
     memory_use memory() const { return get().graph->memory(); }

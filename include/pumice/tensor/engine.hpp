@@ -10,6 +10,7 @@
 #include <atomic>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -67,6 +68,8 @@ public:
                      std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) = 0;
     /// What runs (exec/plan/plan.hpp); null in an engine that has no plans.
     virtual const plan* planned() const noexcept { return nullptr; }
+    /// The plan's constants, in order.
+    virtual std::vector<any_tensor> constants() const { return {}; }
     /// The kernels in order, chosen and rejected, and the plan of the memory between them.
     virtual std::string explain() const = 0;
     virtual memory_use memory() const { return {}; }

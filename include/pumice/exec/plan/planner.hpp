@@ -56,6 +56,17 @@ struct evaluation {
     array_list<node*> nodes;
     array_list<node_ptr> keep;  // they stay alive until it is done
 
+    /// The tensors behind the plan's constants, in order.
+    std::vector<any_tensor> constants() const {
+        std::vector<any_tensor> list;
+        for (const int v : run.what().constants)
+            for (const node_ptr& n : keep)
+                if (n.get() == run.given[static_cast<std::size_t>(v)]) {
+                    list.emplace_back(n);
+                    break;
+                }
+        return list;
+    }
     /// Lets go of all but the memory of its lists.
     void clear() noexcept {
         run.planned.reset();
