@@ -163,10 +163,10 @@ created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
 
 }  // namespace random
 
-#ifndef PUMICE_COMPILED
-
 // The first word of the Philox block at counter x under key y.
 PUMICE_OP(random_bits, 2, type_rule{rules::u}, "", pm_philox(x, y));
+
+#ifndef PUMICE_COMPILED
 
 namespace detail {
 
