@@ -23,11 +23,10 @@ public:
     }
     /// True of a vulkan_engine: it records a graph, where the others plan it.
     virtual bool records() const noexcept { return false; }
-    std::shared_ptr<prepared_graph> replay(const traced_graph& g) {
+    evaluation plan_of(const traced_graph& g) {
         const std::lock_guard lock(mutex_);
-        return std::make_shared<replayed_graph>(*this, planner_.plan_of(g));
+        return planner_.plan_of(g);
     }
-    /// The same of what is planned already.
     std::shared_ptr<prepared_graph> replay(evaluation&& e) {
         const std::lock_guard lock(mutex_);
         return std::make_shared<replayed_graph>(*this, std::move(e));

@@ -122,7 +122,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
 template <int>
 std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& g) {
     auto& maker = static_cast<graph_engine&>(home);  // which alone calls this
-    return maker.records() ? static_cast<vulkan_engine&>(maker).record_graph(g) : maker.replay(g);
+    return prepare_plan(maker, maker.plan_of(g));
 }
 
 /// The engine's one act at start-up: it makes itself known to the front.

@@ -107,9 +107,7 @@ public:
     }
 
     bool records() const noexcept override { return true; }
-    // Both in vulkan_executable.hpp.
-    std::shared_ptr<prepared_graph> record_graph(const traced_graph& g);
-    std::shared_ptr<prepared_graph> record_graph(evaluation&& planned);
+    std::shared_ptr<prepared_graph> record_graph(evaluation&& planned);  // vulkan_executable.hpp
 
     /// The next submit, and so all later ones, runs after this point.
     void wait_before(const vulkan::semaphore_point& point) {

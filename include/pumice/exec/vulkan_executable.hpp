@@ -260,15 +260,16 @@ private:
     std::condition_variable_any slot_free_;
 };
 
-inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(const traced_graph& g) {
-    const std::lock_guard lock(mutex_);
-    return std::make_shared<vulkan_executable>(
-        std::static_pointer_cast<vulkan_engine>(shared_from_this()), planner_.plan_of(g));
-}
 inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(evaluation&& planned) {
     const std::lock_guard lock(mutex_);
     return std::make_shared<vulkan_executable>(
         std::static_pointer_cast<vulkan_engine>(shared_from_this()), std::move(planned));
+}
+
+/// A plan with its constants, ready to run often in an engine of the library's.
+inline std::shared_ptr<prepared_graph> prepare_plan(graph_engine& home, evaluation&& planned) {
+    return home.records() ? static_cast<vulkan_engine&>(home).record_graph(std::move(planned))
+                          : home.replay(std::move(planned));
 }
 
 }}  // namespace pumice::PUMICE_ABI

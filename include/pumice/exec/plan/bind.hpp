@@ -93,9 +93,7 @@ inline executable bind(const context& home, plan p, std::span<const any_tensor> 
     const std::size_t keys = p.parameters.size();
     run.planned->what = std::move(p);
     return executable(home, std::move(inputs), std::move(outputs), keys,
-                      maker->records()
-                          ? static_cast<vulkan_engine*>(maker)->record_graph(std::move(e))
-                          : maker->replay(std::move(e)));
+                      prepare_plan(*maker, std::move(e)));
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -58,7 +58,7 @@ class plan_coder {
 public:
     using json = plan_json;
 
-    explicit plan_coder(const plan_names& names) : names_(names) {}
+    explicit plan_coder(plan_names names = {}) : names_(std::move(names)) {}
 
     /// Of a plan; the tables of what it names come first.
     json ops = json::object(), kernels = json::object();
@@ -145,10 +145,9 @@ private:
     template <class T>
     using value = std::conditional_t<reads, T, const T>;
 
-    static json& element(json& j, std::size_t i, std::size_t count) {
+    json& element(json& j, std::size_t i, std::size_t count) const {
         if constexpr (reads) {
-            if (!j.is_array() || j.size() != count)
-                fail(errc::bad_file, "plan", {"wants a list of ", count, ", has ", j.type_name()});
+            if (!j.is_array() || j.size() != count) fault({"wants a list of ", count});
         } else if (!j.is_array()) {
             j = json::array();
             for (std::size_t k = 0; k < count; ++k) j.emplace_back();
@@ -213,7 +212,7 @@ private:
     void code_fields(json& j, T& v) {
         using U = std::remove_const_t<T>;
         if constexpr (reads) {
-            std::size_t known = j.is_object() && j.contains("kind");
+            std::size_t known = 0;
             wanted(j.is_object(), j, "an object");
             each_field(v, [&](const char* name, auto& member) {
                 const auto found = j.find(name);
@@ -224,8 +223,7 @@ private:
             if (known != j.size()) fault({"has a field that is not known"});
         } else {
             static const json as_new = [] {
-                static const plan_names none;
-                plan_coder coder(none);
+                plan_coder coder;
                 json made = json::object();
                 const U held = fresh<U>();
                 each_field(held, [&](const char* name, const auto& member) {
@@ -248,6 +246,7 @@ private:
             wanted(j.is_object() && j.contains("kind") && j["kind"].is_string(), j,
                    "an object with a kind");
             const auto kind = j["kind"].template get<std::string>();
+            j.erase("kind");
             bool found = false;
             problem::kinds::each([&]<class P>() {
                 if (kind != fields_of<P>::name) return;
@@ -400,7 +399,7 @@ private:
         return text;
     }
 
-    const plan_names& names_;
+    plan_names names_;
     std::string path_;  // of the value at hand
 };
 
@@ -421,8 +420,7 @@ inline void append_section(std::string& to, const char* name, const plan_json& l
 /// types, shapes and places are.
 inline std::string to_json(const plan& p) {
     using json = detail::plan_json;
-    static const plan_names none;
-    detail::plan_coder<false> coder(none);
+    detail::plan_coder<false> coder;
     json values, steps, givings, numbers, programs = json::array();
     coder.code(values, p.values, "values");
     coder.code(steps, p.steps, "steps");
@@ -468,10 +466,6 @@ inline plan plan_from_json(std::string_view text, const plan_names& names = {}) 
     coder.code(file["values"], p.values, "values");
     coder.code(file["steps"], p.steps, "steps");
     coder.code(file["givings"], p.givings, "givings");
-    for (const plan_step& s : p.steps)
-        for (const int v : s.outputs)
-            if (v < 0 || static_cast<std::size_t>(v) >= p.values.size())
-                coder.fault({"a step writes value ", v, ", which does not exist"});
     p.list_values();
     verify(p);
     return p;

@@ -89,16 +89,19 @@ struct plan {
     const array_list<int>& of_role(value_role role) const noexcept {
         return const_cast<plan&>(*this).of_role(role);
     }
-    /// Finds the lists and `made_by` again, of values that know their role and index.
+    /// Finds the lists and `made_by` again, of values that know their role and index. Numbers that
+    /// are wrong are left to `verify`.
     void list_values() {
         for (std::size_t v = 0; v < values.size(); ++v) {
             array_list<int>& list = of_role(values[v].role);
-            if (values[v].index >= values.size()) continue;  // the plan is wrong (verify)
+            if (values[v].index >= values.size()) continue;
             if (values[v].index >= list.size()) list.resize(values[v].index + 1, -1);
             list[values[v].index] = static_cast<int>(v);
         }
         for (std::size_t i = 0; i < steps.size(); ++i)
-            for (const int v : steps[i].outputs) at(v).made_by = static_cast<int>(i);
+            for (const int v : steps[i].outputs)
+                if (v >= 0 && static_cast<std::size_t>(v) < values.size())
+                    at(v).made_by = static_cast<int>(i);
     }
     plan_value& at(int value) { return values[static_cast<std::size_t>(value)]; }
     const plan_value& at(int value) const { return values[static_cast<std::size_t>(value)]; }

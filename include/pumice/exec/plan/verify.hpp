@@ -149,9 +149,9 @@ private:
             return positive(l->shape_of.stride) && positive(l->shape_of.dilation);
         return true;
     }
-    /// Whether neither the elements nor the places that they lie at pass what an index holds.
+    /// Whether the bytes that it reaches are few enough for sums of 64 bits.
     static bool countable(std::int64_t offset, const strides& steps, const shape& extent) {
-        constexpr double most = 1LL << 60;
+        constexpr double most = 1LL << 56;
         double count = 1, reach = std::abs(static_cast<double>(offset));
         for (int d = 0; d < extent.rank(); ++d) {
             if (extent[d] < 0) return false;
@@ -217,10 +217,8 @@ private:
     void steps() {
         array_list<char> written(plan_.values.size(), 0);
         array_list<int> last(plan_.values.size(), -1);
-        for (const value_role given :
-             {value_role::input, value_role::constant, value_role::parameter, value_role::state})
-            for (std::size_t v = 0; v < plan_.values.size(); ++v)
-                if (plan_.values[v].role == given) written[v] = 1;
+        for (std::size_t v = 0; v < plan_.values.size(); ++v)
+            written[v] = plan_.values[v].is_given() || plan_.values[v].role == value_role::state;
         for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
             const plan_step& s = plan_.steps[i];
             for (const int v : s.buffers)
