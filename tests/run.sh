@@ -57,7 +57,7 @@ host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/te
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }
-# As many faults as PUMICE_FAULT_EXTENT says; `full` takes most of an hour.
+# As many faults as PUMICE_FAULT_EXTENT says; `full` takes half an hour.
 faults() { make gcc faults && tests/fault/run build/gcc tools/on-plain-driver; }
 
 add_dtype() { tests/dtype/run tools/on-software-driver; }

@@ -75,6 +75,15 @@ int main(int argc, char** argv) try {
         [&] { return pm::any_tensor(pm::matrix<float>(pm::layer_norm(x) * w + b)); });
     run("rmsnorm_f32_8192x8192", 0, 2 * square_bytes, 30,
         [&] { return pm::any_tensor(pm::matrix<float>(pm::rms_norm(x) * w)); });
+    run("layernorm_written_out_f32_8192x8192", 0, 2 * square_bytes, 30, [&] {
+        const pm::matrix<float> d = x - pm::mean(x, pm::axis<1>, pm::keepdims),
+                                v = pm::mean(d * d, pm::axis<1>, pm::keepdims);
+        return pm::any_tensor(pm::matrix<float>(d / pm::sqrt(v + 1e-5f)));
+    });
+    run("softmax_written_out_f32_8192x8192", 0, 2 * square_bytes, 30, [&] {
+        const pm::matrix<float> e = pm::exp(x - pm::max(x, pm::axis<1>, pm::keepdims));
+        return pm::any_tensor(pm::matrix<float>(e / pm::sum(e, pm::axis<1>, pm::keepdims)));
+    });
     run("cumsum_rows_f32_8192x8192", 0, 2 * square_bytes, 30,
         [&] { return pm::any_tensor(pm::cumulative_sum(x, pm::axis<1>)); });
     run("cumsum_cols_f32_8192x8192", 0, 2 * square_bytes, 30,

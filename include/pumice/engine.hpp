@@ -20,8 +20,8 @@ struct every_op<operation_kinds<Ops...>> {
     static bool lower(const lowering& group, const operation& op, plan_builder& out) {
         return op.visit([&](const auto& o) { return lower_op(group, o, out); });
     }
-    static void find_alone(const operation& op, const node& from, host_alone& out) {
-        op.visit([&](const auto& o) { pumice::find_alone(o, from, out); });
+    static void find_loop(const operation& op, const host_operands& operands, host_loop& out) {
+        op.visit([&](const auto& o) { pumice::find_loop(o, operands, out); });
     }
 };
 template struct every_op<operations>;

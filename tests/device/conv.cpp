@@ -105,7 +105,7 @@ struct sample {
         q.epilogue = stores(dtype::f64, {2, dtype::f64, 0, row_major_strides(out)});
         host_buffers host;
         for (bytes& b : memory) host.memory.push_back(b.data());
-        conv_tiled::reference(q, host);
+        reference(q, host);
         std::vector<double> sums(static_cast<std::size_t>(element_count(out)));
         std::memcpy(sums.data(), memory[2].data(), memory[2].size());
         const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);

@@ -122,7 +122,7 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
     }
     ++count.ran;
     std::vector<bytes> want = w.buffers, got = w.buffers;
-    elementwise_vector4::reference(p, w.host(want));
+    reference(p, w.host(want));
     try {
         const launch one = elementwise_vector4::make(p, m.info());
         m.run({&one, 1}, got, w.origins);
@@ -344,7 +344,7 @@ TEST_CASE("tiles: long programs, whose evaluations are not written out, with loo
     }
 }
 
-TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
+TEST_CASE("tiles: what the kernel refuses") {
     device_info device;
     device.shared_memory = 16 << 10;
     device.float64_arithmetic = true;
@@ -364,8 +364,7 @@ TEST_CASE("tiles: what the kernel refuses, and where it is the cheaper one") {
         return operand{buffer, type, 0, steps};
     };
     const shape whole{64, 64};
-    CHECK(asked(whole, {leaf(0, {1, 64})}, {64, 1}).cost < 2);
-    CHECK(asked({64, 8}, {leaf(0, {1, 64})}, {8, 1}).cost > 2);
+    CHECK(asked(whole, {leaf(0, {1, 64})}, {64, 1}).yes);
     CHECK(asked(whole, {leaf(0, {1, 64})}, {64, 1}, 2).reason ==
           "the program has more than one output");
     CHECK(asked(whole, {leaf(0, {1, 64})}, {128, 2}).reason ==

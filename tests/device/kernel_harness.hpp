@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs single kernels on every device and compares with their reference(), without the executor:
-// random operands in any layout, hand-made programs, guards around every buffer.
+// Runs single kernels on every device and compares with their problem's reference(), without the
+// executor: random operands in any layout, hand-made programs, guards around every buffer.
 #pragma once
 
 #include <tests/support/samples.hpp>
@@ -143,22 +143,35 @@ struct tally {
     }
 };
 
-/// Runs one kernel on a problem and compares with its reference. False where it does not take the
-/// problem, or where they disagree (then the test has failed).
+/// What a kernel of one launch launches in that way.
+template <class Kernel>
+launch launch_of(const typename Kernel::problem_type& p, const device_info& device,
+                 const configuration& way) {
+    if constexpr (requires { Kernel::make(p, device, way); }) return Kernel::make(p, device, way);
+    else return Kernel::make(p, device);
+}
+
+/// Runs one kernel on a problem and compares with the problem's reference: in that way, or else in
+/// its best, and each of the others in turn now and then. False where it does not take the problem,
+/// or where they disagree (then the test has failed).
 template <class Kernel>
 bool check(machine& m, const typename Kernel::problem_type& p, const workspace& w,
            const std::vector<result>& outputs, const std::vector<tolerance>& allowed,
-           const std::string& about, tally& count) {
-    const std::string name = std::string(Kernel::name) + " " + about;
+           const std::string& about, tally& count, const configuration* asked = nullptr) {
     const support s = Kernel::supports(p, m.info());
     if (!s.yes) {
         ++count.refused[std::string(Kernel::name) + ": " + s.reason];
         return false;
     }
+    const configuration& way = asked ? *asked
+                               : count.ran % 4 == 3
+                                   ? s.ways[static_cast<std::size_t>(count.ran / 4) % s.ways.size()]
+                                   : s.best();
     ++count.ran;
+    const std::string name = std::string(Kernel::name) + " " + to_string(way) + " " + about;
     INFO(name);
     std::vector<bytes> got = w.buffers, want = w.buffers;
-    Kernel::reference(p, w.host(want));
+    reference(p, w.host(want));
     // The host device's own loops are held to the same bounds.
     static thread_pool threads(3);
     std::vector<bytes> native = w.buffers;
@@ -168,7 +181,7 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
         if constexpr (requires { Kernel::make_all(p, m.info()); }) {
             m.run(Kernel::make_all(p, m.info()), got, w.origins, Kernel::scratch(p, m.info()));
         } else {
-            const launch one = Kernel::make(p, m.info());
+            const launch one = launch_of<Kernel>(p, m.info(), way);
             m.run({&one, 1}, got, w.origins);
         }
     } catch (const error& e) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine.hpp"
 
-#include <pumice/exec/float_controls.hpp>
+#include <pumice/exec/vulkan/float_controls.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/shaders.hpp>
 #include <pumice/slang/service.hpp>

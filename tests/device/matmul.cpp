@@ -195,68 +195,30 @@ TEST_CASE("matmul: no products, and offsets past 32 bits") {
 
 namespace {
 
-/// A kernel with one row of the tables of tiles.
-template <std::size_t Row>
-struct registers_row : matmul_tiled {
-    static constexpr const detail::register_tile& tile = detail::register_tiles[Row];
-    static support supports(const matmul_problem& p, const device_info& device) {
-        const int size = size_of(info(p.a.type()).arithmetic);
-        if (tile.threads() > device.max_workgroup_invocations ||
-            tile.shared(size) > device.shared_memory)
-            return support::no("too large for the device");
-        return matmul_tiled::supports(p, device);
-    }
-    static launch make(const matmul_problem& asked, const device_info& device) {
-        const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::register_core(p, tile), device, false);
-    }
-};
-template <std::size_t Row>
-struct matrices_row : matmul_cooperative {
-    static constexpr const detail::matrix_tile& tile = detail::matrix_tiles[Row];
-    static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = matmul_cooperative::supports(p, device); !s.yes) return s;
-        const matrix_shape& f = *detail::fragment_for(p.a.type(), device);
-        const bool slow = device.type == device_type::cpu && tile.wm * tile.wn > 4 * f.m * f.n;
-        if (slow) return support::no("the driver would compile for a minute");
-        if (tile.k % f.k != 0 || tile.wm % f.m != 0 || tile.wn % f.n != 0 ||
-            tile.shared(f.m) > device.shared_memory ||
-            tile.subgroups() * device.subgroup_size > device.max_workgroup_invocations)
-            return support::no("no multiple of the device's fragments, or too large");
-        return {};
-    }
-    static launch make(const matmul_problem& asked, const device_info& device) {
-        return detail::staged_launch(detail::product_of(asked),
-                                     detail::matrix_core(tile,
-                                                         *detail::fragment_for(asked.a.type(),
-                                                                               device),
-                                                         device),
-                                     device, false);
-    }
-};
-
-template <std::size_t... Row>
-void each_registers_row(machine& m, dice& d, tally& count, std::index_sequence<Row...>) {
-    const sample s(d, dtype::f32, {{}, 140, 132, 36}, prologue::copy, epilogue::bias,
-                   placing::dense);
-    (run<registers_row<Row>>(m, s, count), ...);
-}
-template <std::size_t... Row>
-void each_matrices_row(machine& m, dice& d, tally& count, std::index_sequence<Row...>) {
-    for (const dtype t : {dtype::f16, dtype::bf16}) {
-        const sample s(d, t, {{}, 140, 136, 136}, prologue::copy, epilogue::bias, placing::dense);
-        (run<matrices_row<Row>>(m, s, count), ...);
-    }
+/// Every configuration in which the kernel takes the problem.
+template <class Kernel>
+void run_each(machine& m, const sample& s, tally& count) {
+    const support answer = Kernel::supports(s.p, m.info());
+    CHECK_MESSAGE(answer.yes == !answer.ways.empty(), answer.reason);
+    for (const configuration& way : answer.ways)
+        check<Kernel>(m, s.p, s.w, s.outputs, s.allowed, s.about, count, &way);
 }
 
 }  // namespace
 
-TEST_CASE("matmul: every size of tile") {
+TEST_CASE("matmul: every size of tile and of cut") {
     for (const auto& m : machines()) {
-        tally count("matmul/every tile");
+        tally count("matmul/every configuration");
         dice d(16);
-        each_registers_row(*m, d, count, std::make_index_sequence<detail::register_tiles.size()>());
-        each_matrices_row(*m, d, count, std::make_index_sequence<detail::matrix_tiles.size()>());
+        const sample plain(d, dtype::f32, {{}, 140, 132, 36}, prologue::copy, epilogue::bias,
+                           placing::dense);
+        run_each<matmul_tiled>(*m, plain, count);
+        run_each<matmul_split_k>(*m, plain, count);
+        for (const dtype t : {dtype::f16, dtype::bf16})
+            run_each<matmul_cooperative>(*m,
+                                         sample(d, t, {{}, 140, 136, 136}, prologue::copy,
+                                                epilogue::bias, placing::dense),
+                                         count);
     }
 }
 

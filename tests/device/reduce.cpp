@@ -41,7 +41,7 @@ std::vector<double> absolute_sums(reduce_problem p, const workspace& w) {
     p.what = reduction::sum;
     p.result = dtype::f64;
     p.epilogue = stores(dtype::f64, {last, dtype::f64, 0, row_major_strides(p.outer)});
-    reduce_reference(p, host);
+    reference(p, host);
     return sums;
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("rows of a table move in 16 bytes, and NaN keeps its bits") {
             p.values.steps = {0, 1};
             p.indices.steps = {1, 0};
             std::vector<bytes> got = w.buffers, want = w.buffers;
-            take_chunks::reference(p, w.host(want));
+            reference(p, w.host(want));
             const launch one = take_chunks::make(p, m->info());
             CHECK(one.arguments[0] == "Cell16");
             m->run({&one, 1}, got, w.origins);

@@ -10,6 +10,7 @@
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/walked_graph.hpp>
 
 #include <cmath>
 
@@ -589,10 +590,7 @@ TEST_CASE("own kernel: a profile names it") {
 TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indices") {
     NEEDS_DEVICE();
     const any_tensor x = tensor(numbers(6), {2, 3}), y = twice()(x + 1.0);
-    const pm::array_list<pm::node_ptr> roots{y.get()};
-    pm::fuser f(roots, true);
-    pm::plan_builder b;
-    pm::lower(b, f.run(), f.order());
+    const pm::plan_builder b = pumice_test::walked_graph(y).lowered();
     REQUIRE(b.made.steps.size() == 1);
     pm::custom_kernel_problem p = *b.made.steps[0].what.get_if<pm::custom_kernel_problem>();
     const pm::device_info& device = pm::default_context().device();
@@ -606,10 +604,7 @@ TEST_CASE("own kernel: a fused operand past 2^31 elements is read by 64-bit indi
 
     const pm::kernel strided("strided", "void strided(uint3 t, Input<F32> x, Output<F32> y) {}",
                              {.inputs = {{.strided = true}}});
-    const pm::array_list<pm::node_ptr> plain{strided(x).get()};
-    pm::fuser g(plain, true);
-    pm::plan_builder whole;
-    pm::lower(whole, g.run(), g.order());
+    const pm::plan_builder whole = pumice_test::walked_graph(strided(x)).lowered();
     pm::custom_kernel_problem q = *whole.made.steps.at(0).what.get_if<pm::custom_kernel_problem>();
     q.inputs[0].leaves[0].offset = std::int64_t{1} << 32;
     CHECK(pm::custom_kernel_slang::supports(q, device).yes);

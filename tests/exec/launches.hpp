@@ -6,15 +6,14 @@
 #include <pumice/exec/select.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
+#include <tests/support/walked_graph.hpp>
+
 namespace test {
 
 /// The launches of a graph, as a device plans them.
 inline pumice::array_list<pumice::launch> launches_of(const pumice::any_tensor& t,
                                                       const pumice::device_info& device) {
-    pumice::fuser f(std::span(&t.get(), 1), true);
-    const pumice::array_list<pumice::kernel_group> groups = f.run();
-    pumice::plan_builder b;
-    pumice::lower(b, groups, f.order());
+    const pumice::plan_builder b = pumice_test::walked_graph(t).lowered();
     pumice::array_list<pumice::launch> all;
     for (const pumice::plan_step& s : b.made.steps)
         for (pumice::launch& l : pumice::choose(s.what, device, {}).launches)

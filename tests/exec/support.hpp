@@ -4,7 +4,7 @@
 // a device that runs commands as late and in as odd an order as Vulkan allows.
 #pragma once
 
-#include <pumice/exec/vulkan_executable.hpp>
+#include <pumice/exec/vulkan/executable.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <tests/vk/support.hpp>

@@ -22,7 +22,10 @@ struct elementwise_grid_stride {
                     return pumice::support::no("an operand is not contiguous from its start");
         if (pumice::element_count(p.domain) > 1 << 30)
             return pumice::support::no("more than 2^30 elements");
-        return pumice::supports_types(p.body, device);
+        if (pumice::support s = pumice::supports_types(p.body, device); !s.yes) return s;
+        return pumice::support::in(pumice::seconds_to_move(device,
+                                                           pumice::bytes_of(p.body, p.domain), 1,
+                                                           groups * threads));
     }
     static pumice::launch make(const problem_type& p, const pumice::device_info&) {
         pumice::launch l;
@@ -36,9 +39,6 @@ struct elementwise_grid_stride {
         w.index(pumice::element_count(p.domain));
         w.index(groups * threads);
         return l;
-    }
-    static void reference(const problem_type& p, const pumice::host_buffers& b) {
-        pumice::elementwise_strided::reference(p, b);
     }
 };
 static_assert(pumice::kernel_type<elementwise_grid_stride>);

@@ -5,6 +5,7 @@
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
+#include "../support/walked_graph.hpp"
 #include "support.hpp"
 
 #include <doctest/doctest.h>
@@ -134,37 +135,36 @@ private:
 
 /// What is wrong with the groups, or nothing.
 std::string fault_of(const array_list<node_ptr>& roots, bool enabled) {
-    fuser f(roots, enabled);
-    const array_list<kernel_group> groups = f.run();
-    std::set<const node*> stored, later;
+    walked_graph whole(roots);
+    const array_list<kernel_group> groups = whole.groups(enabled);
+    std::set<const graph_node*> stored, later;
     for (const kernel_group& g : groups)
-        for (const node* n : g.outputs)
+        for (const graph_node* n : g.outputs)
             if (!later.insert(n).second) return "a node is stored twice";
-    const auto base = [](const node* n) {
-        while (!n->realised() && (n->op.is<view_op>() || n->op.is<reshape_op>()))
-            n = n->inputs[0].get();
+    const auto base = [](const graph_node* n) {
+        while (!n->is_given() && is_view(*n)) n = n->inputs[0];
         return n;
     };
     for (const kernel_group& g : groups) {
-        const array_list<node*> members = g.members();
-        const std::set<const node*> inside(members.begin(), members.end());
+        const array_list<graph_node*> members = g.members();
+        const std::set<const graph_node*> inside(members.begin(), members.end());
         if (g.outputs.empty()) return "a group stores nothing";
         if (g.outputs.size() > static_cast<std::size_t>(max_outputs))
             return "a group has too many outputs";
-        for (const node* n : g.outputs)
-            if (n->extent != g.outputs[0]->extent) return "outputs of two extents";
-        for (const node* n : g.inlined)
-            if (!n->op.is<elementwise_op>()) return "an inlined node is not elementwise";
-        for (const node* n : inside)
-            for (const node_ptr& input : n->inputs) {
-                const node* from = base(input.get());
-                if (!from->realised() && !inside.contains(from) && !stored.contains(from))
+        for (const graph_node* n : g.outputs)
+            if (n->extent() != g.outputs[0]->extent()) return "outputs of two extents";
+        for (const graph_node* n : g.inlined)
+            if (!n->op().is<elementwise_op>()) return "an inlined node is not elementwise";
+        for (const graph_node* n : inside)
+            for (const graph_node* input : n->inputs) {
+                const graph_node* from = base(input);
+                if (!from->is_given() && !inside.contains(from) && !stored.contains(from))
                     return "a group reads what no group before it stored";
             }
-        for (const node* n : g.outputs) stored.insert(n);
+        for (const graph_node* n : g.outputs) stored.insert(n);
     }
-    for (const node_ptr& r : roots)
-        if (!r->realised() && !stored.contains(base(r.get())) && !base(r.get())->realised())
+    for (const graph_node* r : whole.graph.roots())
+        if (!r->is_given() && !stored.contains(base(r)) && !base(r)->is_given())
             return "a root is not stored";
     return "";
 }
@@ -190,8 +190,8 @@ TEST_CASE("random graphs: groups are in order, and fused is unfused") {
             if (!fault.empty()) ++wrong;
             CHECK_MESSAGE(fault == "", "seed ", seed, enabled ? " fused" : " not fused");
         }
-        kernels += static_cast<int>(fuser(ra, true).run().size());
-        nodes += static_cast<int>(fuser(ra, false).run().size());
+        kernels += static_cast<int>(walked_graph(ra).groups().size());
+        nodes += static_cast<int>(walked_graph(ra).groups(false).size());
         fused->eval(ra);
         plain->eval(rb);
         for (std::size_t i = 0; i < a.roots.size(); ++i) {

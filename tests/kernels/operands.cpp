@@ -12,6 +12,7 @@
 #include "support.hpp"
 
 #include <tests/graph/support.hpp>
+#include <tests/support/walked_graph.hpp>
 
 #include <doctest/doctest.h>
 
@@ -38,12 +39,10 @@ struct visited {
 
 /// The steps of an evaluation, with the nodes behind their buffers.
 struct lowered {
+    pumice_test::walked_graph graph;
     plan_builder b;
 
-    explicit lowered(const any_tensor& root) {
-        fuser f(std::span(&root.get(), 1), true);
-        lower(b, f.run(), f.order());
-    }
+    explicit lowered(const any_tensor& root) : graph(root), b(graph.lowered()) {}
     const plan_step& only() const {
         REQUIRE(b.made.steps.size() == 1);
         return b.made.steps[0];
@@ -61,7 +60,7 @@ struct lowered {
     }
     const node* behind(const plan_step& s, const operand& o) const {
         return o.buffer < 0 ? nullptr
-                            : b.nodes.at(std::size_t(s.buffers.at(std::size_t(o.buffer))));
+                            : b.nodes.at(std::size_t(s.buffers.at(std::size_t(o.buffer))))->what;
     }
 };
 
@@ -104,7 +103,7 @@ void reaches_all(const any_tensor& root, std::size_t operands) {
     for (const int number : s.buffers) {
         std::int64_t begin = 1 << 30, end = 0;
         for (const visited& v : seen) {
-            if (v.tensor != l.b.nodes.at(std::size_t(number))) continue;
+            if (v.tensor != l.b.nodes.at(std::size_t(number))->what) continue;
             begin = std::min(begin, v.begin);
             end = std::max(end, v.end);
         }

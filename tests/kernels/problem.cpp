@@ -58,7 +58,7 @@ TEST_CASE("an elementwise problem: each output at each coordinate") {
     elementwise_problem p{{3, 4},
                           made(b, {{0, dtype::f32, 0, {1, 3}}, {0, dtype::f32, 11, {0, -1}}},
                                {{1, dtype::f32, 0, {4, 1}}, {2, dtype::f32, 0, {1, 3}}})};
-    elementwise_strided::reference(p, over({&a, &sums, &products}));
+    reference(p, over({&a, &sums, &products}));
     for (std::int64_t i = 0; i < 3; ++i)
         for (std::int64_t j = 0; j < 4; ++j) {
             CHECK(at(sums, i * 4 + j) == at(a, i + 3 * j) + at(a, 11 - j));
@@ -75,7 +75,7 @@ TEST_CASE(
     p.prologue = reads(0, {1, 12, 4});
     p.epilogue = stores_twice(1, {-1});
     p.epilogue.outputs[0].offset = 3;
-    reduce_rows::reference(p, over({&a, &out}));
+    reference(p, over({&a, &out}));
     for (std::int64_t k = 0; k < 4; ++k) {
         float sum = 0;
         for (std::int64_t i = 0; i < 6; ++i) sum += at(a, i * 4 + k);
@@ -92,7 +92,7 @@ TEST_CASE("softmax: along the inner axis, the last coordinate of both programs")
     p.epilogue = stores_twice(1, {5, 1});
     for (const bool log : {false, true}) {
         p.what = log ? normalization::log_softmax : normalization::softmax;
-        normalize_rows::reference(p, over({&a, &out}));
+        reference(p, over({&a, &out}));
         for (std::int64_t i = 0; i < 3; ++i) {
             double sum = 0;
             for (std::int64_t j = 0; j < 5; ++j) sum += std::exp(double(at(a, i + 3 * j)));
@@ -116,7 +116,7 @@ TEST_CASE("a norm over two axes, the last coordinates of both programs") {
     p.epilogue = stores_twice(1, {m * n, n, 1});
     for (const bool centred : {false, true}) {
         p.what = centred ? normalization::layer_norm : normalization::rms_norm;
-        normalize_rows::reference(p, over({&a, &out}));
+        reference(p, over({&a, &out}));
         for (std::int64_t r = 0; r < rows; ++r) {
             const auto value = [&](std::int64_t i) {
                 return double(at(a, r * n + i / n * rows * n + i % n));
@@ -143,7 +143,7 @@ TEST_CASE(
     p.a = reads(0, {m * k, 1, m});  // a is transposed in memory
     p.b = reads(1, {0, n, 1});      // b is the same for the batch
     p.epilogue = stores_twice(2, {m * n, n, 1});
-    matmul_tiled::reference(p, over({&a, &b, &out}));
+    reference(p, over({&a, &b, &out}));
     for (std::int64_t z = 0; z < batch; ++z)
         for (std::int64_t i = 0; i < m; ++i)
             for (std::int64_t j = 0; j < n; ++j) {
@@ -180,7 +180,7 @@ TEST_CASE(
     p.input = reads(0, xs);
     p.weight = reads(1, ws);
     p.epilogue = stores_twice(2, os);
-    conv_tiled::reference(p, over({&x, &w, &out}));
+    reference(p, over({&x, &w, &out}));
     for (std::int64_t b = 0; b < 2; ++b)
         for (std::int64_t c = 0; c < 6; ++c)
             for (std::int64_t i = 0; i < p.out_size[0]; ++i)
@@ -217,7 +217,7 @@ TEST_CASE("a pool: windows over the padded input, an average over what they hold
         for (const bool pads : {false, true}) {
             p.shape_of.what = what;
             p.shape_of.count_include_pad = pads;
-            pool_windows::reference(p, over({&x, &out}));
+            reference(p, over({&x, &out}));
             std::int64_t next = 0;
             for (std::int64_t c = 0; c < 2; ++c)
                 for (std::int64_t i = 0; i < p.out_size[0]; ++i)
@@ -253,7 +253,7 @@ TEST_CASE(
     p.output = {2, dtype::f32, 0, row_major_strides(p.domain)};
     host_buffers b = over({&x, &out, &out});
     b.memory[1] = reinterpret_cast<std::byte*>(rows.data());
-    take_elements::reference(p, b);
+    reference(p, b);
     const std::int64_t row[] = {4, 4, 0, 4};
     for (std::int64_t i = 0; i < 2; ++i)
         for (std::int64_t r = 0; r < 4; ++r)

@@ -4,6 +4,7 @@
 // spread workgroups.
 #include "support.hpp"
 
+#include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/reference.hpp>
 
 #include <doctest/doctest.h>
@@ -20,10 +21,17 @@ struct no_kernel {
     static constexpr bool portable = true;
     static bool supports(const elementwise_problem&, const device_info&) { return true; }
     static launch make(const elementwise_problem&, const device_info&) { return {}; }
-    static void reference(const elementwise_problem&, const host_buffers&) {}
 };
 static_assert(!kernel_type<no_kernel>, "a kernel that refuses says why");
 static_assert(!kernel_type<int>);
+
+struct unsolved {};
+struct no_reference : no_kernel {
+    using problem_type = unsolved;
+    static support supports(const unsolved&, const device_info&) { return {}; }
+    static launch make(const unsolved&, const device_info&) { return {}; }
+};
+static_assert(!kernel_type<no_reference>, "a problem says in plain C++ what its kernels compute");
 
 }  // namespace
 

@@ -140,6 +140,39 @@ bool fork_drop() {
     return child(drop) && triple(x).to_vector()[3] == 12;
 }
 
+/// What is to be called after work of the parent's is called there, once, and the child neither
+/// waits for it nor calls.
+bool fork_submission() {
+    auto home = std::make_unique<pm::context>();
+    const pm::vector<float> x = pm::from_span<float>({4}, ones_and_more, *home);
+    const auto triple =
+        pm::compile([](const pm::vector<float>& v) { return pm::vector<float>(v * 3.0f); });
+    auto made = std::make_unique<pm::executable>(triple.get(x));
+    const std::vector<pm::any_tensor> inputs{x};
+    std::vector<pm::any_tensor> results(1);
+    auto work = std::make_unique<pm::submission>(made->run_into(results, inputs));
+    std::atomic<int> calls = 0;
+    work->then([&] { ++calls; });
+    work->wait();
+    while (calls == 0) std::this_thread::yield();
+    work->then([&] { ++calls; });  // perhaps on its way while the process forks
+    const auto use = [&] {
+        const bool right =
+            on_host() || (refused_as_forked([&] { work->wait(); }) &&
+                          refused_as_forked([&] { (void)work->done(); }) &&
+                          refused_as_forked([&] { work->then([&] { calls = 100; }); }));
+        work.reset();
+        results.clear();
+        made.reset();
+        home.reset();
+        return right && calls < 100;
+    };
+    const bool right = child(use);
+    work->wait();
+    while (calls == 1) std::this_thread::yield();
+    return right && calls == 2 && work->done();
+}
+
 /// The host device in the child, by contexts of before the fork and after it.
 bool fork_host() {
     const pm::context host{pm::host_only{}};
@@ -327,6 +360,7 @@ const std::map<std::string, bool (*)()> cases = {
     {"fork_fresh", fork_fresh},
     {"fork_exit", fork_exit},
     {"fork_drop", fork_drop},
+    {"fork_submission", fork_submission},
     {"fork_host", fork_host},
     {"fork_first", fork_first},
     {"fork_default", fork_default},

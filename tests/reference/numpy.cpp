@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// reference() of the kernels and the host path against NumPy and ml_dtypes, in every element type
+// reference() of the problems and the host path against NumPy and ml_dtypes, in every element type
 // (make_expected.py writes what they say). The ONNX operators' cases compare with ONNX Runtime.
 #include <pumice/expr/ops.hpp>
 #include <pumice/front.hpp>

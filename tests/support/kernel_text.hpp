@@ -8,18 +8,14 @@
 #include <pumice/graph/any_tensor.hpp>
 
 #include <doctest/doctest.h>
+#include <tests/support/walked_graph.hpp>
 
 namespace pumice_test {
 
 /// The one elementwise program that evaluating the roots runs; fails the test where they take more.
 inline std::shared_ptr<const pumice::program> fused_program(const std::vector<pumice::any_tensor>&
                                                                 roots) {
-    pumice::array_list<pumice::node_ptr> list;
-    for (const pumice::any_tensor& t : roots) list.push_back(t.get());
-    pumice::fuser f(list, true);
-    const pumice::array_list<pumice::kernel_group> groups = f.run();
-    pumice::plan_builder b;
-    pumice::lower(b, groups, f.order());
+    const pumice::plan_builder b = walked_graph(roots).lowered();
     REQUIRE(b.made.steps.size() == 1);
     const auto* p = b.made.steps[0].what.get_if<pumice::elementwise_problem>();
     REQUIRE(p != nullptr);

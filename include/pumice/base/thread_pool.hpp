@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/base/fork.hpp>
 
 #include <algorithm>
@@ -32,6 +33,9 @@ inline unsigned usable_processors() noexcept {
 #endif
     return count;
 }
+
+/// One way for all threads, which the compiler has to make once.
+inline std::thread start_thread(callback<void()> f) { return std::thread(std::move(f)); }
 
 /// Threads are started when a job first wants them, and end with the pool. A job that finds another
 /// one at work is done by the thread that brings it, and so is any in a child of the process that
@@ -112,7 +116,7 @@ private:
                     const auto wanted = static_cast<std::size_t>(seats);
                     threads_.reserve(wanted);
                     while (threads_.size() < wanted)
-                        threads_.push_back(std::thread([this] { live(); }));
+                        threads_.push_back(start_thread([this] { live(); }));
                 } catch (const std::exception&) {  // those that could be had do it
                 }
             }

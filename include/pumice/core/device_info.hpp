@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/text.hpp>
+#include <pumice/core/device_rates.hpp>
 #include <pumice/core/dtype.hpp>
 
 #include <array>
@@ -63,6 +64,12 @@ struct device_info {
 
     bool unified_memory = false;        // the device-local heap is host memory
     bool mapped_device_memory = false;  // all device-local memory can be mapped
+
+    device_rates measured;  // all 0 where nothing was measured
+
+    device_rates rates() const noexcept {
+        return measured.known() ? measured : usual_rates(type == device_type::discrete_gpu);
+    }
 
     /// True where elements of `type` can be loaded, computed with and stored.
     bool supports(dtype t) const noexcept {

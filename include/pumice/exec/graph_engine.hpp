@@ -11,6 +11,13 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+inline void must_hold_values(const node& n) {
+    if (n.data) return;
+    fail(errc::invalid_argument, "compile",
+         {"the value of a traced input was asked for; what a compiled function does must not "
+          "depend on values (use `where`, or compute it outside)"});
+}
+
 class graph_engine : public engine {
 public:
     void eval(std::span<const node_ptr> roots) override {
@@ -25,7 +32,9 @@ public:
     virtual bool records() const noexcept { return false; }
     evaluation plan_of(const traced_graph& g) {
         const std::lock_guard lock(mutex_);
-        return planner_.plan_of(g);
+        evaluation e = planner_.plan_of(g);
+        plans_ = planner_.made();
+        return e;
     }
     std::shared_ptr<prepared_graph> replay(evaluation&& e) {
         const std::lock_guard lock(mutex_);
@@ -40,13 +49,14 @@ public:
         }
         evaluation e;
         planner_.plan_of(std::span(&n, 1), e);
+        plans_ = planner_.made();
         place(e.run);
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
 
     void profile_start() final {
         const std::lock_guard lock(mutex_);
-        if (profiling_)
+        if (profiles_)
             fail(errc::invalid_argument, "profiler",
                  {"a profile of this context is at work already; finish it first"});
         auto recorder = std::make_unique<profile_recorder>(device().name);
@@ -55,11 +65,15 @@ public:
         profiles_ = true;
     }
     void profile_stop(profile& out) final {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         if (!profiling_)
             fail(errc::invalid_argument, "profiler", {"no profile of this context is at work"});
         const std::unique_ptr<profile_recorder> recorder = std::move(profiling_);
-        profiles_ = false;
+        lock.unlock();
+        struct ended {
+            std::atomic<bool>& profiles;
+            ~ended() { profiles = false; }
+        } const at_the_end{profiles_};
         end_profile(*recorder);
         out = std::move(*recorder).take();
     }
@@ -67,9 +81,9 @@ public:
 protected:
     /// `own_process`: what the engine holds serves no other process.
     explicit graph_engine(policy_set&& policies, bool own_process = false)
-        : engine(std::move(policies)), mutex_(own_process), planner_(policies_.fusion) {}
+        : engine(std::move(policies)), mutex_(own_process), planner_(policies_) {}
 
-    /// For engines whose device measures its own time.
+    /// For engines whose device measures its own time. The end comes without the engine's lock.
     virtual void begin_profile(profile_recorder&) {}
     virtual void end_profile(profile_recorder&) {}
 
@@ -89,11 +103,16 @@ protected:
     node_ptr dense(const any_tensor& t, std::int64_t alignment) {
         node_ptr n = t.get();
         evaluate(std::span(&n, 1));
-        const std::int64_t begin = byte_count(n->type, n->offset);
-        if (n->row_major() && (begin == 0 || (alignment != 0 && begin % alignment == 0))) return n;
+        if (lies_dense(*n, alignment)) return n;
         node_ptr moved = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
         evaluate(std::span(&moved, 1));
         return moved;
+    }
+
+    static bool lies_dense(const node& n, std::int64_t alignment) {
+        if (!n.realised() || !n.row_major()) return false;
+        const std::int64_t begin = byte_count(n.type, n.offset);
+        return begin == 0 || (alignment != 0 && begin % alignment == 0);
     }
 
     /// A new tensor that holds a value of a plan.
@@ -117,6 +136,7 @@ protected:
         evaluation& e = evaluation_;
         const cleared at_the_end{e};
         planner_.plan_of(roots, e);
+        plans_ = planner_.made();
         place(e.run);
         planning.end();
         const plan& p = e.run.what();
@@ -130,15 +150,8 @@ protected:
                 node_of(v)->realise(std::move(e.run.made[static_cast<std::size_t>(v)]));
             }
         for (const int v : p.outputs)
-            if (p.at(v).alias >= 0) realise_within(*node_of(p.root(v)), p.at(v), *node_of(v));
+            if (p.at(v).alias >= 0) realise_within(e, p.root(v), p.at(v), *node_of(v));
         for (const int v : p.outputs) node_of(v)->release_inputs();
-    }
-
-    static void must_hold_values(const node& n) {
-        if (n.data) return;
-        fail(errc::invalid_argument, "compile",
-             {"the value of a traced input was asked for; what a compiled function does must not "
-              "depend on values (use `where`, or compute it outside)"});
     }
 
     /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
@@ -150,8 +163,8 @@ protected:
         const plan* planned() const noexcept override { return &planned_.run.what(); }
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-        void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                 std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
+        submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                       std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
             const std::lock_guard lock(home_.mutex_);
             plan_run& run = planned_.run;
             const plan& p = run.what();
@@ -168,6 +181,7 @@ protected:
                                       std::move(run.made[static_cast<std::size_t>(p.outputs[i])]),
                                       run.record_of(v));
             }
+            return {};
         }
         std::string explain() const override {
             const std::lock_guard lock(home_.mutex_);
@@ -217,36 +231,53 @@ protected:
     }
     /// The kernel that a realised node got; null where it was given its values.
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
-    /// The kernels of a plan in order.
+    /// The kernels of a plan in order, and what they come to.
     std::string text_of(const plan_run& run) const {
         const plan& p = run.what();
         std::string text;
-        for (std::size_t i = 0; i < p.steps.size(); ++i)
-            text += text_of(run.records[i] ? *run.records[i] : *record_of(p.steps[i].what),
-                            p.at(p.steps[i].outputs[0]).extent);
+        int dispatches = 0;
+        std::int64_t bytes = 0;
+        double seconds = 0;
+        for (std::size_t i = 0; i < p.steps.size(); ++i) {
+            const std::shared_ptr<const kernel_record> r =
+                run.records[i] ? run.records[i] : record_of(p.steps[i].what);
+            text += text_of(*r, p.at(p.steps[i].outputs[0]).extent);
+            for (const int v : p.steps[i].buffers) bytes += p.at(v).bytes();
+            dispatches += r->dispatches;
+            seconds += r->seconds;
+        }
+        if (dispatches > 0)
+            append_text(text,
+                        {"in all ", dispatches, dispatches == 1 ? " dispatch, " : " dispatches, ",
+                         bytes, " bytes of operands, ", expected_text(seconds, {}), "\n"});
         return text;
     }
     static std::string text_of(const kernel_record& r, const shape& extent) {
         std::string text =
             cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
+        if (r.seconds > 0)
+            append_text(text, {"  ", expected_text(r.seconds, r.configuration), "\n"});
         for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
         return text;
     }
 
     mutable process_mutex mutex_;
     planner planner_;
+    std::atomic<std::uint64_t> plans_{0};          // made, for who has no lock
     evaluation evaluation_;                        // the one at hand
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
-    std::atomic<bool> profiles_{false};            // the same for who has no lock
+    std::atomic<bool> profiles_{false};            // one is, for who has no lock
 
 private:
-    /// Pre: `whole` is realised.
-    static void realise_within(const node& whole, const plan_value& part, node& n) {
+    /// Pre: what the value `whole` has a node for is realised.
+    static void realise_within(const evaluation& e, int whole, const plan_value& part, node& n) {
+        const auto number = static_cast<std::size_t>(whole);
+        const node* const held = e.nodes[number];
         if (n.layout() != part.layout)
             n.lay_out(part.layout);  // others look whether a lazy reshape lies row-major
-        n.offset = whole.offset + part.offset;
-        n.record = whole.record;
-        n.realise(whole.data);
+        n.offset = part.offset + (e.run.given[number] ? base_of(*held) : 0);
+        n.record = held ? held->record : e.run.record_of(e.run.what().at(whole));
+        n.realise(held ? held->data : e.run.made[number]);
     }
 };
 

@@ -5,32 +5,13 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/counter.hpp>
-#include <pumice/exec/host_alone.hpp>
-#include <pumice/exec/host_memory.hpp>
 #include <pumice/exec/host_steps.hpp>
+#include <pumice/host/find_loop.hpp>
+#include <pumice/host/memory.hpp>
 
 #include <mutex>
 
 namespace pumice { inline namespace PUMICE_ABI {
-
-/// Copies strided elements to row-major order.
-inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
-                   const strides& steps, void* to) {
-    if (is_row_major(extent, steps)) {
-        std::memcpy(to, from + byte_count(type, offset),
-                    static_cast<std::size_t>(byte_count(type, element_count(extent))));
-        return;
-    }
-    const int bits = info(type).bits;
-    auto* out = static_cast<std::byte*>(to);
-    const int inner = extent.rank() - 1;
-    for_each_row(extent, [&](const index_list& row) {
-        std::int64_t at = offset;
-        for (int i = 0; i < row.rank(); ++i) at += row[i] * steps[i];
-        detail::copy_elements(bits, from + at * (bits / 8), steps[inner], out, 1, extent[inner]);
-        out += extent[inner] * (bits / 8);
-    });
-}
 
 class host_engine final : public graph_engine {
 public:
@@ -53,17 +34,14 @@ public:
         if (count == 0 || count > most_at_once || profiles_.load(std::memory_order_relaxed))
             return nullptr;
         for (const node_ptr& input : inputs)
-            if (!input->realised() || !input->data || input->owner.get() != this) return nullptr;
-        const auto* op = lasting.get_if<elementwise_op>();
-        const void* from[max_leaves];
-        const host_alone alone = op ? host_alone() : host_alone(lasting, *inputs[0]);
-        if (op ? !op->native || !lie_dense(extent, inputs, from)
-               : !alone || alone.count() > most_at_once)
-            return nullptr;
+            if (!lies_here(*input) || input->owner.get() != this) return nullptr;
+        const host_operands operands{inputs, scalars, type, extent, count};
+        host_loop loop;
+        find_loop(lasting, operands, loop);
+        if (!loop.dense || loop.count > most_at_once) return nullptr;
         node_ptr n = allocate_node(type, extent, operation::borrowed(lasting), inputs[0]->owner);
         std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
-        if (op) op->native(from, scalars.data(), made->memory.data(), count);
-        else alone.run(first_of(*inputs[0]), made->memory.data());
+        loop.run(made->memory.data(), threads_);
         n->realise(std::move(made));
         ++at_once_;
         return n;
@@ -104,22 +82,14 @@ public:
 private:
     static std::byte* bytes_of(const node& n) {
         must_hold_values(n);
-        return static_cast<host_storage*>(n.data.get())->memory.data();
+        return bytes_on_host(n);
     }
-
-    /// Where the values of a row-major tensor begin.
     static std::byte* first_of(const node& n) {
-        return bytes_of(n) + n.offset * (info(n.type).bits / 8);
+        must_hold_values(n);
+        return first_value(n);
     }
-    /// Where the inputs' values begin; false unless all have this shape and are row-major.
-    static bool lie_dense(const shape& extent, std::span<const node_ptr> inputs,
-                          const void** from) {
-        for (const node_ptr& input : inputs) {
-            if (!input->row_major() || input->extent != extent) return false;
-            *from++ = first_of(*input);
-        }
-        return true;
-    }
+    /// Not so the inputs of a function that is traced.
+    static bool lies_here(const node& n) { return n.realised() && n.data; }
 
     std::shared_ptr<host_storage> allocate(std::int64_t bytes) const {
         return host_storage::make(bytes, pool_);
@@ -142,17 +112,16 @@ private:
         return record;
     }
 
-    /// An elementwise node, or a reduction or softmax of dense floats, over realised inputs needs
-    /// no plan.
+    /// A node over realised inputs for which there is a loop needs no plan.
     bool run_alone(node& n) override {
-        const auto* op = n.op.get_if<elementwise_op>();
-        const host_alone alone = op || n.inputs.empty() || !n.row_major()
-                                     ? host_alone()
-                                     : host_alone(n.op, *n.inputs[0]);
-        if (!op && !alone) return false;
         for (const node_ptr& input : n.inputs)
-            if (!input->realised()) return false;
+            if (!lies_here(*input)) return false;
         const std::int64_t count = n.count();
+        const host_operands operands{n.inputs, {},    n.type,
+                                     n.extent, count, n.row_major() ? nullptr : &n.layout()};
+        host_loop loop;
+        find_loop(n.op, operands, loop);
+        if (!loop) return false;
         const std::shared_ptr<host_storage> made = allocate(byte_count(n.type, count));
         if (count > 0) {
             std::string name;
@@ -164,39 +133,13 @@ private:
             }
             const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
                                         touched);
-            if (op) run_elementwise(n, *op, count, made->memory.data());
-            else alone.run(first_of(*n.inputs[0]), made->memory.data());
+            loop.run(made->memory.data(), threads_);
             ++stats_.dispatches;
         }
         ++stats_.evals;
         n.realise(made);
         n.release_inputs();
         return true;
-    }
-    void run_elementwise(const node& n, const elementwise_op& op, std::int64_t count,
-                         std::byte* out) {
-        const void* from[max_leaves];
-        if (op.native && n.row_major() && count <= least_part &&
-            lie_dense(n.extent, n.inputs, from))
-            return op.native(from, op.scalars.data(), out, count);
-        host_elementwise work{op.body->view(), op.native, n.extent, {}, op.scalars, {}};
-        for (const node_ptr& input : n.inputs)
-            work.leaves.push_back(broadcast_array(*input, n.extent));
-        for (const int axis : op.iota_axes) {
-            strides steps =
-                axis < 0 ? row_major_strides(n.extent) : strides::filled(n.extent.rank(), 0);
-            if (axis >= 0) steps[axis] = 1;
-            work.leaves.push_back({nullptr, n.type, 0, steps});
-        }
-        work.outputs.push_back({out, n.type, 0, n.layout()});
-        work.run(threads_);
-    }
-    static host_array broadcast_array(const node& n, const shape& to) {
-        host_array a{bytes_of(n), n.type, n.offset, strides::filled(to.rank(), 0)};
-        const int first = to.rank() - n.extent.rank();
-        for (int i = 0; i < n.extent.rank(); ++i)
-            if (n.extent[i] != 1) a.steps[first + i] = n.layout()[i];
-        return a;
     }
 
     void execute(plan_run& run, const std::stop_token& stop) override {

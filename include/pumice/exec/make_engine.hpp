@@ -3,8 +3,9 @@
 // From policies to an engine: which device, and why; registers itself with the front.
 #pragma once
 
+#include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/record_pack.hpp>
-#include <pumice/exec/vulkan_executable.hpp>
+#include <pumice/exec/vulkan/executable.hpp>
 
 #include <cstdlib>
 
@@ -103,7 +104,9 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
                 reasons.push_back(cat({c.info.name, ": ranked behind"}));
         for (const std::string& r : reasons) append_text(report, {"  refused ", r, "\n"});
         write_log(severity::info, report);
-        auto runtime = vulkan_runtime::make(instance, *best, policies);
+        vulkan::candidate chosen = *best;
+        chosen.info.measured = policies.rates;
+        auto runtime = vulkan_runtime::make(instance, chosen, policies);
         return std::make_shared<vulkan_engine>(std::move(runtime), std::move(policies),
                                                std::move(report));
     }

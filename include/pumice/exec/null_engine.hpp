@@ -42,7 +42,7 @@ public:
         return cat({"device  null, described as ", to_string(info_), "\n"});
     }
 
-    /// Every launch so far, in order.
+    /// The launches of the last evaluations, in order: of all where they are fewer than 1024.
     array_list<launch> launches() const {
         const std::lock_guard lock(mutex_);
         array_list<launch> list;
@@ -65,7 +65,7 @@ private:
         stats_.dispatches += list->size();
         if (policies().kernel_sink)
             for (const launch* l : list->launches()) gather(*l);
-        runs_.push_back({run.planned, list});
+        remember({run.planned, list});
         for (const int v : p.outputs)
             if (p.at(v).alias < 0)
                 run.made[static_cast<std::size_t>(v)] = std::make_shared<nothing>();
@@ -78,13 +78,22 @@ private:
         kernels_->get(request_for(l));
     }
 
-    device_info info_;
-    std::unique_ptr<kernel_service> kernels_;
     /// A list of launches, and the plan that it speaks of.
     struct ran {
         std::shared_ptr<const known_plan> planned;
         std::shared_ptr<const dispatch_list> list;
     };
+    void remember(ran&& last) {
+        constexpr std::size_t least = 1024;
+        if (runs_.size() == 2 * least) {
+            for (std::size_t i = 0; i < least; ++i) runs_[i] = std::move(runs_[least + i]);
+            runs_.resize(least);
+        }
+        runs_.push_back(std::move(last));
+    }
+
+    device_info info_;
+    std::unique_ptr<kernel_service> kernels_;
     array_list<ran> runs_;
     statistics stats_;
 };

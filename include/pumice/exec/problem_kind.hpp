@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What solves each kind of problem: the lists of the library's kernels, and the host's loops.
+// What solves each kind of problem: the lists of the library's kernels, the host's loop, and the
+// reference.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/exec/host_elementwise.hpp>
-#include <pumice/exec/host_matmul.hpp>
-#include <pumice/exec/host_normalize.hpp>
-#include <pumice/exec/host_reduce.hpp>
+#include <pumice/host/find_loop.hpp>
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/custom_kernel.hpp>
 #include <pumice/kernels/elementwise.hpp>
@@ -36,8 +34,7 @@ struct kernel_entry {
     std::string_view name;
     bool portable;
     support (*supports)(const void* p, const device_info&);
-    void (*make)(choice&, const void* p, const device_info&);
-    void (*reference)(const void* p, const host_buffers&);
+    void (*make)(choice&, const void* p, const device_info&, const configuration& way);
 };
 using kernel_entries = std::span<const kernel_entry>;
 
@@ -47,8 +44,10 @@ struct problem_kind {
     /// The programs fused before the kernel's own work, and that behind it.
     array_list<const fused*> (*before)(const void* p);
     const fused* (*after)(const void* p);
-    /// A loop of the host's own; false where there is none for this problem.
-    bool (*run_fast)(const void* p, const host_buffers&, const thread_pool&);
+    /// The host's own loop for a problem over buffers, where it has one.
+    void (*find_loop)(const void* p, const host_buffers&, host_loop& out);
+    /// What every kernel computes.
+    void (*reference)(const void* p, const host_buffers&);
 };
 
 namespace detail {
@@ -60,18 +59,18 @@ struct kernel_entry_of {
     static support supports(const void* p, const device_info& device) {
         return K::supports(typed(p), device);
     }
-    static void make(choice& c, const void* p, const device_info& device) {
+    static void make(choice& c, const void* p, const device_info& device,
+                     const configuration& way) {
         if constexpr (requires { K::make_all(typed(p), device); }) {
             c.launches = K::make_all(typed(p), device);
             c.scratch = K::scratch(typed(p), device);
+        } else if constexpr (requires { K::make(typed(p), device, way); }) {
+            c.launches.push_back(K::make(typed(p), device, way));
         } else {
             c.launches.push_back(K::make(typed(p), device));
         }
     }
-    static void reference(const void* p, const host_buffers& buffers) {
-        K::reference(typed(p), buffers);
-    }
-    static constexpr kernel_entry value{K::name, K::portable, supports, make, reference};
+    static constexpr kernel_entry value{K::name, K::portable, supports, make};
 };
 
 template <kernel_type... K>
@@ -111,11 +110,6 @@ template <>
 inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
     kernel_list<custom_kernel_slang>;
 
-template <class Problem>
-bool run_fast(const Problem&, const host_buffers&, const thread_pool&) {
-    return false;
-}
-
 template <class P>
 struct kind_of_problem {
     static array_list<const fused*> before(const void* held) {
@@ -136,10 +130,14 @@ struct kind_of_problem {
             return &static_cast<const P*>(held)->epilogue;
         else return nullptr;
     }
-    static bool run(const void* held, const host_buffers& buffers, const thread_pool& threads) {
-        return run_fast(*static_cast<const P*>(held), buffers, threads);
+    static void loop_of(const void* held, const host_buffers& buffers, host_loop& out) {
+        const P& p = *static_cast<const P*>(held);
+        if constexpr (requires { find_loop(p, buffers, out); }) find_loop(p, buffers, out);
     }
-    static constexpr problem_kind value{kernels_for<P>, before, after, run};
+    static void by_reference(const void* held, const host_buffers& buffers) {
+        reference(*static_cast<const P*>(held), buffers);
+    }
+    static constexpr problem_kind value{kernels_for<P>, before, after, loop_of, by_reference};
 };
 
 }  // namespace detail

@@ -19,6 +19,12 @@ public:
     /// True where a lock would be refused because of `stays`.
     bool left_behind() const noexcept { return stays_ && made_in_ != detail::process_number(); }
 
+    /// What a lock would throw of that, for those who need none.
+    void refuse_child() const {
+        if (left_behind())
+            detail::throw_forked("context", "the device of this context was opened before fork()");
+    }
+
     void lock() {
         look();
         mutex_.lock();
@@ -34,8 +40,7 @@ private:
         if (seen_in_.load(std::memory_order_acquire) != detail::process_number()) enter_child();
     }
     [[gnu::cold]] void enter_child() {
-        if (left_behind())
-            detail::throw_forked("context", "the device of this context was opened before fork()");
+        refuse_child();
         // The child's threads come here one by one until one has looked, so whoever holds the lock
         // then is none of them.
         const small_lock lock(turn_);

@@ -3,13 +3,14 @@
 // What an engine measures by while it is profiled.
 #pragma once
 
+#include <pumice/base/lock.hpp>
 #include <pumice/tensor/profile.hpp>
 
 #include <chrono>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Gathers the events of one profile, up to a bound. One thread at a time: the engine's lock.
+/// Gathers the events of one profile, up to a bound. Any thread may add some.
 class profile_recorder {
 public:
     using clock = std::chrono::steady_clock;
@@ -29,6 +30,7 @@ public:
     /// Beyond the bound, and without memory, an event is only counted.
     void add(track on, std::string_view name, double begin_us, double duration_us,
              std::int64_t bytes = 0) noexcept {
+        const small_lock lock(mutex_);
         try {
             if (!full()) {
                 profile_.events.push_back({std::string(name), begin_us, duration_us, bytes, on});
@@ -56,6 +58,7 @@ public:
 
 private:
     clock::time_point begin_ = clock::now();
+    small_mutex mutex_;
     profile profile_;
 };
 

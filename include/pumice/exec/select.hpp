@@ -9,23 +9,33 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// "12.3 us expected in 128x128x64"
+inline std::string expected_text(double seconds, const std::string& configuration) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.3g us expected", seconds * 1e6);
+    return cat({time, configuration.empty() ? "" : " in ", configuration});
+}
+
 namespace detail {
 
 inline choice choose(kernel_entries kernels, const void* p, const device_info& device,
                      const policy_set& policies) {
+    array_list<support> answers;
     array_list<kernel_candidate> able;
-    array_list<std::size_t> able_kernels;
-    std::vector<std::string> reasons;  // of each kernel, empty where it takes the problem
     for (const kernel_entry& k : kernels) {
-        support s = k.supports(p, device);
-        reasons.push_back(s.yes ? std::string() : cat({k.name, ": ", s.reason}));
-        if (!s.yes) continue;
-        able.push_back({k.name, k.portable, s.cost});
-        able_kernels.push_back(reasons.size() - 1);
+        answers.push_back(k.supports(p, device));
+        for (const configuration& way : answers.back().ways)
+            able.push_back({k.name, k.portable, way.seconds, way.sizes});
     }
-    if (able.empty())
+    std::vector<std::string> rejected;
+    const auto reject = [&](std::size_t i, std::string&& why) {
+        rejected.push_back(cat({kernels[i].name, ": ", why}));
+    };
+    if (able.empty()) {
+        for (std::size_t i = 0; i < kernels.size(); ++i) reject(i, std::move(answers[i].reason));
         throw error(errc::unsupported, "kernels",
-                    cat({"no kernel takes the problem on ", device.name}), std::move(reasons));
+                    cat({"no kernel takes the problem on ", device.name}), std::move(rejected));
+    }
     std::size_t best = 0;
     if (policies.kernel) {
         best = policies.kernel(able);
@@ -34,17 +44,26 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
                  {"chose candidate ", best, " of ", able.size()});
     } else {
         for (std::size_t i = 1; i < able.size(); ++i)
-            if (able[i].cost < able[best].cost) best = i;
+            if (able[i].seconds < able[best].seconds) best = i;
     }
-    const std::size_t chosen = able_kernels[best];
     choice c;
     c.record = std::make_shared<kernel_record>();
-    c.record->kernel = kernels[chosen].name;
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-        if (i != chosen)
-            c.record->rejected.push_back(reasons[i].empty() ? cat({kernels[i].name, ": costs more"})
-                                                            : std::move(reasons[i]));
-    kernels[chosen].make(c, p, device);
+    for (std::size_t i = 0, first = 0; i < kernels.size(); ++i) {
+        const array_list<configuration>& ways = answers[i].ways;
+        if (first <= best && best < first + ways.size()) {
+            const configuration& way = ways[best - first];
+            c.record->kernel = kernels[i].name;
+            c.record->configuration = to_string(way);
+            c.record->seconds = way.seconds;
+            kernels[i].make(c, p, device, way);
+        } else {
+            reject(i, ways.empty()
+                          ? std::move(answers[i].reason)
+                          : expected_text(answers[i].best().seconds, to_string(answers[i].best())));
+        }
+        first += ways.size();
+    }
+    c.record->rejected = std::move(rejected);
     return c;
 }
 
@@ -61,6 +80,7 @@ inline std::string fused_name(const problem& p) {
     };
     for (const fused* f : p.kind().before(p.get())) list(before, f);
     list(after, p.kind().after(p.get()));
+    if (before.empty() && after.empty() && p.get_if<elementwise_problem>()) return "copy";
     return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
 }
 
@@ -70,6 +90,7 @@ inline choice choose(const problem& p, const device_info& device, const policy_s
     if (const auto* own = p.get_if<custom_kernel_problem>())
         c.record->kernel = cat({"kernel/", own->call->what->name});
     c.record->fused = fused_name(p);
+    c.record->dispatches = static_cast<int>(c.launches.size());
     return c;
 }
 
@@ -81,15 +102,18 @@ inline std::string_view family_of(const problem& p) {
     return name.substr(0, name.find('/'));
 }
 
-/// Solves a problem on the host by the kernels' reference.
+/// Solves a problem on the host by its reference.
 inline void solve_on_host(const problem& p, const host_buffers& buffers) {
-    p.kind().kernels[0].reference(p.get(), buffers);
+    p.kind().reference(p.get(), buffers);
 }
 
-/// Solves a problem, with the accuracy of the kernels' reference: by a loop of the host's own where
-/// there is one.
+/// Solves a problem, with the accuracy of its reference: by a loop of the host's own where there is
+/// one.
 inline void run_on_host(const problem& p, const host_buffers& buffers, const thread_pool& threads) {
-    if (!p.kind().run_fast(p.get(), buffers, threads)) solve_on_host(p, buffers);
+    host_loop loop;
+    p.kind().find_loop(p.get(), buffers, loop);
+    if (loop) loop.run(nullptr, threads);
+    else solve_on_host(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -186,7 +186,7 @@ public:
     host_program(program_view p, std::span<const host_array> leaves,
                  std::span<const scalar> scalars, std::span<const host_array> outputs = {})
         : p_(p), leaves_(leaves.begin(), leaves.end()), outputs_(outputs.begin(), outputs.end()),
-          values_(std::make_unique<std::uint64_t[]>(p.code.size() * block)), where_(p.code.size()) {
+          values_(p.code.size() * block), where_(p.code.size()) {
         for (std::size_t k = 0; k < p.code.size(); ++k) {
             if (p.code[k].what != instruction::code::scalar) continue;
             const scalar& s = scalars[p.code[k].index];
@@ -229,7 +229,7 @@ public:
     }
 
 private:
-    void* own(std::size_t n) { return values_.get() + n * block; }
+    void* own(std::size_t n) { return &values_[n * block]; }
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
         return a.data + at.offset(a) * (info(a.type).bits / 8);
     }
@@ -268,7 +268,7 @@ private:
 
     program_view p_;
     array_list<host_array> leaves_, outputs_;
-    std::unique_ptr<std::uint64_t[]> values_;
+    array_list<std::uint64_t> values_;
     array_list<void*> where_;  // the values of each instruction
 };
 

@@ -87,6 +87,38 @@ any_tensor copy(const any_tensor& x) {
     return copy(x, Layout::strides_of(x.shape()));
 }
 
+namespace detail {
+
+constexpr std::int64_t window_reach(std::int64_t window, int dilation, const char* place) {
+    return checked_add(checked_multiply(window - 1, dilation, place), 1, place);
+}
+
+/// Output length of a sliding window; throws when the window does not fit, and for positions that
+/// kernels, which count them in 32 bits, cannot tell apart.
+inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation,
+                                 int pad_begin, int pad_end, bool ceil_mode, const char* place) {
+    if (stride <= 0 || dilation <= 0 || window <= 0)
+        fail(errc::invalid_argument, place,
+             {"stride ", stride, ", dilation ", dilation, ", window ", window,
+              ": each must be positive"});
+    if (pad_begin < 0 || pad_end < 0)
+        fail(errc::invalid_argument, place,
+             {"the pads ", pad_begin, " and ", pad_end, " must not be negative"});
+    const std::int64_t reach = window_reach(window, dilation, place),
+                       padded = checked_add(checked_add(length, pad_begin, place), pad_end, place);
+    if (reach > padded)
+        fail(errc::shape_mismatch, place,
+             {"a window of ", reach, " does not fit a padded length of ", padded});
+    if (padded > std::numeric_limits<std::int32_t>::max() - reach)
+        fail(errc::size_overflow, place,
+             {"a window of ", reach, " over a padded length of ", padded,
+              " passes the 2^31 positions that kernels count"});
+    const std::int64_t span = padded - reach;
+    return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
+}
+
+}  // namespace detail
+
 #ifndef PUMICE_COMPILED
 
 namespace detail {
@@ -332,34 +364,6 @@ inline void require(bool good, const char* place, const std::string& message) {
 }
 
 /// Elements from the first to the last that a window reads. Pre: both are positive.
-constexpr std::int64_t window_reach(std::int64_t window, int dilation, const char* place) {
-    return checked_add(checked_multiply(window - 1, dilation, place), 1, place);
-}
-
-/// Output length of a sliding window; throws when the window does not fit, and for positions that
-/// kernels, which count them in 32 bits, cannot tell apart.
-inline std::int64_t window_count(std::int64_t length, std::int64_t window, int stride, int dilation,
-                                 int pad_begin, int pad_end, bool ceil_mode, const char* place) {
-    if (stride <= 0 || dilation <= 0 || window <= 0)
-        fail(errc::invalid_argument, place,
-             {"stride ", stride, ", dilation ", dilation, ", window ", window,
-              ": each must be positive"});
-    if (pad_begin < 0 || pad_end < 0)
-        fail(errc::invalid_argument, place,
-             {"the pads ", pad_begin, " and ", pad_end, " must not be negative"});
-    const std::int64_t reach = window_reach(window, dilation, place),
-                       padded = checked_add(checked_add(length, pad_begin, place), pad_end, place);
-    if (reach > padded)
-        fail(errc::shape_mismatch, place,
-             {"a window of ", reach, " does not fit a padded length of ", padded});
-    if (padded > std::numeric_limits<std::int32_t>::max() - reach)
-        fail(errc::size_overflow, place,
-             {"a window of ", reach, " over a padded length of ", padded,
-              " passes the 2^31 positions that kernels count"});
-    const std::int64_t span = padded - reach;
-    return (ceil_mode ? (span + stride - 1) / stride : span / stride) + 1;
-}
-
 }  // namespace detail
 
 PUMICE_BODY any_tensor conv(const any_tensor& x, const any_tensor& weight, const conv_op& options) {

@@ -33,6 +33,9 @@ struct kernel_record {
     std::string kernel;                 // chosen kernel and its entry
     std::string fused;                  // the ops that it computes
     std::vector<std::string> rejected;  // other candidates and why not
+    std::string configuration = {};     // its tile or cut; empty where it has one way
+    double seconds = 0;                 // that it is expected to take; 0: not said
+    int dispatches = 0;
 };
 
 struct node {

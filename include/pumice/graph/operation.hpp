@@ -30,11 +30,21 @@ struct program {
     }
 };
 
+/// What a kernel of an op takes over from the nodes about it (graph/passes/fuse.hpp).
+struct fusion_traits {
+    bool prologue = false;          // elementwise producers, as it reads
+    bool epilogue = false;          // elementwise consumers, before it stores
+    bool repeats_prologue = false;  // it reads an element more than once
+};
+
 /// Data that the user gave, or the result of an evaluated node.
-struct source_op {};
+struct source_op {
+    static constexpr fusion_traits fusion{};
+};
 
 /// One output from a program over the inputs (broadcast to the node's shape) and scalars.
 struct elementwise_op {
+    static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     std::shared_ptr<const program> body;
     array_list<scalar> scalars;
     /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
@@ -48,16 +58,29 @@ struct elementwise_op {
 /// An affine view: input index along axis a = start[a] + sum over output axes d with source[d] == a
 /// of step[d] * index[d]. source[d] == -1 repeats (broadcast, new axis).
 struct view_op {
+    static constexpr fusion_traits fusion{};
     index_list start;   // per input axis
     index_list source;  // per output axis
     index_list step;    // per output axis
 };
 
+namespace detail {
+/// Shows all of a tensor of so many axes.
+inline view_op identity_view(int rank) {
+    view_op v{index_list::filled(rank, 0), {}, index_list::filled(rank, 1)};
+    for (int i = 0; i < rank; ++i) v.source.push_back(i);
+    return v;
+}
+}  // namespace detail
+
 /// The same elements in row-major order under another shape.
-struct reshape_op {};
+struct reshape_op {
+    static constexpr fusion_traits fusion{};
+};
 
 /// A dense copy with the given strides (row-major, column-major).
 struct copy_op {
+    static constexpr fusion_traits fusion{.prologue = true};
     strides layout;
 };
 
@@ -82,6 +105,7 @@ constexpr std::string_view to_string(reduction r) noexcept {
 }
 
 struct reduce_op {
+    static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     reduction what = reduction::sum;
     array_list<int> axes;  // ascending, within the input's rank
     bool keepdims = false;
@@ -96,6 +120,7 @@ constexpr std::string_view to_string(normalization n) noexcept {
 
 /// Each element by what all elements along `axes` give together.
 struct normalize_op {
+    static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     normalization what = normalization::softmax;
     array_list<int> axes;  // ascending
     double epsilon = 0;    // added to what a norm takes the root of
@@ -104,6 +129,7 @@ struct normalize_op {
 /// Running sums or products along an axis. With `leads`, of the elements before each, and one
 /// result more where the node is longer than its input.
 struct scan_op {
+    static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     reduction what = reduction::sum;
     int axis = 0;
     bool leads = false, reverse = false;
@@ -111,10 +137,15 @@ struct scan_op {
 
 /// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >=
 /// 2).
-struct matmul_op {};
+struct matmul_op {
+    static constexpr fusion_traits fusion{
+        .prologue = true, .epilogue = true, .repeats_prologue = true};
+};
 
 /// Two spatial axes, NCHW, as ONNX Conv: input, weight (M, C/group, kH, kW), optional bias (M).
 struct conv_op {
+    static constexpr fusion_traits fusion{
+        .prologue = true, .epilogue = true, .repeats_prologue = true};
     int stride[2] = {1, 1}, dilation[2] = {1, 1};
     int pad_begin[2] = {0, 0}, pad_end[2] = {0, 0};
     int group = 1;
@@ -129,6 +160,7 @@ constexpr std::string_view to_string(pooling p) noexcept {
 /// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the
 /// input.
 struct pool_op {
+    static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     pooling what = pooling::max;
     int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
     int pad_begin[2] = {0, 0}, pad_end[2] = {0, 0};
@@ -136,11 +168,13 @@ struct pool_op {
 };
 
 struct concat_op {
+    static constexpr fusion_traits fusion{.prologue = true};
     int axis = 0;
 };
 
 /// The first input with the second, broadcast, in place of the elements that the view shows.
 struct assign_op {
+    static constexpr fusion_traits fusion{.prologue = true};
     view_op part;
     shape extent;  // of the view
 };
@@ -155,12 +189,14 @@ enum class taking : std::uint8_t {
 
 /// Inputs: values, indices (i32 or i64).
 struct take_op {
+    static constexpr fusion_traits fusion{};
     int axis = 0;
     taking what = taking::slices;
 };
 
 /// Where the elements along `axis` lie in order (array API argsort, stable), i64.
 struct sort_op {
+    static constexpr fusion_traits fusion{};
     int axis = 0;
     bool descending = false;
 };
@@ -177,6 +213,7 @@ constexpr std::string_view to_string(scattering s) noexcept {
 /// rows to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes
 /// there; updates.
 struct scatter_op {
+    static constexpr fusion_traits fusion{};
     scattering what = scattering::replace;
 };
 
@@ -186,8 +223,11 @@ struct node;
 /// The nodes of a call's results, by output; gone where nobody wants them.
 using kernel_results = array_list<std::weak_ptr<node>>;
 
-/// One of the results of a kernel of the user's own (graph/custom_kernel.hpp).
+/// One of the results of a kernel of the user's own (graph/custom_kernel.hpp), which says itself
+/// what is fused with it.
 struct kernel_op {
+    static constexpr fusion_traits fusion{
+        .prologue = true, .epilogue = true, .repeats_prologue = true};
     std::shared_ptr<const kernel_call> call;
     int output = 0;
     std::shared_ptr<const kernel_results> results;  // this one and those beside it
@@ -232,15 +272,16 @@ using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_o
 
 class lowering;
 class plan_builder;
-class host_alone;
+struct host_loop;
+struct host_operands;
 
 /// The steps that compute an op (exec/plan/lower.hpp). A file compiles the kernels of the ops that
 /// it makes, and no others.
 template <class Op>
 PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, plan_builder& out);
-/// How the host computes an op alone (exec/host_alone.hpp), where it can.
+/// The host's own loop for an op over operands (host/find_loop.hpp), where it has one.
 template <class Op>
-PUMICE_OF_ENGINE void find_alone(const Op& op, const node& from, host_alone& out);
+PUMICE_OF_ENGINE void find_loop(const Op& op, const host_operands& operands, host_loop& out);
 
 /// One of the structs above, fixed when made. (A std::variant of them would take a quarter of the
 /// time in which the front compiles.)
@@ -283,27 +324,32 @@ public:
     decltype(auto) visit(F&& f) const {
         return detail::operations::visit(*this, f);
     }
+    fusion_traits fusion() const noexcept { return held_ ? held_->fusion : source_op::fusion; }
     /// Of an op that is no source.
     bool lower(const lowering& group, plan_builder& out) const { return held_->lower(group, out); }
-    void find_alone(const node& from, host_alone& out) const { held_->find_alone(from, out); }
+    void find_loop(const host_operands& operands, host_loop& out) const {
+        if (held_) held_->find_loop(operands, out);
+    }
 
 private:
     struct any_box {
         int kind;
-        explicit any_box(int k) : kind(k) {}
+        fusion_traits fusion;
+        any_box(int k, fusion_traits f) : kind(k), fusion(f) {}
         virtual ~any_box() = default;
         virtual bool lower(const lowering& group, plan_builder& out) const = 0;
-        virtual void find_alone(const node& from, host_alone& out) const = 0;
+        virtual void find_loop(const host_operands& operands, host_loop& out) const = 0;
     };
     template <class Op>
     struct box final : any_box {
         Op op;
-        explicit box(Op o) : any_box(detail::operations::number<Op>), op(std::move(o)) {}
+        explicit box(Op o)
+            : any_box(detail::operations::number<Op>, Op::fusion), op(std::move(o)) {}
         bool lower(const lowering& group, plan_builder& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }
-        void find_alone(const node& from, host_alone& out) const override {
-            detail::of_engine (&pumice::find_alone<Op>)(op, from, out);
+        void find_loop(const host_operands& operands, host_loop& out) const override {
+            detail::of_engine (&pumice::find_loop<Op>)(op, operands, out);
         }
     };
     const any_box* held_ = nullptr;

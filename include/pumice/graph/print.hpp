@@ -59,31 +59,33 @@ inline std::string describe(const node& n) {
 inline std::string to_dot(std::span<const any_tensor> roots) {
     array_list<node_ptr> list;
     for (const any_tensor& t : roots) list.push_back(t.get());
-    fuser f(list, true);
-    const array_list<kernel_group> groups = f.run();
+    graph_walk walk;
+    walk.go(list, false);
+    op_graph graph(walk, list);
+    const array_list<kernel_group> groups = fuser(graph, true).run();
     key_index number;
-    const auto id = [&](const node* n) {
-        return cat({"n", number.insert(detail::bits_of_key(n))});
-    };
+    const auto id = [&](const graph_node* n) { return cat({"n", number.insert(n->number)}); };
     std::string text = "digraph pumice {\n  node [shape=box];\n";
-    key_set<const node*> grouped;
+    key_set<const graph_node*> grouped;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         append_text(text, {"  subgraph cluster_", g, " {\n    label=\"kernel ", g, "\";\n"});
-        for (const node* n : groups[g].members()) {
+        for (const graph_node* n : groups[g].members()) {
             if (!grouped.insert(n)) continue;
-            append_text(text, {"    ", id(n), " [label=\"", describe(*n), "\"];\n"});
+            append_text(text, {"    ", id(n), " [label=\"", describe(*n->what), "\"];\n"});
         }
         text += "  }\n";
     }
-    key_set<const node*> drawn;
-    for (const node* n : f.order()) {
+    key_set<const graph_node*> drawn;
+    for (const graph_node* n : graph.order()) {
         if (!grouped.contains(n))
-            append_text(text, {"  ", id(n), " [label=\"", describe(*n), "\", style=dashed];\n"});
-        for (const node_ptr& input : n->inputs) {
-            if (input->realised() && drawn.insert(input.get()))
-                append_text(text, {"  ", id(input.get()), " [label=\"data\", shape=ellipse];\n"});
-            append_text(text, {"  ", id(input.get()), " -> ", id(n), " [label=\"",
-                               to_string(input->type), " ", to_string(input->extent), "\"];\n"});
+            append_text(text,
+                        {"  ", id(n), " [label=\"", describe(*n->what), "\", style=dashed];\n"});
+        for (const graph_node* input : n->inputs) {
+            if (input->is_given() && drawn.insert(input))
+                append_text(text, {"  ", id(input), " [label=\"data\", shape=ellipse];\n"});
+            append_text(text,
+                        {"  ", id(input), " -> ", id(n), " [label=\"", to_string(input->type()),
+                         " ", to_string(input->extent()), "\"];\n"});
         }
     }
     return cat({text, "}\n"});

@@ -64,12 +64,6 @@ PUMICE_FUNCTION any_tensor flip(const any_tensor& x, std::span<const std::int64_
 
 namespace detail {
 
-inline view_op identity_view(int rank) {
-    view_op v{index_list::filled(rank, 0), {}, index_list::filled(rank, 1)};
-    for (int i = 0; i < rank; ++i) v.source.push_back(i);
-    return v;
-}
-
 /// What shows through `outer` of what `inner` shows.
 inline view_op composed(const view_op& outer, const view_op& inner) {
     view_op v{inner.start, {}, {}};

@@ -7,8 +7,8 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/hash.hpp>
 #include <pumice/base/key_map.hpp>
+#include <pumice/graph/affine.hpp>
 #include <pumice/graph/custom_kernel.hpp>
-#include <pumice/graph/passes/flatten.hpp>
 
 #include <bit>
 #include <span>
@@ -52,13 +52,16 @@ public:
     /// Walks from the roots, inputs before users. A lazy view of what is in memory is realised on
     /// the way, since to look at memory computes nothing; a traced input is no memory. What one
     /// kernel_call gives stands together: results that come along unasked are kept alive.
-    void go(std::span<const node_ptr> roots) {
+    /// With `realises_views` false they stay lazy: nothing is changed.
+    void go(std::span<const node_ptr> roots, bool realises_views = true) {
+        realises_views_ = realises_views;
         key_.clear();
         numbers_.clear();
         memory_.clear();
         calls_.clear();
         nodes_.clear();
         order_.clear();
+        stack_.clear();  // a walk for which memory failed left its way there
         done();
         for (const node_ptr& root : roots) {
             if (!root->realised() && number(root.get())) stack_.push_back({root.get(), 0});
@@ -94,6 +97,8 @@ public:
     }
     const array_list<node_ptr>& siblings() const noexcept { return siblings_; }
     const graph_key& key() const noexcept { return key_; }
+    /// Whether lazy nodes that the walk did not come to read it.
+    bool read_outside(std::uint32_t number) const noexcept { return outside_[number] != 0; }
 
 private:
     struct frame {
@@ -108,7 +113,7 @@ private:
         return true;
     }
     void finish(node* n) {
-        if (is_view(*n) && n->inputs[0]->realised() && n->inputs[0]->data) {
+        if (realises_views_ && is_view(*n) && n->inputs[0]->realised() && n->inputs[0]->data) {
             realise_view(*n);
             return add_tensor(*n);
         }
@@ -124,14 +129,15 @@ private:
             }
     }
     void realise_view(node& v) {
-        buffer_list buffers;
-        flattener flat(buffers);
-        flat.output(&v, affine::identity(v.extent.rank()));
-        const operand o = flat.finish().leaves[0];
-        const node& base = *buffers.nodes[0];
+        const node& base = *v.inputs[0];
+        const view_op* const looks = v.op.get_if<view_op>();
+        affine at = affine::identity(v.extent.rank());
+        if (looks) at = at.through(*looks);
+        operand o{0, base.type, base.offset, {}};
+        at.locate(looks ? base.layout() : row_major_strides(v.extent), o);
         if (v.layout() != o.steps)
             v.lay_out(o.steps);  // others look whether a lazy reshape lies row-major
-        v.offset = o.offset + base_of(base);
+        v.offset = o.offset;
         v.record = base.record;
         v.realise(base.data);
         kept_.push_back(v.inputs[0]);  // the walk has its number
@@ -175,9 +181,13 @@ private:
             if (is_view(*n) && n->pending_uses.load(std::memory_order_relaxed) == 0) continue;
             for (const node_ptr& input : n->inputs) ++counted_[number_of(input.get())];
         }
+        outside_.clear();
+        outside_.resize(nodes_.size(), 0);
         for (const node* n : order_) {
             const int uses = n->pending_uses.load(std::memory_order_relaxed);
-            key_.add(static_cast<std::uint64_t>(uses > counted_[number_of(n)]) |
+            const std::uint32_t number = number_of(n);
+            outside_[number] = uses > counted_[number];
+            key_.add(static_cast<std::uint64_t>(uses > counted_[number]) |
                      static_cast<std::uint64_t>(uses == 1) << 1 |
                      static_cast<std::uint64_t>(uses > 0) << 2);
         }
@@ -190,6 +200,8 @@ private:
     array_list<node_ptr> siblings_, kept_;
     array_list<frame> stack_;
     array_list<int> counted_;
+    array_list<char> outside_;
+    bool realises_views_ = true;
 };
 
 namespace detail {

@@ -14,13 +14,6 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// A convolution as a product of a group's weights (m = channel out) with windows (n = image, y,
-/// x).
-struct convolution {
-    product p;
-    bool windows = true;  // false: the windows are one element each and form a matrix
-};
-
 /// Steps of f's operands over axes {g, i...}, where axis 0 was g * size + i.
 inline void split_group(fused& f, std::int64_t size, int axis) {
     for (operand* o : operands_of(f)) {
@@ -65,11 +58,12 @@ inline bool pointwise(const conv_problem& q, product& p) {
     return true;
 }
 
-inline convolution product_of(const conv_problem& q) {
+/// The problem as a product of a group's weights (m = channel out) with windows (n = image, y, x),
+/// or with a plain matrix where they are of one element.
+inline product product_of(const conv_problem& q) {
     const std::int64_t groups = q.shape_of.group, in = q.in_channels / groups,
                        out = q.out_channels / groups;
-    convolution c;
-    product& p = c.p;
+    product p;
     p.batch = {groups};
     p.m = out;
     p.n = q.batch * q.out_size[0] * q.out_size[1];
@@ -86,23 +80,23 @@ inline convolution product_of(const conv_problem& q) {
     shape whole = p.batch + p.m + p.depth;
     collapse(whole, operands_of(p.left), 2, 5);
     p.depth = shape(std::span(whole.begin() + 2, whole.end()));
-    c.windows = !pointwise(q, p);
+    if (!pointwise(q, p)) p.image = {q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
     const int first = p.batch.rank() + 1;
     whole = p.batch + p.m + p.columns;
     collapse(whole, operands_of(p.epilogue), first, whole.rank());
     p.columns = shape(std::span(whole.begin() + first, whole.end()));
-    return c;
+    return p;
 }
 
 /// The windows as a loader of chunks of this type.
-inline special_loader window_loader(const conv_problem& q, const std::string& chunk, bool wide) {
-    const shape input{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
+inline special_loader window_loader(const product& p, const conv_problem& q,
+                                    const std::string& chunk, bool wide) {
     special_loader windows;
     windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
                         chunk, ",", q.window[0], ",", q.window[1], ">"});
-    windows.write = [&q, input](block_writer& w) {
+    windows.write = [&p, &q](block_writer& w) {
         // Not write_program, which ends aligned: the numbers follow the strides at once.
-        w.args(q.input, input);
+        w.args(q.input, p.image);
         w.offsets(q.input);
         w.strides_of(q.input, 4);
         w.index(q.in_channels / q.shape_of.group);
@@ -114,17 +108,12 @@ inline special_loader window_loader(const conv_problem& q, const std::string& ch
     };
     return windows;
 }
-inline bool is_wide(const conv_problem& q, const convolution& c) {
-    if (!c.windows) return is_wide_matrix(c.p);
-    return is_wide(c.p) || is_wide(q.input, {q.batch, q.in_channels, q.in_size[0], q.in_size[1]});
-}
-
-inline launch convolution_launch(const conv_problem& q, const convolution& c,
-                                 const core_choice& core, const device_info& device) {
-    const bool wide = is_wide(q, c);
-    if (!c.windows) return staged_launch(c.p, core, device, wide);
-    const special_loader windows = window_loader(q, core.chunk, wide);
-    return staged_launch(c.p, core, device, wide, &windows);
+inline launch convolution_launch(const conv_problem& q, const product& p, const core_choice& core,
+                                 const device_info& device) {
+    const bool wide = is_wide(p);
+    if (!p.gathers()) return staged_launch(p, core, device, wide);
+    const special_loader windows = window_loader(p, q, core.chunk, wide);
+    return staged_launch(p, core, device, wide, &windows);
 }
 
 /// A line of an output channel: sums of floats in double, rounded once; of integers modulo 2^64.
@@ -152,34 +141,9 @@ void convolve_line(const conv_problem& p, const T* weights, const T* x, std::int
         }
 }
 
-inline void conv_reference(const conv_problem& p, const host_buffers& buffers) {
-    const dtype type = p.input.type(), wide = widest_sum(type);
-    const std::int64_t in = p.in_channels / p.shape_of.group, height = p.in_size[0],
-                       width = p.in_size[1];
-    host_rows input(p.input, buffers), weight(p.weight, buffers), result(p.epilogue, buffers);
-    wide_values w, x, sums(p.out_size[1]);
-    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
-        weight.read(at + 0, wide, w.grow(p.window[1]), p.window[1]);
-    });
-    for (std::int64_t n = 0; n < p.batch; ++n) {
-        x.clear();
-        for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
-            input.read({n, at[0], at[1], 0}, wide, x.grow(width), width);
-        });
-        for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
-            visit_sum(type, [&]<class T>(T) {
-                convolve_line<T>(p, w.as<T>().data(), x.as<T>().data(), at[0], at[1], sums.as<T>());
-            });
-            result.write({n, at[0], at[1], 0}, wide, sums.at(0), p.out_size[1]);
-        });
-    }
-}
-
 inline support supports_convolution(const conv_problem& p, const device_info& device) {
     if (support s = supports_programs({&p.input, &p.weight, &p.epilogue}, device); !s.yes) return s;
-    if (!sum_of(p.input.type(), p.weight.type()))
-        return support::no({"values of ", to_string(p.input.type()), " and ",
-                            to_string(p.weight.type()), " are not summed together"});
+    if (support s = supports_sum(p.input.type(), p.weight.type()); !s.yes) return s;
     const std::int64_t terms = p.in_channels / p.shape_of.group * p.window[0] * p.window[1];
     if (terms > std::numeric_limits<std::int32_t>::max())
         return support::no({"an output sums ", terms,
@@ -189,6 +153,32 @@ inline support supports_convolution(const conv_problem& p, const device_info& de
 
 }  // namespace detail
 
+/// What every kernel of convolutions computes.
+inline void reference(const conv_problem& p, const host_buffers& buffers) {
+    using detail::operator+;
+    const dtype type = p.input.type(), wide = detail::widest_sum(type);
+    const std::int64_t in = p.in_channels / p.shape_of.group, height = p.in_size[0],
+                       width = p.in_size[1];
+    host_rows input(p.input, buffers), weight(p.weight, buffers), result(p.epilogue, buffers);
+    detail::wide_values w, x, sums(p.out_size[1]);
+    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
+        weight.read(at + 0, wide, w.grow(p.window[1]), p.window[1]);
+    });
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+        x.clear();
+        for_each_row({p.in_channels, height, 1}, [&](const index_list& at) {
+            input.read({n, at[0], at[1], 0}, wide, x.grow(width), width);
+        });
+        for_each_row({p.out_channels, p.out_size[0], 1}, [&](const index_list& at) {
+            detail::visit_sum(type, [&]<class T>(T) {
+                detail::convolve_line<T>(p, w.as<T>().data(), x.as<T>().data(), at[0], at[1],
+                                         sums.as<T>());
+            });
+            result.write({n, at[0], at[1], 0}, wide, sums.at(0), p.out_size[1]);
+        });
+    }
+}
+
 /// Plain arithmetic: every element type, any strides, groups, dilations and pads, any device.
 struct conv_tiled {
     using problem_type = conv_problem;
@@ -197,18 +187,12 @@ struct conv_tiled {
 
     static support supports(const conv_problem& p, const device_info& device) {
         if (support s = detail::supports_convolution(p, device); !s.yes) return s;
-        return detail::supports_registers(detail::product_of(p).p, device);
+        return detail::supports_registers(detail::product_of(p), device);
     }
-    static launch make(const conv_problem& asked, const device_info& device) {
-        const detail::convolution c = detail::product_of(asked);
-        return detail::convolution_launch(asked, c,
-                                          detail::register_core(c.p,
-                                                                *detail::register_tile_for(c.p,
-                                                                                           device)),
-                                          device);
-    }
-    static void reference(const conv_problem& p, const host_buffers& b) {
-        detail::conv_reference(p, b);
+    static launch make(const conv_problem& asked, const device_info& device,
+                       const configuration& way) {
+        const detail::product p = detail::product_of(asked);
+        return detail::convolution_launch(asked, p, detail::register_core(p, way), device);
     }
 };
 
@@ -221,17 +205,14 @@ struct conv_cooperative {
 
     static support supports(const conv_problem& p, const device_info& device) {
         if (support s = detail::supports_convolution(p, device); !s.yes) return s;
-        return detail::supports_matrices(detail::product_of(p).p, p.input.type(), p.weight.type(),
+        return detail::supports_matrices(detail::product_of(p), p.input.type(), p.weight.type(),
                                          device);
     }
-    static launch make(const conv_problem& asked, const device_info& device) {
-        const detail::convolution c = detail::product_of(asked);
-        return detail::convolution_launch(asked, c,
-                                          detail::matrix_core_for(c.p, asked.input.type(), device),
+    static launch make(const conv_problem& asked, const device_info& device,
+                       const configuration& way) {
+        return detail::convolution_launch(asked, detail::product_of(asked),
+                                          detail::matrix_core_for(way, asked.input.type(), device),
                                           device);
-    }
-    static void reference(const conv_problem& p, const host_buffers& b) {
-        detail::conv_reference(p, b);
     }
 };
 
@@ -242,22 +223,17 @@ struct conv_split_k {
     static constexpr bool portable = false;
 
     static support supports(const conv_problem& p, const device_info& device) {
-        const support tiled = conv_tiled::supports(p, device);
-        if (!tiled.yes) return tiled;
-        const detail::convolution c = detail::product_of(p);
-        return detail::supports_split_k(c.p, c.windows ? std::optional(true) : std::nullopt, tiled,
-                                        conv_cooperative::supports(p, device), device);
+        if (support s = detail::supports_convolution(p, device); !s.yes) return s;
+        return detail::supports_split_k(detail::product_of(p), p.input, p.weight, device);
     }
-    static launch make(const conv_problem& asked, const device_info& device) {
-        const detail::convolution c = detail::product_of(asked);
-        const bool wide = detail::is_wide(asked, c);
-        if (!c.windows) return detail::split_k_launch(c.p, device, wide);
+    static launch make(const conv_problem& asked, const device_info& device,
+                       const configuration& way) {
+        const detail::product p = detail::product_of(asked);
+        const bool wide = detail::is_wide(p);
+        if (!p.gathers()) return detail::split_k_launch(p, device, wide, way);
         const detail::special_loader windows =
-            detail::window_loader(asked, cat({"Plain<", slang_name(c.p.sum), ">"}), wide);
-        return detail::split_k_launch(c.p, device, wide, &windows);
-    }
-    static void reference(const conv_problem& p, const host_buffers& b) {
-        detail::conv_reference(p, b);
+            detail::window_loader(p, asked, cat({"Plain<", slang_name(p.sum), ">"}), wide);
+        return detail::split_k_launch(p, device, wide, way, &windows);
     }
 };
 

@@ -7,6 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/graph/custom_kernel.hpp>
 #include <pumice/kernels/detail/rows.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -198,6 +199,42 @@ inline program given_as_leaf(const program& p, std::size_t leaf) {
 
 }  // namespace detail
 
+/// The user's host function over dense arrays, with what is fused before and behind it.
+inline void reference(const custom_kernel_problem& p, const host_buffers& buffers) {
+    const kernel_call& call = *p.call;
+    const kernel_options& how = call.what->how;
+    if (!how.host)
+        fail(errc::unsupported, cat({"kernel ", call.what->name}),
+             {"it is written in Slang and needs a Vulkan device; give it a `host` function to "
+              "run on the host device"});
+    array_list<array_list<std::byte>> held;
+    const auto fresh = [&](const kernel_value& v) {
+        held.emplace_back(static_cast<std::size_t>(byte_count(v.dtype, element_count(v.shape))));
+        return host_array{held.back().data(), v.dtype, 0, row_major_strides(v.shape)};
+    };
+    array_list<kernel_memory> inputs, outputs;
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+        const fused& f = p.inputs[i];
+        const host_array dense[] = {fresh(call.inputs[i])};
+        run_on_host(f.body->view(), call.inputs[i].shape, buffers.arrays(f.leaves),
+                    buffers.scalars(f), dense);
+        inputs.push_back({call.inputs[i], dense[0].data});
+    }
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+        const bool stored = !how.outputs[i].fused && p.outputs[i].buffer >= 0;
+        const host_array to = stored ? buffers.array(p.outputs[i]) : fresh(call.outputs[i]);
+        outputs.push_back({call.outputs[i], to.data});
+    }
+    how.host({inputs, outputs, call.scalars, call.threads});
+    if (!p.epilogue.body) return;
+    array_list<host_array> leaves = buffers.arrays(p.epilogue.leaves);
+    const program finish = detail::given_as_leaf(*p.epilogue.body, leaves.size());
+    leaves.push_back({outputs[0].data, call.outputs[0].dtype, 0,
+                      row_major_strides(call.outputs[0].shape)});
+    run_on_host(finish.view(), call.outputs[0].shape, leaves, buffers.scalars(p.epilogue),
+                buffers.arrays(p.epilogue.outputs));
+}
+
 /// The user's Slang with an entry point made for the call.
 struct custom_kernel_slang {
     using problem_type = custom_kernel_problem;
@@ -239,7 +276,11 @@ struct custom_kernel_slang {
                                     " workgroups along axis ", i, ", the device takes ",
                                     device.max_workgroup_count[i]});
         }
-        return {};
+        double bytes = 0;
+        for (const auto* list : {&call.inputs, &call.outputs})
+            for (const kernel_value& v : *list)
+                bytes += static_cast<double>(byte_count(v.dtype, element_count(v.shape)));
+        return support::in(seconds_to_move(device, bytes, 0.8, bytes));
     }
     static launch make(const custom_kernel_problem& p, const device_info& device) {
         return detail::custom_kernel_launch(p).make(device);
@@ -249,43 +290,6 @@ struct custom_kernel_slang {
     }
     static std::int64_t scratch(const custom_kernel_problem& p, const device_info&) {
         return detail::custom_kernel_launch(p).scratch();
-    }
-
-    /// The user's host function over dense arrays, with what is fused before and behind it.
-    static void reference(const custom_kernel_problem& p, const host_buffers& buffers) {
-        const kernel_call& call = *p.call;
-        const kernel_options& how = call.what->how;
-        if (!how.host)
-            fail(errc::unsupported, cat({"kernel ", call.what->name}),
-                 {"it is written in Slang and needs a Vulkan device; give it a `host` function to "
-                  "run on the host device"});
-        array_list<array_list<std::byte>> held;
-        const auto fresh = [&](const kernel_value& v) {
-            held.emplace_back(static_cast<std::size_t>(byte_count(v.dtype,
-                                                                  element_count(v.shape))));
-            return host_array{held.back().data(), v.dtype, 0, row_major_strides(v.shape)};
-        };
-        array_list<kernel_memory> inputs, outputs;
-        for (std::size_t i = 0; i < p.inputs.size(); ++i) {
-            const fused& f = p.inputs[i];
-            const host_array dense[] = {fresh(call.inputs[i])};
-            run_on_host(f.body->view(), call.inputs[i].shape, buffers.arrays(f.leaves),
-                        buffers.scalars(f), dense);
-            inputs.push_back({call.inputs[i], dense[0].data});
-        }
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-            const bool stored = !how.outputs[i].fused && p.outputs[i].buffer >= 0;
-            const host_array to = stored ? buffers.array(p.outputs[i]) : fresh(call.outputs[i]);
-            outputs.push_back({call.outputs[i], to.data});
-        }
-        how.host({inputs, outputs, call.scalars, call.threads});
-        if (!p.epilogue.body) return;
-        array_list<host_array> leaves = buffers.arrays(p.epilogue.leaves);
-        const program finish = detail::given_as_leaf(*p.epilogue.body, leaves.size());
-        leaves.push_back({outputs[0].data, call.outputs[0].dtype, 0,
-                          row_major_strides(call.outputs[0].shape)});
-        run_on_host(finish.view(), call.outputs[0].shape, leaves, buffers.scalars(p.epilogue),
-                    buffers.arrays(p.epilogue.outputs));
     }
 };
 

@@ -8,7 +8,7 @@
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/launch.hpp>
-#include <pumice/kernels/reference.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -38,6 +38,13 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     w.index(rank > 1 ? p.domain[rank - 2] : 1);
     w.integer(static_cast<std::int32_t>(width));
     return l;
+}
+
+/// Expected at a share of the rate of a copy.
+inline double elementwise_seconds(const elementwise_problem& p, double share,
+                                  const device_info& device) {
+    return seconds_to_move(device, bytes_of(p.body, p.domain), share,
+                           static_cast<double>(element_count(p.domain)), 16);
 }
 
 inline elementwise_problem collapsed(elementwise_problem p) {
@@ -95,6 +102,13 @@ struct elementwise_tiles {
         if (!vector_mask(written.body, written.domain)) return std::nullopt;
         return vector_mask(read.body, read.domain);
     }
+    /// How much more a tile holds than the domain has of it: of short axes it is mostly edge.
+    double waste() const {
+        const auto of = [](std::int64_t n) {
+            return static_cast<double>((n + side - 1) / side * side) / static_cast<double>(n);
+        };
+        return of(rows()) * of(p.domain.back());
+    }
     /// Bytes of shared memory: results as they are computed.
     std::int64_t shared() const { return side * side * size_of(info(p.body.type()).arithmetic); }
     /// Evaluations of a long program are not written out sixteen times.
@@ -115,6 +129,12 @@ private:
 
 }  // namespace detail
 
+/// What every elementwise kernel computes.
+inline void reference(const elementwise_problem& p, const host_buffers& buffers) {
+    run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves),
+                buffers.scalars(p.body), buffers.arrays(p.body.outputs));
+}
+
 /// One element per invocation.
 struct elementwise_strided {
     using problem_type = elementwise_problem;
@@ -122,18 +142,17 @@ struct elementwise_strided {
     static constexpr bool portable = true;
 
     static support supports(const elementwise_problem& p, const device_info& device) {
-        support s = supports_types(p.body, device);
-        s.cost = 2;
-        return s;
+        if (support s = supports_types(p.body, device); !s.yes) return s;
+        const elementwise_problem q = detail::collapsed(p);
+        memory_traffic t;
+        t.add(q.body, q.domain, q.domain.rank() - 1);
+        return support::in(seconds_to_move(device, t, 0.8,
+                                           static_cast<double>(element_count(q.domain)), 12));
     }
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const elementwise_problem p = detail::collapsed(asked);
         return detail::elementwise_launch(p, p.domain, detail::elementwise_group, "strided",
                                           device);
-    }
-    static void reference(const elementwise_problem& p, const host_buffers& buffers) {
-        run_on_host(p.body.body->view(), p.domain, buffers.arrays(p.body.leaves),
-                    buffers.scalars(p.body), buffers.arrays(p.body.outputs));
     }
 };
 
@@ -151,8 +170,7 @@ struct elementwise_vector4 {
             return support::no(
                 "an operand is neither contiguous, nor constant, along the innermost axis, or not "
                 "aligned to 4 elements");
-        s.cost = 1;
-        return s;
+        return support::in(detail::elementwise_seconds(p, 1, device));
     }
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const elementwise_problem p = detail::collapsed(asked);
@@ -162,9 +180,6 @@ struct elementwise_vector4 {
             detail::elementwise_launch(p, quads, detail::elementwise_group, "vector4", device);
         l.specialise({*vector_mask(p.body, p.domain)});
         return l;
-    }
-    static void reference(const elementwise_problem& p, const host_buffers& b) {
-        elementwise_strided::reference(p, b);
     }
 };
 
@@ -183,9 +198,8 @@ struct elementwise_tiled {
         if (t.shared() > device.shared_memory)
             return support::no({"a tile takes ", t.shared(),
                                 " bytes of shared memory, the device has ", device.shared_memory});
-        // Of short axes a tile is mostly edge.
-        s.cost = std::min(t.rows(), t.p.domain.back()) >= 16 ? 1.5 : 3;
-        return s;
+        return support::in(detail::elementwise_seconds(t.p, 0.95 / (0.55 + 0.45 * t.waste()),
+                                                       device));
     }
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const detail::elementwise_tiles t(asked);
@@ -197,9 +211,6 @@ struct elementwise_tiled {
         const std::optional<std::uint32_t> mask = t.mask();
         l.specialise({mask ? static_cast<int>(*mask) : -1, t.batch(mask ? 4 : 16)});
         return l;
-    }
-    static void reference(const elementwise_problem& p, const host_buffers& b) {
-        elementwise_strided::reference(p, b);
     }
 };
 

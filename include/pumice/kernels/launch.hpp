@@ -59,13 +59,38 @@ struct launch {
     }
 };
 
-/// A kernel's answer to a problem: yes with a cost (lower is better), or no with the reason.
+/// One of the ways in which a kernel can solve a problem.
+struct configuration {
+    std::array<int, 4> sizes{};  // the kernel's own, of tiles or of cuts; 0 where it has fewer
+    double seconds = 0;          // expected on the device
+};
+
+/// "128x128x64"; empty for a kernel that has one way.
+inline std::string to_string(const configuration& c) {
+    std::string text;
+    for (const int n : c.sizes)
+        if (n != 0) append_text(text, {text.empty() ? "" : "x", n});
+    return text;
+}
+
+/// A kernel's answer to a problem: yes, in these ways, or no with the reason.
 struct support {
     bool yes = true;
-    double cost = 0;
-    std::string reason;
-    static support no(std::initializer_list<piece> why) { return {false, 0, cat(why)}; }
-    static support no(const char* why) { return {false, 0, why}; }
+    std::string reason = {};
+    array_list<configuration> ways = {};  // one at least in a kernel's answer
+
+    static support no(std::initializer_list<piece> why) { return {false, cat(why)}; }
+    static support no(const char* why) { return {false, why}; }
+    /// In one way, which takes so long.
+    static support in(double seconds) { return {true, {}, {{{}, seconds}}}; }
+
+    /// The way that takes least. Pre: there is one.
+    const configuration& best() const {
+        const configuration* least = &ways[0];
+        for (const configuration& c : ways)
+            if (c.seconds < least->seconds) least = &c;
+        return *least;
+    }
 };
 
 /// Bytes [begin, end) of its buffer that an operand touches over `domain`.

@@ -78,23 +78,25 @@ void multiply_row(std::span<const T> left, const T* right, std::span<T> sums) {
         for (T& sum : sums) sum += factor * *right++;
 }
 
-inline void matmul_reference(const matmul_problem& p, const host_buffers& buffers) {
-    const dtype type = p.a.type(), wide = widest_sum(type);
+}  // namespace detail
+
+/// What every kernel of products computes.
+inline void reference(const matmul_problem& p, const host_buffers& buffers) {
+    using detail::operator+;
+    const dtype type = p.a.type(), wide = detail::widest_sum(type);
     host_rows a(p.a, buffers), b(p.b, buffers), out(p.epilogue, buffers);
-    wide_values left(p.k), right(p.n * p.k), sums(p.n);
+    detail::wide_values left(p.k), right(p.n * p.k), sums(p.n);
     for_each_row(p.batch + 1, [&](const index_list& at) {
         for (std::int64_t i = 0; i < p.k; ++i) b.read(at + i + 0, wide, right.at(i * p.n), p.n);
         for (std::int64_t row = 0; row < p.m; ++row) {
             a.read(at + row + 0, wide, left.at(0), p.k);
-            visit_sum(type, [&]<class T>(T) {
-                multiply_row<T>(left.as<T>(), right.as<T>().data(), sums.as<T>());
+            detail::visit_sum(type, [&]<class T>(T) {
+                detail::multiply_row<T>(left.as<T>(), right.as<T>().data(), sums.as<T>());
             });
             out.write(at + row + 0, wide, sums.at(0), p.n);
         }
     });
 }
-
-}  // namespace detail
 
 /// Plain arithmetic: every element type, any strides, any device.
 struct matmul_tiled {
@@ -105,20 +107,13 @@ struct matmul_tiled {
     static support supports(const matmul_problem& p, const device_info& device) {
         if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
             return s;
-        if (!detail::sum_of(p.a.type(), p.b.type()))
-            return support::no({"values of ", to_string(p.a.type()), " and ", to_string(p.b.type()),
-                                " are not summed together"});
+        if (support s = detail::supports_sum(p.a.type(), p.b.type()); !s.yes) return s;
         return detail::supports_registers(detail::product_of(p), device);
     }
-    static launch make(const matmul_problem& asked, const device_info& device) {
+    static launch make(const matmul_problem& asked, const device_info& device,
+                       const configuration& way) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p,
-                                     detail::register_core(p,
-                                                           *detail::register_tile_for(p, device)),
-                                     device, detail::is_wide_matrix(p));
-    }
-    static void reference(const matmul_problem& p, const host_buffers& b) {
-        detail::matmul_reference(p, b);
+        return detail::staged_launch(p, detail::register_core(p, way), device, detail::is_wide(p));
     }
 };
 
@@ -134,13 +129,11 @@ struct matmul_cooperative {
             return s;
         return detail::supports_matrices(detail::product_of(p), p.a.type(), p.b.type(), device);
     }
-    static launch make(const matmul_problem& asked, const device_info& device) {
+    static launch make(const matmul_problem& asked, const device_info& device,
+                       const configuration& way) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::matrix_core_for(p, asked.a.type(), device), device,
-                                     detail::is_wide_matrix(p));
-    }
-    static void reference(const matmul_problem& p, const host_buffers& b) {
-        detail::matmul_reference(p, b);
+        return detail::staged_launch(p, detail::matrix_core_for(way, asked.a.type(), device),
+                                     device, detail::is_wide(p));
     }
 };
 
@@ -152,16 +145,14 @@ struct matmul_split_k {
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        return detail::supports_split_k(detail::split_k_product_of(p), {},
-                                        matmul_tiled::supports(p, device),
-                                        matmul_cooperative::supports(p, device), device);
+        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
+            return s;
+        return detail::supports_split_k(detail::split_k_product_of(p), p.a, p.b, device);
     }
-    static launch make(const matmul_problem& asked, const device_info& device) {
+    static launch make(const matmul_problem& asked, const device_info& device,
+                       const configuration& way) {
         const detail::product p = detail::split_k_product_of(asked);
-        return detail::split_k_launch(p, device, detail::is_wide_matrix(p));
-    }
-    static void reference(const matmul_problem& p, const host_buffers& b) {
-        detail::matmul_reference(p, b);
+        return detail::split_k_launch(p, device, detail::is_wide(p), way);
     }
 };
 

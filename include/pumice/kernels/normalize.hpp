@@ -7,6 +7,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/normalize_reference.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -128,11 +129,18 @@ inline support supports_normalize(const normalize_problem& p, bool cached, bool 
             "not aligned to 4 elements");
     if (cached && !plan.keep(columns, device))
         return support::no("a row does not fit in the registers of a workgroup");
-    support s;
-    const bool prefers =
-        prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all, plan.outer_rank);
-    s.cost = 1 + (columns == prefers ? 0 : 8) + (cached ? 0 : 4) + (vectors ? 0 : 1);
-    return s;
+    if (!cached) plan.stream(columns, device);
+    const int along = columns ? plan.outer_rank - 1 : plan.all.rank() - 1;
+    memory_traffic t;
+    t.add(plan.p.prologue, plan.all, along, cached ? 1 : 2);
+    t.add(plan.p.epilogue, plan.all, along);
+    // A workgroup joins what its lanes have, for its own row, and others fill the gaps in part.
+    const double invocations = static_cast<double>(plan.outers * plan.lanes),
+                 rounds = std::max(1.0, invocations / (1024 * device.rates().groups)),
+                 joins = (cached ? 4 : 11) * device.rates().latency;
+    return support::in(seconds_to_move(device, t, vectors ? 1 : 0.9, invocations,
+                                       vectors ? 64 : 16) +
+                       joins * (0.7 + 0.3 * rounds));
 }
 
 template <bool Cached, bool Columns, bool Vectors>
@@ -147,9 +155,6 @@ struct normalize_kernel {
         if constexpr (Cached) plan.keep(Columns, device);
         else plan.stream(Columns, device);
         return plan.make(Cached, Columns, device);
-    }
-    static void reference(const normalize_problem& p, const host_buffers& buffers) {
-        normalize_reference(p, buffers);
     }
 };
 

@@ -61,25 +61,25 @@ void pool_line(const pool_problem& p, const T* plane, std::int64_t line, std::sp
     }
 }
 
+}  // namespace detail
+
 /// What every pooling kernel computes.
-inline void pool_reference(const pool_problem& p, const host_buffers& buffers) {
-    const dtype type = p.input.type(), wide = widest(type);
+inline void reference(const pool_problem& p, const host_buffers& buffers) {
+    const dtype type = p.input.type(), wide = detail::widest(type);
     const std::int64_t height = p.in_size[0], width = p.in_size[1];
     host_rows input(p.input, buffers), epilogue(p.epilogue, buffers);
-    wide_values plane(height * width), line(p.out_size[1]);
+    detail::wide_values plane(height * width), line(p.out_size[1]);
     for_each_row({p.batch, p.channels, 1}, [&](const index_list& image) {
         for (std::int64_t y = 0; y < height; ++y)
             input.read({image[0], image[1], y, 0}, wide, plane.at(y * width), width);
         for (std::int64_t y = 0; y < p.out_size[0]; ++y) {
-            visit_widest(type, [&]<class T>(T) {
-                pool_line<T>(p, plane.as<T>().data(), y, line.as<T>());
+            detail::visit_widest(type, [&]<class T>(T) {
+                detail::pool_line<T>(p, plane.as<T>().data(), y, line.as<T>());
             });
             epilogue.write({image[0], image[1], y, 0}, wide, line.at(0), p.out_size[1]);
         }
     });
 }
-
-}  // namespace detail
 
 /// An output element per invocation.
 struct pool_windows {
@@ -91,8 +91,14 @@ struct pool_windows {
         support s = detail::supports_pool(p, device);
         if (!s.yes) return s;
         if (support index = supports_index(is_wide(p), device); !index.yes) return index;
-        s.cost = 2;
-        return s;
+        const shape out = detail::pool_output(p);
+        const double taps =
+            std::min(static_cast<double>(p.shape_of.window[0]) * p.shape_of.window[1],
+                     8.0);  // neighbours share the rest in caches
+        return support::in(seconds_to_move(device,
+                                           taps * bytes_of(p.epilogue, out) +
+                                               bytes_of(p.input, detail::pool_input(p)),
+                                           0.7, static_cast<double>(element_count(out)), 16));
     }
     static launch make(const pool_problem& p, const device_info& device) {
         const pool_op& op = p.shape_of;
@@ -126,9 +132,6 @@ struct pool_windows {
         w.integer(static_cast<std::int32_t>(width));
         return l;
     }
-    static void reference(const pool_problem& p, const host_buffers& buffers) {
-        detail::pool_reference(p, buffers);
-    }
 
 private:
     static bool is_wide(const pool_problem& p) {
@@ -150,22 +153,25 @@ struct pool_global {
             if (p.out_size[i] != 1 || op.window[i] != p.in_size[i] || op.pad_begin[i] != 0 ||
                 (op.dilation[i] != 1 && op.window[i] != 1))
                 return support::no("the window is not the whole input");
-        support s = reduce_rows::supports(reduction_of(p), device);
-        s.cost = 1;
-        return s;
+        const reduce_problem r = reduction_of(p);
+        if (support s = reduce_rows4::supports(r, device); s.yes) return s;
+        return by_columns(r, device) ? reduce_columns::supports(r, device)
+                                     : reduce_rows::supports(r, device);
     }
     static launch make(const pool_problem& p, const device_info& device) {
         const reduce_problem r = reduction_of(p);
         if (reduce_rows4::supports(r, device).yes) return reduce_rows4::make(r, device);
-        return reduce_rows::supports(r, device).cost < reduce_columns::supports(r, device).cost
-                   ? reduce_rows::make(r, device)
-                   : reduce_columns::make(r, device);
-    }
-    static void reference(const pool_problem& p, const host_buffers& buffers) {
-        detail::pool_reference(p, buffers);
+        return by_columns(r, device) ? reduce_columns::make(r, device)
+                                     : reduce_rows::make(r, device);
     }
 
 private:
+    /// Whether neighbours run along the kept axes, as where channels are innermost.
+    static bool by_columns(const reduce_problem& r, const device_info& device) {
+        const support rows = reduce_rows::supports(r, device),
+                      columns = reduce_columns::supports(r, device);
+        return rows.yes && columns.yes && columns.best().seconds < rows.best().seconds;
+    }
     static reduce_problem reduction_of(const pool_problem& p) {
         reduce_problem r{p.shape_of.what == pooling::max ? reduction::max : reduction::mean,
                          {p.batch, p.channels},

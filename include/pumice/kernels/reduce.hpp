@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/reduce_reference.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 #include <algorithm>
 
@@ -97,6 +98,18 @@ struct reduce_plan {
                spacing_along(plan.p.prologue, outer) < spacing_along(plan.p.prologue, inner);
     }
 
+    double seconds(const device_info& device) const {
+        memory_traffic t;
+        t.add(p.prologue, all, columns ? outer_rank - 1 : all.rank() - 1);
+        t.add(bytes_of(p.epilogue, p.outer));
+        const double whole =
+            seconds_to_move(device, t, flat ? 1 : 0.9, static_cast<double>(outers * lanes * slices),
+                            flat ? 64 : 16);
+        if (slices == 1) return whole;
+        return whole + seconds_to_move(device, static_cast<double>(scratch()), 0.9,
+                                       static_cast<double>(outers * slices));
+    }
+
     launch make(reduce_step step, const device_info& device) const {
         constexpr const char* entries[] = {"whole", "slice", "joined"};
         launch l("reduce", entries[static_cast<int>(step)],
@@ -148,9 +161,7 @@ inline support supports_reduction(const reduce_problem& p, bool columns, bool ve
         return support::no(
             "an operand is neither contiguous, nor constant, along the innermost reduced "
             "axis, or not aligned to 4 elements");
-    support s;
-    s.cost = (columns == reduce_plan::prefers_columns(p) ? 2 : 4) - (vectors ? 1 : 0);
-    return s;
+    return support::in(plan.seconds(device));
 }
 
 /// What the kernels of one launch share.
@@ -163,9 +174,6 @@ struct reduce_whole {
     }
     static launch make(const reduce_problem& p, const device_info& device) {
         return reduce_plan(p, Columns, Vectors).make(reduce_step::whole, device);
-    }
-    static void reference(const reduce_problem& p, const host_buffers& buffers) {
-        reduce_reference(p, buffers);
     }
 };
 
@@ -200,8 +208,7 @@ struct reduce_slices : detail::reduce_whole<false, false> {
         const detail::reduce_plan plan = cut(p);
         if (plan.slices < 2)
             return support::no("the reductions are short, or many enough to fill the device");
-        s.cost = plan.groups() < 256 && plan.outers * plan.length >= 1 << 18 ? 0.5 : 5;
-        return s;
+        return support::in(plan.seconds(device));
     }
     static launch make(const reduce_problem& p, const device_info& device) {
         return cut(p).make(detail::reduce_step::slice, device);

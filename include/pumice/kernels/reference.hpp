@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel struct has, and the host buffers on which `reference()` runs.
+// What every kernel struct has, and the host buffers on which the problems' `reference()` runs.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -36,9 +36,13 @@ struct host_buffers {
     }
 };
 
-/// A kernel is data: what it takes, how it is launched, and the same computation in plain C++.
-/// Promise: `make` is called only where `supports` said yes; it and `reference` write exactly the
-/// outputs of the problem, over every coordinate of its domain.
+/// A kernel is data: what it takes and how it is launched. What it computes is its problem's to
+/// say: reference(const problem_type&, const host_buffers&), plain C++ beside the kernels.
+/// `supports` says in which ways the kernel can solve a problem on a device, and how long each is
+/// expected to take; what its rivals would take is not its business. `make` launches exactly the
+/// way that it is given; a kernel that has one way leaves the argument out.
+/// Promise: `make` is called only with a way of `supports`; what it launches writes exactly the
+/// outputs of the problem, over every coordinate of its domain, as `reference` does.
 /// Optional, for kernels of several launches: `make_all(p, d)` gives them in order, each to see
 /// what the ones before it wrote, and `scratch(p, d)` the bytes of a buffer that they share;
 /// relocations and accesses call it number -2, its contents are arbitrary at first and nobody's
@@ -49,9 +53,12 @@ concept kernel_type =
         { K::name } -> std::convertible_to<std::string_view>;
         { K::portable } -> std::convertible_to<bool>;
         { K::supports(p, d) } -> std::same_as<support>;
+        reference(p, b);
+    } && (requires(const typename K::problem_type& p, const device_info& d) {
         { K::make(p, d) } -> std::same_as<launch>;
-        K::reference(p, b);
-    };
+    } || requires(const typename K::problem_type& p, const device_info& d, configuration way) {
+        { K::make(p, d, way) } -> std::same_as<launch>;
+    });
 
 /// No, naming the first element or arithmetic type of the program that the device lacks.
 inline support supports_types(const fused& f, const device_info& device) {

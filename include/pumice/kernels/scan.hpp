@@ -86,21 +86,6 @@ void scan_values(const scan_problem& p, dtype type, std::span<const T> values, s
     }
 }
 
-inline void scan_reference(const scan_problem& p, const host_buffers& buffers) {
-    host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
-    const dtype type = p.prologue.type(), wide = widest(type);
-    wide_values values(p.length), results(p.count);
-    shape rows = p.outer;
-    rows.push_back(1);  // for_each_row leaves out the last axis
-    for_each_row(rows, [&](index_list at) {
-        at.push_back(0);
-        prologue.read(at, wide, values.at(0), p.length);
-        visit_widest(type,
-                     [&]<class T>(T) { scan_values<T>(p, type, values.as<T>(), results.as<T>()); });
-        epilogue.write(at, wide, results.at(0), p.count);
-    });
-}
-
 inline support supports_scan(const scan_problem& p, bool columns, bool vectors,
                              const device_info& device) {
     for (const fused* f : {&p.prologue, &p.epilogue})
@@ -113,11 +98,13 @@ inline support supports_scan(const scan_problem& p, bool columns, bool vectors,
         return support::no(
             "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
             "4 elements, or the results are not the elements' own");
-    support s;
-    const bool prefers =
-        prefers_columns(plan.p.prologue, plan.p.epilogue, plan.all, plan.outer_rank);
-    s.cost = (columns == prefers ? 2 : 4) - (vectors ? 1 : 0);
-    return s;
+    const int along = columns ? plan.outer_rank - 1 : plan.all.rank() - 1;
+    memory_traffic t;
+    t.add(plan.p.prologue, plan.read(), along);
+    t.add(plan.p.epilogue, plan.all, along);
+    return support::in(seconds_to_move(device, t, vectors ? 0.7 : 0.6,
+                                       static_cast<double>(plan.outers * plan.lanes),
+                                       vectors ? 64 : 16));
 }
 
 template <bool Columns, bool Vectors>
@@ -130,12 +117,26 @@ struct scan_kernel {
     static launch make(const scan_problem& p, const device_info& device) {
         return scan_plan(p, Columns, Vectors).make(Columns, device);
     }
-    static void reference(const scan_problem& p, const host_buffers& buffers) {
-        scan_reference(p, buffers);
-    }
 };
 
 }  // namespace detail
+
+/// What every scan kernel computes.
+inline void reference(const scan_problem& p, const host_buffers& buffers) {
+    host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
+    const dtype type = p.prologue.type(), wide = detail::widest(type);
+    detail::wide_values values(p.length), results(p.count);
+    shape rows = p.outer;
+    rows.push_back(1);  // for_each_row leaves out the last axis
+    for_each_row(rows, [&](index_list at) {
+        at.push_back(0);
+        prologue.read(at, wide, values.at(0), p.length);
+        detail::visit_widest(type, [&]<class T>(T) {
+            detail::scan_values<T>(p, type, values.as<T>(), results.as<T>());
+        });
+        epilogue.write(at, wide, results.at(0), p.count);
+    });
+}
 
 /// Neighbours along the row.
 struct scan_rows : detail::scan_kernel<false, false> {

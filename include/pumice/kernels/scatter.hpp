@@ -5,8 +5,65 @@
 #pragma once
 
 #include <pumice/kernels/detail/rows.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+namespace detail {
+
+template <class T>
+T element_at(const host_array& a, const index_list& place) {
+    T v;
+    std::memcpy(&v, a.data + offset_of(a, place) * static_cast<std::int64_t>(sizeof v), sizeof v);
+    return v;
+}
+template <class T>
+void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
+    using W = widest_of<T>;
+    using sums = std::conditional_t<std::is_integral_v<W>, std::uint64_t, W>;  // they wrap
+    const host_array keys = buffers.array(p.keys), order = buffers.array(p.order),
+                     updates = buffers.array(p.updates), data = buffers.array(p.data),
+                     output = buffers.array(p.output);
+    const auto key = [&](std::int64_t i) {
+        return p.keys.type == dtype::i64 ? element_at<std::int64_t>(keys, {i})
+                                         : std::int64_t{element_at<std::int32_t>(keys, {i})};
+    };
+    const auto joined = [&](W v, W u) {
+        switch (p.what) {
+            case scattering::sum:
+                return static_cast<W>(static_cast<sums>(v) + static_cast<sums>(u));
+            case scattering::prod:
+                return static_cast<W>(static_cast<sums>(v) * static_cast<sums>(u));
+            case scattering::max: return u < v || v != v ? v : u;
+            case scattering::min: return v < u || v != v ? v : u;
+            default: return u;
+        }
+    };
+    for (std::int64_t i = 0; i < p.count;) {
+        const std::int64_t row = key(i), first = i;
+        while (i < p.count && key(i) == row) ++i;
+        if (row < 0 || row >= p.rows) continue;
+        for (std::int64_t c = 0; c < p.width; ++c) {
+            T last = element_at<T>(data, {row, c});
+            W v = convert<W>(last);
+            for (std::int64_t k = first; k < i; ++k) {
+                last = element_at<T>(updates, {element_at<std::int64_t>(order, {k}), c});
+                v = joined(v, convert<W>(last));
+            }
+            if (p.what != scattering::replace) last = convert<T>(v);
+            std::memcpy(output.data +
+                            offset_of(output, {row, c}) * static_cast<std::int64_t>(sizeof last),
+                        &last, sizeof last);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// What the scattering kernel computes.
+inline void reference(const scatter_problem& p, const host_buffers& buffers) {
+    visit(p.output.type, [&]<class T>(T) { detail::scatter_elements<T>(p, buffers); });
+}
 
 struct scatter_rows {
     using problem_type = scatter_problem;
@@ -20,7 +77,10 @@ struct scatter_rows {
             return support::no({"keys are i32 or i64, not ", to_string(p.keys.type)});
         if (p.what != scattering::replace && p.output.type == dtype::boolean)
             return support::no("there is no arithmetic of bool");
-        return supports_index(wide(p), device);
+        if (support s = supports_index(wide(p), device); !s.yes) return s;
+        const double count = static_cast<double>(p.count * p.width);
+        return support::in(seconds_to_move(device, 3 * count * info(p.output.type).bits / 8, 0.5,
+                                           count, 16));
     }
     static launch make(const scatter_problem& p, const device_info& device) {
         // What replaces is moved as it lies.
@@ -51,63 +111,12 @@ struct scatter_rows {
                       range_of(p.output, {p.rows, p.width}, true)};
         return l;
     }
-    static void reference(const scatter_problem& p, const host_buffers& buffers) {
-        visit(p.output.type, [&]<class T>(T) { join<T>(p, buffers); });
-    }
 
 private:
     static bool wide(const scatter_problem& p) {
         return needs_wide_index({p.keys, p.order}, {p.count}) ||
                needs_wide_index({p.updates}, {p.count, p.width}) ||
                needs_wide_index({p.data, p.output}, {p.rows, p.width});
-    }
-
-    template <class T>
-    static T at(const host_array& a, const index_list& place) {
-        T v;
-        std::memcpy(&v, a.data + offset_of(a, place) * static_cast<std::int64_t>(sizeof v),
-                    sizeof v);
-        return v;
-    }
-    template <class T>
-    static void join(const scatter_problem& p, const host_buffers& buffers) {
-        using W = detail::widest_of<T>;
-        using sums = std::conditional_t<std::is_integral_v<W>, std::uint64_t, W>;  // they wrap
-        const host_array keys = buffers.array(p.keys), order = buffers.array(p.order),
-                         updates = buffers.array(p.updates), data = buffers.array(p.data),
-                         output = buffers.array(p.output);
-        const auto key = [&](std::int64_t i) {
-            return p.keys.type == dtype::i64 ? at<std::int64_t>(keys, {i})
-                                             : std::int64_t{at<std::int32_t>(keys, {i})};
-        };
-        const auto joined = [&](W v, W u) {
-            switch (p.what) {
-                case scattering::sum:
-                    return static_cast<W>(static_cast<sums>(v) + static_cast<sums>(u));
-                case scattering::prod:
-                    return static_cast<W>(static_cast<sums>(v) * static_cast<sums>(u));
-                case scattering::max: return u < v || v != v ? v : u;
-                case scattering::min: return v < u || v != v ? v : u;
-                default: return u;
-            }
-        };
-        for (std::int64_t i = 0; i < p.count;) {
-            const std::int64_t row = key(i), first = i;
-            while (i < p.count && key(i) == row) ++i;
-            if (row < 0 || row >= p.rows) continue;
-            for (std::int64_t c = 0; c < p.width; ++c) {
-                T last = at<T>(data, {row, c});
-                W v = convert<W>(last);
-                for (std::int64_t k = first; k < i; ++k) {
-                    last = at<T>(updates, {at<std::int64_t>(order, {k}), c});
-                    v = joined(v, convert<W>(last));
-                }
-                if (p.what != scattering::replace) last = convert<T>(v);
-                std::memcpy(output.data + offset_of(output, {row, c}) *
-                                              static_cast<std::int64_t>(sizeof last),
-                            &last, sizeof last);
-            }
-        }
     }
 };
 

@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/detail/rows.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -116,6 +117,32 @@ void order_places(std::span<const T> values, bool descending, array_list<std::in
 
 }  // namespace detail
 
+/// What the sorting kernel computes.
+inline void reference(const sort_problem& p, const host_buffers& buffers) {
+    const host_array values = buffers.array(p.values), output = buffers.array(p.output);
+    const std::int64_t bytes = info(p.values.type).bits / 8, read = values.steps.back(),
+                       write = output.steps.back();
+    detail::wide_values row(p.length);
+    array_list<std::int64_t> places(static_cast<std::size_t>(p.length));
+    shape rows = p.outer;
+    rows.push_back(std::min<std::int64_t>(p.length, 1));
+    for_each_row(rows, [&](const index_list& at) {
+        const std::byte* from = values.data + offset_of(values, at) * bytes;
+        std::byte* to = output.data + offset_of(output, at) * 8;
+        visit(p.values.type, [&]<class T>(T v) {
+            using W = detail::widest_of<T>;
+            const std::span<W> wide = row.as<W>();
+            for (std::int64_t i = 0; i < p.length; ++i) {
+                std::memcpy(&v, from + i * read * bytes, sizeof v);
+                wide[static_cast<std::size_t>(i)] = convert<W>(v);
+            }
+            detail::order_places<W>(wide, p.descending, places);
+        });
+        for (std::int64_t i = 0; i < p.length; ++i)
+            std::memcpy(to + i * write * 8, &places[static_cast<std::size_t>(i)], 8);
+    });
+}
+
 struct sort_rows {
     using problem_type = sort_problem;
     static constexpr std::string_view name = "sort/rows";
@@ -125,7 +152,12 @@ struct sort_rows {
         for (const dtype t : {p.values.type, dtype::i64})
             if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
         if (p.length > 0x7fffffff) return support::no("a row has more than 2^31 elements");
-        return supports_index(detail::sort_plan(p).wide, device);
+        const detail::sort_plan plan(p);
+        if (support s = supports_index(plan.wide, device); !s.yes) return s;
+        double passes = 1;
+        for (std::int64_t run = plan.held; run < p.length; run *= 2) ++passes;
+        const double count = static_cast<double>(element_count(p.outer) * p.length);
+        return support::in(passes * seconds_to_move(device, 32 * count, 0.3, count, 16));
     }
     static launch make(const sort_problem& p, const device_info& device) {
         return detail::sort_plan(p).sort_blocks(device);
@@ -140,30 +172,6 @@ struct sort_rows {
     }
     static std::int64_t scratch(const sort_problem& p, const device_info&) {
         return detail::sort_plan(p).scratch();
-    }
-    static void reference(const sort_problem& p, const host_buffers& buffers) {
-        const host_array values = buffers.array(p.values), output = buffers.array(p.output);
-        const std::int64_t bytes = info(p.values.type).bits / 8, read = values.steps.back(),
-                           write = output.steps.back();
-        detail::wide_values row(p.length);
-        array_list<std::int64_t> places(static_cast<std::size_t>(p.length));
-        shape rows = p.outer;
-        rows.push_back(std::min<std::int64_t>(p.length, 1));
-        for_each_row(rows, [&](const index_list& at) {
-            const std::byte* from = values.data + offset_of(values, at) * bytes;
-            std::byte* to = output.data + offset_of(output, at) * 8;
-            visit(p.values.type, [&]<class T>(T v) {
-                using W = detail::widest_of<T>;
-                const std::span<W> wide = row.as<W>();
-                for (std::int64_t i = 0; i < p.length; ++i) {
-                    std::memcpy(&v, from + i * read * bytes, sizeof v);
-                    wide[static_cast<std::size_t>(i)] = convert<W>(v);
-                }
-                detail::order_places<W>(wide, p.descending, places);
-            });
-            for (std::int64_t i = 0; i < p.length; ++i)
-                std::memcpy(to + i * write * 8, &places[static_cast<std::size_t>(i)], 8);
-        });
     }
 };
 

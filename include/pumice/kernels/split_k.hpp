@@ -4,7 +4,9 @@
 // along k.
 #pragma once
 
-#include <pumice/kernels/tile.hpp>
+#include <pumice/kernels/staged.hpp>
+
+#include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
@@ -16,46 +18,39 @@ struct split_k_shape {
     reading left, right;
     int rows = 1, together = 1, lines = 8, slices = 16;  // as in the shader
     std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
+
+    int columns() const noexcept { return lines * (right.chunk_along_k() ? 1 : 4); }
 };
 
-/// `along_k` is what a right factor that is no plain matrix says of its chunks.
-inline split_k_shape split_k_shape_of(const product& p, const device_info& device,
-                                      std::optional<bool> along_k = {}) {
-    constexpr std::int64_t shared = 16 << 10;
+/// How the factors are read, whatever the cut.
+inline split_k_shape split_k_readings(const product& p) {
     split_k_shape f;
     f.left = reading_of(p.left, p.batch, p.m, p.depth, 4);
     if (!f.left.chunk_along_k()) f.left = {reading::elements_along_rows};
-    if (!along_k) f.right = reading_of(p.right, p.batch, p.n, p.depth, 4);
-    const bool narrow = along_k.value_or(f.right.chunk_along_k());
-    const int invocations =
-        static_cast<int>(std::min<std::int64_t>(256, device.max_workgroup_invocations)) / 128 * 128;
-    f.rows = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(p.m, few_rows))));
-    // Lines of 128 bytes along rows, of 512 along k, unless that leaves too few workgroups; and no
-    // invocation without a part of k.
-    f.lines = !narrow && p.n * element_count(p.batch) >= 128 * busy_groups ? 32 : 8;
-    while (f.lines < 64 && std::int64_t{invocations} / f.lines * 4 >= 2 * p.k) f.lines *= 2;
-    f.slices = invocations / f.lines;
-    const int columns = f.lines * (narrow ? 1 : 4);
-    const std::int64_t batches = element_count(p.batch);
-    f.across = (p.n + columns - 1) / columns;
-    const auto down = [&] { return (p.m + f.rows - 1) / f.rows; };
-    // A right factor that caches hold may be read again, where that makes work for an idle device.
-    const std::int64_t cached =
-        (1 << 18) / std::max<std::int64_t>(batches, 1) / std::max<std::int64_t>(p.k, 1);
-    const bool idle = device.type != device_type::cpu && p.n <= cached;
-    while (idle && f.rows > 1 && 2 * down() * f.across * batches <= busy_groups) f.rows /= 2;
-    f.down = down();
-    f.groups = f.down * f.across * batches;
-    f.together = f.rows;
-    while (f.together > 1 && f.together * f.slices * columns * size_of(p.sum) > shared)
+    f.right = p.gathers() ? reading{reading::vectors_along_k}
+                          : reading_of(p.right, p.batch, p.n, p.depth, 4);
+    return f;
+}
+
+/// Factors that are read so, with so many rows and lines.
+inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int rows, int lines,
+                                      int invocations) {
+    constexpr std::int64_t shared = 16 << 10;
+    f.rows = f.together = rows;
+    f.lines = lines;
+    f.slices = invocations / lines;
+    f.across = (p.n + f.columns() - 1) / f.columns();
+    f.down = (p.m + rows - 1) / rows;
+    f.groups = f.down * f.across * element_count(p.batch);
+    while (f.together > 1 && f.together * f.slices * f.columns() * size_of(p.sum) > shared)
         f.together /= 2;
     return f;
 }
 
 inline launch split_k_launch(const product& p, const device_info& device, bool wide,
-                             const special_loader* right = nullptr) {
-    const split_k_shape f =
-        split_k_shape_of(p, device, right ? std::optional(right->along_k) : std::nullopt);
+                             const configuration& way, const special_loader* right = nullptr) {
+    const auto [rows, lines, slices, none] = way.sizes;
+    const split_k_shape f = split_k_shape_of(p, split_k_readings(p), rows, lines, lines * slices);
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const shape result = p.batch + p.m + p.columns;
     const std::string sum(slang_name(p.sum)), chunk = cat({"Plain<", sum, ">"});
@@ -66,8 +61,6 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
               right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
               f.rows, f.together, f.lines, f.slices},
              {&p.epilogue, &p.left, &p.right});
-    if (f.groups > 0xffffffffLL)
-        fail(errc::size_overflow, "kernels", {"the product has ", f.groups, " workgroups"});
     const std::uint32_t width = spread(l, f.groups, device);
     block_writer w(l, wide);
     write_program(w, p.left, p.batch + p.m + p.depth, depth);
@@ -82,26 +75,47 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     return l;
 }
 
-/// The answer of a kernel of few sums, given those of its rivals: half the cost of tiles. Half
-/// types stay with cooperative matrices, so that a product has one precision at any size.
-inline support supports_split_k(const product& p, std::optional<bool> along_k, const support& tiled,
-                                const support& matrices, const device_info& device) {
-    if (!tiled.yes) return tiled;
-    if (device.max_workgroup_invocations < 128)
-        return support::no("needs workgroups of 128 invocations");
+/// Expected of a product cut so. An invocation waits for four of k at a time, of all of its rows;
+/// its sums are as those of a tile that reaches half of the device's rate, a third where 16-bit
+/// values are unpacked; then slices are joined, one by one and row by row. What is read several
+/// times comes from caches.
+inline double split_k_seconds(const product& p, const split_k_shape& f, const device_rates& rates) {
+    const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
+                 turns = std::ceil(k / (4 * f.slices)) * std::max(1.0, groups / (3 * rates.groups)),
+                 sums = 2.0 * f.rows * f.columns() * k * std::max(groups, rates.groups) *
+                        (p.gathers() ? 1 + 20.0 / f.rows : 1),
+                 share = info(p.left.type()).bits == 16 ? 0.3 : 0.5,
+                 rate = share * rates.arithmetic * 4 / size_of(p.sum),
+                 again = static_cast<double>(f.down) * bytes_of(p.right, right_domain(p));
+    return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
+           std::max(sums / rate, turns * rates.latency) +
+           std::max(bytes_of(p), again / 2) / rates.bandwidth;
+}
+
+/// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
+/// a workgroup so many lines of columns, each in so many slices along k.
+inline support supports_split_k(const product& p, const fused& left, const fused& right,
+                                const device_info& device) {
+    if (support s = supports_sum(left.type(), right.type()); !s.yes) return s;
+    // A product has one precision at any size.
+    for (const fused* f : {&left, &right})
+        if (f->body->code.size() > 1 && fragment_for(f->type(), device))
+            return support::no("cooperative matrices round a fused factor, which this would not");
+    const int invocations =
+        static_cast<int>(std::min<std::int64_t>(256, device.max_workgroup_invocations)) / 128 * 128;
+    if (invocations == 0) return support::no("needs workgroups of 128 invocations");
+    const device_rates rates = device.rates();
+    const split_k_shape readings = split_k_readings(p);
     support s;
-    s.cost = tiled.cost / 2;
-    if (along_k || p.m > few_rows) {
-        // A tile takes k / 16 turns, a workgroup here k / 128; more of these wait for each other
-        // (on an H200).
-        const std::int64_t groups = split_k_shape_of(p, device, along_k).groups,
-                           k = std::min<std::int64_t>(p.k, 1 << 30),
-                           most = busy_groups * (48 + k) / (48 + k / 7);
-        if (groups > most)
-            return support::no({groups, " workgroups; past ", most, " of them tiles do less"});
-        if (device.type == device_type::cpu) s.cost = 2 * tiled.cost;  // none of it would be idle
-    }
-    if (matrices.yes) s.cost = std::max(s.cost, 1.5 * matrices.cost);
+    const auto least = static_cast<int>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
+    for (int rows = 1; rows <= least; rows *= 2)
+        for (const int lines : {8, 16, 32, 64}) {
+            const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
+            if (f.groups > 0x7fffffffLL) continue;
+            s.ways.push_back({{rows, lines, f.slices}, split_k_seconds(p, f, rates)});
+        }
+    if (s.ways.empty()) return support::no("the product has more than 2^31 workgroups");
     return s;
 }
 

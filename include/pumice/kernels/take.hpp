@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/kernels/detail/rows.hpp>
+#include <pumice/kernels/seconds.hpp>
 
 #include <algorithm>
 
@@ -110,13 +111,27 @@ inline support supports_take(const take_problem& p, bool chunks, const device_in
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (chunks && plan.bytes * 8 == bits)
         return support::no("the innermost axis is not contiguous, or not aligned");
-    support s;
-    s.cost = chunks ? 1 : 2;
-    return s;
+    const double count = static_cast<double>(element_count(plan.p.domain));
+    return support::in(seconds_to_move(device, 2 * count * std::max(plan.bytes, 4), 0.8, count,
+                                       2.0 * plan.bytes));
 }
 
+template <bool Chunks>
+struct take_kernel {
+    using problem_type = take_problem;
+
+    static support supports(const take_problem& p, const device_info& device) {
+        return supports_take(p, Chunks, device);
+    }
+    static launch make(const take_problem& p, const device_info& device) {
+        return take_plan(p, Chunks).make(p, device);
+    }
+};
+
+}  // namespace detail
+
 /// What every take kernel computes.
-inline void take_reference(const take_problem& p, const host_buffers& buffers) {
+inline void reference(const take_problem& p, const host_buffers& buffers) {
     const host_array values = buffers.array(p.values), indices = buffers.array(p.indices),
                      output = buffers.array(p.output);
     const std::int64_t bytes = info(p.values.type).bits / 8;
@@ -126,7 +141,7 @@ inline void take_reference(const take_problem& p, const host_buffers& buffers) {
             std::int64_t i = 0;
             if (p.indices.type == dtype::i64) std::memcpy(&i, indices.data + place * 8, 8);
             else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
-            from += p.step[k] * taken(i, p.length[k]);
+            from += p.step[k] * detail::taken(i, p.length[k]);
         }
         std::memcpy(output.data + offset_of(output, at) * bytes, values.data + from * bytes,
                     static_cast<std::size_t>(bytes));
@@ -140,23 +155,6 @@ inline void take_reference(const take_problem& p, const host_buffers& buffers) {
         }
     });
 }
-
-template <bool Chunks>
-struct take_kernel {
-    using problem_type = take_problem;
-
-    static support supports(const take_problem& p, const device_info& device) {
-        return supports_take(p, Chunks, device);
-    }
-    static launch make(const take_problem& p, const device_info& device) {
-        return take_plan(p, Chunks).make(p, device);
-    }
-    static void reference(const take_problem& p, const host_buffers& buffers) {
-        take_reference(p, buffers);
-    }
-};
-
-}  // namespace detail
 
 /// An element per invocation.
 struct take_elements : detail::take_kernel<false> {

@@ -17,17 +17,19 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 class engine;
+struct pass_list;
 struct policy_set;
 
 /// The engine of null_device: asked for by name, so that a file compiles it only where it is named.
 template <int = 0>
 PUMICE_OF_ENGINE std::shared_ptr<engine> make_null_engine(policy_set policies);
 
-/// A kernel that could take a problem, as a kernel policy sees it.
+/// A kernel that could take a problem in one of its ways, as a kernel policy sees it.
 struct kernel_candidate {
     std::string_view name;
-    bool portable = false;  // needs nothing beyond the floor
-    double cost = 0;        // lower is better, comparable within one problem
+    bool portable = false;       // needs nothing beyond the floor
+    double seconds = 0;          // expected on the device
+    std::array<int, 4> sizes{};  // the kernel's own, of tiles or of cuts; 0 where it has fewer
 };
 
 /// A device as a device policy sees it; `refusals` empty means that it meets the floor.
@@ -49,10 +51,15 @@ struct policy_set {
         false;  // a device policy that cannot be met throws instead of falling to the host
     std::string device_wish = "any Vulkan 1.3 device";
     bool host_wanted = false;  // and no Vulkan asked, unless a device policy is named beside it
-    /// Index of the chosen candidate, each of which takes the problem; empty: the cheapest.
+    /// Index of the chosen candidate, each of which takes the problem; empty: that of the
+    /// least seconds.
     callback<std::size_t(std::span<const kernel_candidate>)> kernel;
+    /// Of the device, for the expected seconds of kernels; all 0: the usual ones of its kind.
+    device_rates rates;
     bool fusion = true;
     bool eager = false;
+    /// The user's passes, and which are left out (policy/pass_list.hpp); null: the library's.
+    std::shared_ptr<const pass_list> passes;
     /// Pending nodes at which the context evaluates by itself.
     int max_pending = 4096;
     /// Device memory that the context may hold, in bytes; 0: the device's.
@@ -151,14 +158,15 @@ struct portable {
             std::size_t best = 0;
             for (std::size_t i = 1; i < list.size(); ++i)
                 if (list[i].portable > list[best].portable ||
-                    (list[i].portable == list[best].portable && list[i].cost < list[best].cost))
+                    (list[i].portable == list[best].portable &&
+                     list[i].seconds < list[best].seconds))
                     best = i;
             return best;
         };
     }
 };
 
-/// The kernel of the least estimated cost: the default.
+/// The kernel that is expected to take least: the default.
 struct fastest {
     void apply(policy_set& set) const { set.kernel = nullptr; }
 };
@@ -171,6 +179,12 @@ struct choose_kernel {
 };
 template <class F>
 choose_kernel(F) -> choose_kernel<F>;
+
+/// Kernels are chosen by what this device was measured to do: measured_rates{measure(context)}.
+struct measured_rates {
+    device_rates rates;
+    void apply(policy_set& set) const { set.rates = rates; }
+};
 
 namespace fusion {
 /// Every op is a kernel of its own.

@@ -63,10 +63,10 @@ public:
     /// The same into tensors that are there: one that nobody else holds, of the output's type,
     /// shape and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a
     /// loop over such outputs a run allocates nothing. A run that is stopped leaves anything in
-    /// them.
-    void run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
-                  const std::stop_token& stop = {}) const {
-        start(results, inputs, stop, false);
+    /// them. The submission tells when the work is done; nobody has to keep it.
+    submission run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
+                        const std::stop_token& stop = {}) const {
+        return start(results, inputs, stop, false);
     }
 
     /// The plan that it runs: to look at (exec/plan/plan.hpp), or to write and bind elsewhere
@@ -90,8 +90,9 @@ private:
         std::size_t keys;
         std::shared_ptr<prepared_graph> graph;
     };
-    PUMICE_FUNCTION void start(std::span<any_tensor> results, std::span<const any_tensor> inputs,
-                               const std::stop_token& stop, bool donated) const;
+    PUMICE_FUNCTION submission start(std::span<any_tensor> results,
+                                     std::span<const any_tensor> inputs,
+                                     const std::stop_token& stop, bool donated) const;
     const state& get() const {
         if (!state_)
             fail(errc::invalid_argument, "executable", {"it is empty (default constructed)"});
@@ -287,9 +288,9 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
     return executable(home, std::move(g));
 }
 
-PUMICE_BODY void executable::start(std::span<any_tensor> results,
-                                   std::span<const any_tensor> inputs, const std::stop_token& stop,
-                                   bool donated) const {
+PUMICE_BODY submission executable::start(std::span<any_tensor> results,
+                                         std::span<const any_tensor> inputs,
+                                         const std::stop_token& stop, bool donated) const {
     const state& s = get();
     if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
         fail(errc::invalid_argument, "executable",
@@ -314,7 +315,7 @@ PUMICE_BODY void executable::start(std::span<any_tensor> results,
     array_list<std::uint32_t> many(s.keys > few ? s.keys : 0);
     std::uint32_t* keys = s.keys > few ? many.data() : here;
     for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
-    s.graph->run(inputs, std::span(keys, s.keys), results, stop, donated);
+    return s.graph->run(inputs, std::span(keys, s.keys), results, stop, donated);
 }
 
 namespace detail {

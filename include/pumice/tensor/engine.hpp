@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/callback.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -16,11 +17,11 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// What an engine has done since it was made. A snapshot; tests pin these.
 struct statistics {
-    std::uint64_t evals = 0;  // evaluations that had something to run
-    std::uint64_t plans = 0;  // made; an evaluation like one before has its plan
-    std::uint64_t dispatches = 0;
+    std::uint64_t evals = 0;         // evaluations that had something to run
+    std::uint64_t plans = 0;         // made; an evaluation like one before has its plan
+    std::uint64_t dispatches = 0;    // that ran, those of a recording in each of its runs
     std::uint64_t host_kernels = 0;  // what a device's engine left to the host (policy host_below)
-    std::uint64_t barriers = 0;
+    std::uint64_t barriers = 0;      // recorded
     std::uint64_t submits = 0;
     std::uint64_t host_waits = 0;
     std::uint64_t uploads = 0;    // host to device copies, one per tensor
@@ -53,6 +54,35 @@ struct memory_use {
 
 struct plan;
 
+class engine;
+
+/// Work that an engine was given: a run of a prepared graph. Copies speak of the same work, and to
+/// let go of them changes nothing about it. It keeps the engine, not what it runs, so it may
+/// outlive the executable and the context. Any thread may use it.
+class submission {
+public:
+    /// Of nothing, which is done.
+    submission() = default;
+    /// What an engine did up to a number of its own.
+    submission(std::shared_ptr<engine> home, std::uint64_t number)
+        : home_(std::move(home)), number_(number) {}
+
+    /// Returns when the work is done. Throws what became of it: errc::device_lost.
+    void wait() const;
+    /// Whether it is. Throws like `wait`.
+    bool done() const;
+    /// Calls f once, when the work is done or has failed (then `wait` throws): here and now for
+    /// work of an engine that is done when `run` returns, otherwise on a thread of the engine's,
+    /// one such call after the other. There f may run, read and wait for anything but a later call
+    /// of this kind. What it throws goes to the log. The engine does not end before f was called,
+    /// so whoever lets go of an engine must not hold a lock that f waits for.
+    void then(callback<void()> f) const;
+
+private:
+    std::shared_ptr<engine> home_;
+    std::uint64_t number_ = 0;
+};
+
 /// A traced graph, planned once and run with other inputs each time. Any thread may run it.
 class prepared_graph {
 public:
@@ -64,8 +94,9 @@ public:
     /// holds. Returns when the work is submitted. Throws errc::cancelled once `stop` is asked for.
     /// On failure every handle is as it was; what overwritten memory holds is not said where a run
     /// was stopped halfway.
-    virtual void run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                     std::span<any_tensor> outputs, const std::stop_token& stop, bool donated) = 0;
+    virtual submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                           std::span<any_tensor> outputs, const std::stop_token& stop,
+                           bool donated) = 0;
     /// What runs (exec/plan/plan.hpp); null in an engine that has no plans.
     virtual const plan* planned() const noexcept { return nullptr; }
     /// The plan's constants, in order.
@@ -78,8 +109,6 @@ public:
 };
 
 struct profile;
-
-class engine;
 
 /// Prepares a graph for the library's engines: asked for by name, so that a file compiles it only
 /// where it compiles functions.
@@ -122,6 +151,11 @@ public:
     /// throws.
     virtual std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) = 0;
 
+    /// What submissions ask by their number.
+    virtual void wait_for(std::uint64_t) const {}
+    virtual bool is_done(std::uint64_t) const { return true; }
+    virtual void call_after(std::uint64_t, callback<void()> f) { f(); }
+
     virtual statistics stats() const = 0;
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
     virtual std::string explain(const node_ptr& n) = 0;
@@ -147,6 +181,15 @@ protected:
 private:
     std::atomic<int> pending_{0};
 };
+
+inline void submission::wait() const {
+    if (home_) home_->wait_for(number_);
+}
+inline bool submission::done() const { return !home_ || home_->is_done(number_); }
+inline void submission::then(callback<void()> f) const {
+    if (home_) home_->call_after(number_, std::move(f));
+    else f();
+}
 
 namespace detail {
 /// What a thread is tracing: nothing runs meanwhile, and random keys are inputs of the graph.

@@ -39,13 +39,15 @@ public:
     }
     commands(commands&& other) noexcept
         : device_(std::move(other.device_)), pool_(std::exchange(other.pool_, {})),
-          buffer_(other.buffer_), bound_(other.bound_), layout_(other.layout_) {}
+          buffer_(other.buffer_), bound_(other.bound_), layout_(other.layout_),
+          dispatches_(other.dispatches_) {}
     commands& operator=(commands&& other) noexcept {
         std::swap(device_, other.device_);
         std::swap(pool_, other.pool_);
         std::swap(buffer_, other.buffer_);
         std::swap(bound_, other.bound_);
         std::swap(layout_, other.layout_);
+        std::swap(dispatches_, other.dispatches_);
         return *this;
     }
     ~commands() {
@@ -53,6 +55,8 @@ public:
     }
 
     vk::CommandBuffer handle() const noexcept { return buffer_; }
+    /// What is recorded.
+    std::uint64_t dispatches() const noexcept { return dispatches_; }
 
     /// Starts over. `reusable`: it will be submitted more than once, also while the device is at
     /// it. pre: the device does not use it any more.
@@ -62,6 +66,7 @@ public:
                                                           static_cast<VkCommandPool>(pool_), 0)),
                     "vkResetCommandPool");
         bound_ = vk::Pipeline{};
+        dispatches_ = 0;
         vk::CommandBufferBeginInfo info{};
         info.flags =
             vk::CommandBufferUsageFlags(reusable ? vk::CommandBufferUsageFlagBits::eSimultaneousUse
@@ -95,6 +100,7 @@ public:
         if (x == 0 || y == 0 || z == 0) return;
         buffer_.dispatch(x, y, z, table());
         device_->stats().dispatches += 1;
+        ++dispatches_;
     }
 
     /// What `before` wrote, `after` sees. (What the host wrote before a submit is visible without.)
@@ -183,6 +189,7 @@ private:
     vk::CommandBuffer buffer_{};
     vk::Pipeline bound_{};
     vk::PipelineLayout layout_{};
+    std::uint64_t dispatches_ = 0;
 };
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

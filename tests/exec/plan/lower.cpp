@@ -3,6 +3,7 @@
 // Which steps a small graph gives: the problem, its sizes, the buffers behind its operands, and the
 // cut of a group that no kernel takes.
 #include <tests/graph/support.hpp>
+#include <tests/support/walked_graph.hpp>
 
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/graph/gather.hpp>
@@ -24,25 +25,21 @@ pm::any_tensor given(const pm::shape& extent) {
 /// A step, and the nodes behind its numbers.
 struct lowered_step {
     pm::problem what;
-    pm::array_list<pm::node*> buffers, outputs;
+    pm::array_list<const pm::node*> buffers, outputs;
 };
-pm::array_list<lowered_step> steps_of(const pm::array_list<pm::kernel_group>& groups,
-                                      const pm::array_list<pm::node*>& order) {
-    pm::plan_builder b;
-    pm::lower(b, groups, order);
+pm::array_list<lowered_step> steps_of(const pm::plan_builder& b) {
     pm::array_list<lowered_step> steps;
     for (const pm::plan_step& s : b.made.steps) {
         lowered_step l{s.what, {}, {}};
-        for (const int v : s.buffers) l.buffers.push_back(b.nodes.at(std::size_t(v)));
-        for (const int v : s.outputs) l.outputs.push_back(b.nodes.at(std::size_t(v)));
+        for (const int v : s.buffers) l.buffers.push_back(b.nodes.at(std::size_t(v))->what);
+        for (const int v : s.outputs) l.outputs.push_back(b.nodes.at(std::size_t(v))->what);
         steps.push_back(std::move(l));
     }
     return steps;
 }
 pm::array_list<lowered_step> steps_of(const pm::any_tensor& root, bool fusion = true) {
-    pm::fuser f(std::span(&root.get(), 1), fusion);
-    const pm::array_list<pm::kernel_group> groups = f.run();
-    return steps_of(groups, f.order());
+    pumice_test::walked_graph g(root);
+    return steps_of(g.lowered(fusion));
 }
 /// The node behind a leaf.
 const pm::node* behind(const lowered_step& s, const pm::operand& o) {
@@ -69,7 +66,7 @@ TEST_CASE("lower: relu(matmul(a, b) + bias) is one product with an epilogue") {
     CHECK(behind(s[0], p.epilogue.leaves.at(0)) == bias.get().get());
     CHECK(p.epilogue.leaves[0].steps == pm::strides{0, 0, 1});
     CHECK(behind(s[0], p.epilogue.outputs.at(0)) == y.get().get());
-    CHECK(s[0].outputs == pm::array_list<pm::node*>{y.get().get()});
+    CHECK(s[0].outputs == pm::array_list<const pm::node*>{y.get().get()});
     CHECK(steps_of(y, false).size() == 3);
 }
 
@@ -201,20 +198,22 @@ TEST_CASE("lower: sorting has its axis last; scattering copies the data, then jo
 
 TEST_CASE("lower: a group with more operands than a kernel takes is computed node by node") {
     std::vector<pm::any_tensor> sums{given({4})};
+    for (int i = 0; i < 20; ++i) sums.push_back(pm::apply<pm::op::add>(sums.back(), given({4})));
+    const pumice_test::walked_graph g(sums.back());
     pm::kernel_group wide;
-    for (int i = 0; i < 20; ++i) {
-        sums.push_back(pm::apply<pm::op::add>(sums.back(), given({4})));
-        wide.inlined.push_back(sums.back().get().get());
-    }
-    wide.outputs = {wide.inlined.back()};
-    wide.inlined.pop_back();
-    const pm::array_list<pm::node*> order = pm::lazy_order(std::span(&sums.back().get(), 1));
-    const pm::array_list<lowered_step> s = steps_of({wide}, order);
+    for (int i = 1; i < 20; ++i) wide.inlined.push_back(g.at(sums[std::size_t(i)]));
+    wide.outputs = {g.at(sums.back())};
+    const auto lowered = [&] {
+        pm::plan_builder b;
+        pm::lower(b, {wide}, g.graph);
+        return steps_of(b);
+    };
+    const pm::array_list<lowered_step> s = lowered();
     REQUIRE(s.size() == 20);
     for (std::size_t i = 0; i < s.size(); ++i) {
-        CHECK(s[i].outputs == pm::array_list<pm::node*>{sums[i + 1].get().get()});
+        CHECK(s[i].outputs == pm::array_list<const pm::node*>{sums[i + 1].get().get()});
         CHECK(s[i].what.get_if<pm::elementwise_problem>()->body.leaves.size() == 2);
     }
     wide.inlined.erase(wide.inlined.begin(), wide.inlined.begin() + 10);  // 11 operands: it fits
-    CHECK(steps_of({wide}, order).size() == 1);
+    CHECK(lowered().size() == 1);
 }

@@ -4,6 +4,7 @@
 #include <pumice/graph/passes/flatten.hpp>
 
 #include "../../expr/support.hpp"
+#include "../../support/walked_graph.hpp"
 #include "../support.hpp"
 
 #include <doctest/doctest.h>
@@ -14,32 +15,34 @@ using namespace pumice_test;
 namespace {
 
 struct result {
-    buffer_list buffers;
+    buffer_list buffers;  // whose nodes are gone with their graph
+    array_list<const node*> behind;
     fused f;
     std::string text() const { return pumice_test::to_string(f.body->view()); }
 };
 
-using node_set = key_set<const node*>;
+using node_set = key_set<const graph_node*>;
 
-/// The lazy elementwise nodes that `n` leads to.
-void add_elementwise(const node* n, node_set& set) {
-    if (!n->realised() && n->op.is<elementwise_op>()) set.insert(n);
-    for (const node_ptr& input : n->inputs) add_elementwise(input.get(), set);
-}
-node_set elementwise_of(const any_tensor& t) {
+/// The lazy elementwise nodes of a graph.
+node_set elementwise_of(const walked_graph& g) {
     node_set set;
-    add_elementwise(t.get().get(), set);
+    for (const graph_node* n : g.graph.order())
+        if (n->op().is<elementwise_op>()) set.insert(n);
     return set;
 }
 
-result flat(const any_tensor& t, const node_set& inlined) {
+result flat(const walked_graph& g, const any_tensor& t, const node_set& inlined) {
     result r;
     flattener f(r.buffers, &inlined);
-    f.output(t.get().get(), affine::identity(t.rank()));
+    f.output(g.at(t), affine::identity(t.rank()));
     r.f = f.finish();
+    for (const graph_node* n : r.buffers.nodes) r.behind.push_back(n->what);
     return r;
 }
-result flat(const any_tensor& t) { return flat(t, elementwise_of(t)); }
+result flat(const any_tensor& t) {
+    const walked_graph g(t);
+    return flat(g, t, elementwise_of(g));
+}
 any_tensor turned(const any_tensor& x) { return permute_dims(x, std::vector<std::int64_t>{1, 0}); }
 
 const std::shared_ptr<engine> home = std::make_shared<fake_engine>();
@@ -55,7 +58,7 @@ TEST_CASE("a chain becomes one program, in the canonical form") {
     REQUIRE(r.f.leaves.size() == 2);
     CHECK(r.f.leaves[0].steps == strides{8, 1});
     CHECK(r.f.leaves[1].steps == strides{0, 1});
-    CHECK(r.buffers.nodes[static_cast<std::size_t>(r.f.leaves[1].buffer)] == y.get().get());
+    CHECK(r.behind[static_cast<std::size_t>(r.f.leaves[1].buffer)] == y.get().get());
     REQUIRE(r.f.scalars.size() == 1);
     CHECK(r.f.scalars[0].value.as<float>() == 2);
 }
@@ -64,7 +67,7 @@ TEST_CASE("one node read twice is one operand, read differently it is two of one
     const any_tensor x = data(home, {4, 4});
     CHECK(flat(apply<op::multiply>(x, x)).f.leaves.size() == 1);
     const result r = flat(apply<op::add>(x, turned(x)));
-    CHECK(r.buffers.nodes.size() == 1);
+    CHECK(r.behind.size() == 1);
     REQUIRE(r.f.leaves.size() == 2);
     CHECK(r.f.leaves[0].steps == strides{4, 1});
     CHECK(r.f.leaves[1].steps == strides{1, 4});
@@ -84,11 +87,12 @@ TEST_CASE("a shared node is computed once per set of coordinates") {
 TEST_CASE("what is not inlined is memory") {
     const any_tensor e = apply<op::exp>(data(home, {4, 4}));
     const any_tensor y = apply<op::relu>(turned(e));
+    const walked_graph g(y);
     node_set inlined;
-    inlined.insert(y.get().get());
-    const result r = flat(y, inlined);
+    inlined.insert(g.at(y));
+    const result r = flat(g, y, inlined);
     CHECK(r.text() == "v0=leaf0:f32; v1=relu:f32(v0); >v1");
-    CHECK(r.buffers.nodes == array_list<node*>{e.get().get()});
+    CHECK(r.behind == array_list<const node*>{e.get().get()});
     CHECK(r.f.leaves[0].steps == strides{1, 4});
 }
 
@@ -103,7 +107,7 @@ TEST_CASE("views of views become offset and strides") {
 TEST_CASE("a reshape reads the row-major memory of what it reshapes") {
     const any_tensor x = data(home, {4, 6});
     const result r = flat(apply<op::negative>(reshape(reshape(x, {24}), {2, 12})));
-    CHECK(r.buffers.nodes == array_list<node*>{x.get().get()});
+    CHECK(r.behind == array_list<const node*>{x.get().get()});
     CHECK(r.f.leaves[0].steps == strides{12, 1});
 }
 
@@ -112,9 +116,10 @@ TEST_CASE("a given value is no operand") {
                      s = apply<op::add>(p, data(home, {4}));
     buffer_list buffers;
     const affine at = affine::identity(2);
-    const node_set inlined = elementwise_of(s);
-    flattener f(buffers, &inlined, p.get().get(), at);
-    f.output(s.get().get(), at);
+    const walked_graph g(s);
+    const node_set inlined = elementwise_of(g);
+    flattener f(buffers, &inlined, g.at(p), at);
+    f.output(g.at(s), at);
     CHECK(f.fits());
     CHECK(pumice_test::to_string(f.finish().body->view()) ==
           "v0=given0:f32; v1=leaf0:f32; v2=add:f32(v0,v1); >v2");
@@ -131,9 +136,10 @@ TEST_CASE("more operands than a kernel reads do not fit") {
     for (int operands = 2; operands <= 17; ++operands) {
         t = apply<op::add>(t, data(home, {4}));
         buffer_list buffers;
-        const node_set inlined = elementwise_of(t);
+        const walked_graph g(t);
+        const node_set inlined = elementwise_of(g);
         flattener f(buffers, &inlined);
-        f.output(t.get().get(), affine::identity(1));
+        f.output(g.at(t), affine::identity(1));
         CHECK(f.fits() == (operands <= 16));
     }
 }

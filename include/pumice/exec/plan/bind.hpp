@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/exec/plan/verify.hpp>
-#include <pumice/exec/vulkan_executable.hpp>
+#include <pumice/exec/vulkan/executable.hpp>
 #include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/context.hpp>
 

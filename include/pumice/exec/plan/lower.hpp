@@ -5,10 +5,10 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
-#include <pumice/exec/plan/plan.hpp>
+#include <pumice/exec/plan/plan_builder.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/graph/passes/flatten.hpp>
-#include <pumice/graph/passes/fuse.hpp>
+#include <pumice/graph/passes/place_parts.hpp>
 #include <pumice/kernels/problem.hpp>
 
 #include <algorithm>
@@ -16,85 +16,11 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A plan in the making, and the nodes behind its values.
-class plan_builder {
-public:
-    plan made;
-    array_list<node*> nodes;  // of each value
-    scalar_numbers scalars;   // that each run brings
-
-    /// The node's value; a new one, without a role, when it is asked for first.
-    int value_of(node* n) {
-        const std::size_t number = numbers_.insert(detail::bits_of_key(n));
-        if (number == nodes.size()) {
-            nodes.push_back(n);
-            made.values.push_back({value_role::temporary, n->type, n->extent, n->layout(), -1,
-                                   n->realised() ? offset_from_base(*n) : 0});
-        }
-        return static_cast<int>(number);
-    }
-    /// The node's value, or -1.
-    int find(const node* n) const {
-        const std::size_t number = numbers_.find(detail::bits_of_key(n));
-        return number == key_index::none ? -1 : static_cast<int>(number);
-    }
-    void set_role(int value, value_role role, array_list<int>& list) {
-        plan_value& v = made.at(value);
-        v.role = role;
-        v.index = list.size();
-        list.push_back(value);
-    }
-    /// It lies in the memory of another.
-    void set_alias(int value, int of, std::int64_t offset, const strides& layout) {
-        plan_value& v = made.at(value);
-        v.alias = of;
-        v.offset = offset;
-        v.layout = layout;
-    }
-
-private:
-    key_index numbers_;
-};
-
-/// A node that is computed where it is wanted: in the memory of a concatenation.
-struct placed_part {
-    node* whole;
-    std::int64_t offset;  // in elements
-};
-using part_map = key_map<node*, placed_part>;
-
-/// The parts of concatenations that kernels can write where they belong: those that one kernel
-/// computes for nobody else, and that lie in one piece there.
-inline part_map find_parts(const array_list<kernel_group>& groups, std::span<const node_ptr> roots,
-                           const array_list<node*>& order) {
-    key_set<const node*> wanted,
-        computed;  // the latter by a kernel that stores through its epilogue
-    for (const node_ptr& r : roots) wanted.insert(r.get());
-    for (const kernel_group& g : groups)
-        if (g.anchor && fuser::has_epilogue(*g.anchor))
-            for (const node* n : g.outputs)
-                if (!wanted.contains(n)) computed.insert(n);
-    part_map parts;
-    for (node* whole : order) {
-        const auto* concat = whole->op.get_if<concat_op>();
-        if (!concat) continue;
-        std::int64_t rows = 1, offset = 0;
-        for (int d = 0; d < concat->axis; ++d) rows *= whole->extent[d];
-        for (const node_ptr& n : whole->inputs) {
-            if (rows == 1 && computed.contains(n.get()) && n->count() > 0 && n->row_major() &&
-                whole->row_major() && n->pending_uses.load(std::memory_order_relaxed) == 1)
-                parts[n.get()] = {whole, offset};
-            offset += n->count();
-        }
-    }
-    return parts;
-}
-
 class lowering {
 public:
     lowering(const kernel_group& g, const part_map& parts) : group_(g), parts_(parts) {
-        for (node* n : g.inlined) members_.insert(n);
-        for (node* n : g.outputs) members_.insert(n);
+        for (graph_node* n : g.inlined) members_.insert(n);
+        for (graph_node* n : g.outputs) members_.insert(n);
     }
 
     /// False where a program passes the bounds of one kernel (see flattener::fits).
@@ -103,11 +29,11 @@ public:
             buffer_list buffers{&out.scalars};
             const auto held = fresh<elementwise_problem>();
             elementwise_problem& p = *held;
-            p.domain = group_.outputs[0]->extent;
+            p.domain = group_.outputs[0]->extent();
             if (!body(buffers, affine::identity(p.domain.rank()), p.body)) return false;
             return add(out, held, buffers);
         }
-        return group_.anchor->op.lower(*this, out);
+        return group_.anchor->op().lower(*this, out);
     }
 
 private:
@@ -123,22 +49,22 @@ private:
     /// extent.
     bool body(buffer_list& buffers, const affine& at, fused& f) const {
         flattener flat = make(buffers, group_.anchor ? &at : nullptr);
-        for (node* n : group_.outputs) {
-            if (n == group_.anchor) flat.output_given(n->type);
+        for (graph_node* n : group_.outputs) {
+            if (n == group_.anchor) flat.output_given(n->type());
             else flat.output(n, at);
         }
         if (!flat.fits()) return false;
         f = flat.finish();
-        for (node* n : group_.outputs) {
+        for (graph_node* n : group_.outputs) {
             const placed_part* const part = parts_.find(n);
             const placed_part to = part ? *part : placed_part{n, 0};
-            operand o{buffers.number_of(to.whole), n->type, to.offset, {}};
+            operand o{buffers.number_of(to.whole), n->type(), to.offset, {}};
             at.locate(n->layout(), o);
             f.outputs.push_back(o);
         }
         return true;
     }
-    bool prologue(buffer_list& buffers, node* n, const affine& at, fused& f) const {
+    bool prologue(buffer_list& buffers, graph_node* n, const affine& at, fused& f) const {
         flattener flat = make(buffers);
         flat.output(n, at);
         if (!flat.fits()) return false;
@@ -146,19 +72,19 @@ private:
         return true;
     }
     /// A node that is stored, or a view of one: its program reads a single operand.
-    fused stored(buffer_list& buffers, node* n) const {
+    fused stored(buffer_list& buffers, graph_node* n) const {
         flattener flat(buffers);
-        flat.output(n, affine::identity(n->extent.rank()));
+        flat.output(n, affine::identity(n->extent().rank()));
         return flat.finish();
     }
-    void memory(buffer_list& buffers, node* n, operand& o) const {
+    void memory(buffer_list& buffers, graph_node* n, operand& o) const {
         o = stored(buffers, n).leaves[0];
     }
 
     bool add(plan_builder& out, problem p, buffer_list& buffers) const {
         plan_step s{std::move(p)};
-        for (node* n : buffers.nodes) s.buffers.push_back(out.value_of(n));
-        for (node* n : group_.outputs) {
+        for (graph_node* n : buffers.nodes) s.buffers.push_back(out.value_of(n));
+        for (graph_node* n : group_.outputs) {
             const placed_part* const part = parts_.find(n);
             s.outputs.push_back(out.value_of(part ? part->whole : n));
         }
@@ -170,18 +96,18 @@ private:
     static std::shared_ptr<Problem> fresh() {
         return std::shared_ptr<Problem>(new Problem);
     }
-    node* input(std::size_t i) const { return group_.anchor->inputs[i].get(); }
-    const shape& extent() const { return group_.anchor->extent; }
+    graph_node* input(std::size_t i) const { return group_.anchor->inputs[i]; }
+    const shape& extent() const { return group_.anchor->extent(); }
 
     bool lower(const reduce_op& op, plan_builder& out) const {
         buffer_list buffers{&out.scalars};
         const auto held = fresh<reduce_problem>();
         reduce_problem& p = *held;
         p.what = op.what;
-        p.result = group_.anchor->type;
+        p.result = group_.anchor->type();
         index_list order, inner;
         affine at;  // coordinates of the kept axes -> index of the result
-        const shape& from = input(0)->extent;
+        const shape& from = input(0)->extent();
         for (int i = 0; i < from.rank(); ++i) {
             const bool reduced = std::binary_search(op.axes.begin(), op.axes.end(), i);
             if (reduced) {
@@ -228,7 +154,7 @@ private:
         const auto held = fresh<scan_problem>();
         scan_problem& p = *held;
         p.what = op.what;
-        p.length = input(0)->extent[op.axis];
+        p.length = input(0)->extent()[op.axis];
         p.count = extent()[op.axis];
         p.lead = op.leads ? 1 : 0;
         index_list order;
@@ -258,13 +184,13 @@ private:
         for (int i = 0; i < batch; ++i) p.batch.push_back(extent()[i]);
         p.m = extent()[batch];
         p.n = extent()[batch + 1];
-        p.k = input(0)->extent.back();
-        p.accumulator = group_.anchor->type == dtype::f64 ? dtype::f64 : dtype::f32;
+        p.k = input(0)->extent().back();
+        p.accumulator = group_.anchor->type() == dtype::f64 ? dtype::f64 : dtype::f32;
         shape a = p.batch, b = p.batch;
         a.push_back(p.m), a.push_back(p.k), b.push_back(p.k), b.push_back(p.n);
         const affine at = affine::identity(batch + 2);
-        return prologue(buffers, input(0), at.broadcast_to(a, input(0)->extent), p.a) &&
-               prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent), p.b) &&
+        return prologue(buffers, input(0), at.broadcast_to(a, input(0)->extent()), p.a) &&
+               prologue(buffers, input(1), at.broadcast_to(b, input(1)->extent()), p.b) &&
                body(buffers, at, p.epilogue) && add(out, held, buffers);
     }
 
@@ -272,7 +198,7 @@ private:
         buffer_list buffers{&out.scalars};
         const auto held = fresh<conv_problem>();
         conv_problem& p = *held;
-        const shape &x = input(0)->extent, &w = input(1)->extent;
+        const shape &x = input(0)->extent(), &w = input(1)->extent();
         p.shape_of = op;
         p.batch = x[0];
         p.in_channels = x[1];
@@ -282,7 +208,7 @@ private:
             p.window[i] = w[2 + i];
             p.out_size[i] = extent()[2 + i];
         }
-        p.accumulator = group_.anchor->type == dtype::f64 ? dtype::f64 : dtype::f32;
+        p.accumulator = group_.anchor->type() == dtype::f64 ? dtype::f64 : dtype::f32;
         const affine at = affine::identity(4);
         return prologue(buffers, input(0), at, p.input) &&
                prologue(buffers, input(1), at, p.weight) && body(buffers, at, p.epilogue) &&
@@ -293,7 +219,7 @@ private:
         buffer_list buffers{&out.scalars};
         const auto held = fresh<pool_problem>();
         pool_problem& p = *held;
-        const shape& x = input(0)->extent;
+        const shape& x = input(0)->extent();
         p.shape_of = op;
         p.batch = x[0];
         p.channels = x[1];
@@ -310,16 +236,16 @@ private:
     bool lower(const assign_op& op, plan_builder& out) const {
         const affine part = affine::identity(op.extent.rank());
         return copy_whole(out) &&
-               write_into(input(1), op.extent, part.broadcast_to(op.extent, input(1)->extent),
+               write_into(input(1), op.extent, part.broadcast_to(op.extent, input(1)->extent()),
                           part.through(op.part), out);
     }
     bool lower(const concat_op& op, plan_builder& out) const {
         affine to = affine::identity(extent().rank());
-        for (const node_ptr& part : group_.anchor->inputs) {
-            if (!parts_.contains(part.get()) &&
-                !write_into(part.get(), part->extent, affine::identity(to.axes), to, out))
+        for (graph_node* part : group_.anchor->inputs) {
+            if (!parts_.contains(part) &&
+                !write_into(part, part->extent(), affine::identity(to.axes), to, out))
                 return false;
-            to.start[op.axis] += part->extent[op.axis];
+            to.start[op.axis] += part->extent()[op.axis];
         }
         return true;
     }
@@ -328,14 +254,14 @@ private:
         return write_into(input(0), extent(), same, same, out);
     }
     /// Writes `from`, at the indices `at`, to those of the anchor that `to` gives.
-    bool write_into(node* from, const shape& domain, const affine& at, const affine& to,
+    bool write_into(graph_node* from, const shape& domain, const affine& at, const affine& to,
                     plan_builder& out) const {
         buffer_list buffers{&out.scalars};
         const auto held = fresh<elementwise_problem>();
         elementwise_problem& p = *held;
         p.domain = domain;
         if (!prologue(buffers, from, at, p.body)) return false;
-        operand o{buffers.number_of(group_.anchor), from->type, 0, {}};
+        operand o{buffers.number_of(group_.anchor), from->type(), 0, {}};
         to.locate(group_.anchor->layout(), o);
         p.body.outputs.push_back(o);
         return add(out, held, buffers);
@@ -348,11 +274,11 @@ private:
         memory(buffers, input(0), p.values);
         memory(buffers, input(1), p.indices);
         p.domain = extent();
-        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type(), 0,
                     group_.anchor->layout()};
         const strides values = std::exchange(p.values.steps, {}),
                       indices = std::exchange(p.indices.steps, {});
-        const shape &from = input(0)->extent, &by = input(1)->extent;
+        const shape &from = input(0)->extent(), &by = input(1)->extent();
         // Axes of the result: those before `axis`, those of the indices, those after what they
         // pick.
         const bool tuples = op.what == taking::tuples;
@@ -396,7 +322,7 @@ private:
         p.outer.erase(op.axis);
         p.length = extent()[op.axis];
         memory(buffers, input(0), p.values);
-        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type(), 0,
                     group_.anchor->layout()};
         for (operand* o : {&p.values, &p.output}) {
             const std::int64_t along = o->steps[op.axis];
@@ -414,12 +340,12 @@ private:
         p.what = op.what;
         p.rows = extent()[0];
         p.width = extent()[1];
-        p.count = input(1)->extent[0];
+        p.count = input(1)->extent()[0];
         memory(buffers, input(0), p.data);
         memory(buffers, input(1), p.keys);
         memory(buffers, input(2), p.order);
         memory(buffers, input(3), p.updates);
-        p.output = {buffers.number_of(group_.anchor), group_.anchor->type, 0,
+        p.output = {buffers.number_of(group_.anchor), group_.anchor->type(), 0,
                     group_.anchor->layout()};
         return add(out, held, buffers);
     }
@@ -433,7 +359,7 @@ private:
         p.inputs.resize(how.inputs.size());
         for (std::size_t i = 0; i < how.inputs.size(); ++i) {
             if (!how.inputs[i].fused) p.inputs[i] = stored(buffers, input(i));
-            else if (!prologue(buffers, input(i), affine::identity(input(i)->extent.rank()),
+            else if (!prologue(buffers, input(i), affine::identity(input(i)->extent().rank()),
                                p.inputs[i]))
                 return false;
         }
@@ -441,8 +367,8 @@ private:
             return body(buffers, affine::identity(extent().rank()), p.epilogue) &&
                    add(out, held, buffers);
         for (const kernel_value& v : op.call->outputs) p.outputs.push_back({-1, v.dtype, 0, {}});
-        for (node* n : group_.outputs) {
-            operand& o = p.outputs[static_cast<std::size_t>(n->op.get_if<kernel_op>()->output)];
+        for (graph_node* n : group_.outputs) {
+            operand& o = p.outputs[static_cast<std::size_t>(n->op().get_if<kernel_op>()->output)];
             o.buffer = buffers.number_of(n);
             o.steps = n->layout();
         }
@@ -457,7 +383,7 @@ private:
 
     const kernel_group& group_;
     const part_map& parts_;
-    key_set<const node*> members_;
+    key_set<const graph_node*> members_;
 };
 
 template <class Op>
@@ -467,26 +393,30 @@ bool lower_op(const lowering& group, const Op& op, plan_builder& out) {
 
 /// Adds all groups as steps in order. A group whose program is too long for one kernel is cut: its
 /// nodes are computed one by one.
-inline void lower(plan_builder& out, const array_list<kernel_group>& groups,
-                  const array_list<node*>& order, const part_map& parts = {}) {
+inline void lower(plan_builder& out, const array_list<kernel_group>& groups, const op_graph& graph,
+                  const part_map& parts = {}) {
     array_list<plan_step>& steps = out.made.steps;
-    key_index place;  // of each node in the order, once it is asked for
+    array_list<std::size_t> place;  // of each node in the graph's order, once it is asked for
     for (const kernel_group& g : groups) {
         const std::size_t before = steps.size();
         if (lowering(g, parts).run(out)) continue;
         while (steps.size() > before) steps.pop_back();
-        if (place.size() == 0)
-            for (const node* n : order) place.insert(detail::bits_of_key(n));
-        array_list<node*> members = g.members();
-        const auto number = [&](const node* n) { return place.find(detail::bits_of_key(n)); };
+        if (place.empty()) {
+            place.resize(graph.size(), 0);
+            for (std::size_t i = 0; i < graph.order().size(); ++i)
+                place[graph.order()[i]->number] = i;
+        }
+        array_list<graph_node*> members = g.members();
         // A heap's sort: std::sort costs the compiler three times as much.
-        const auto earlier = [&](const node* a, const node* b) { return number(a) < number(b); };
+        const auto earlier = [&](const graph_node* a, const graph_node* b) {
+            return place[a->number] < place[b->number];
+        };
         std::make_heap(members.begin(), members.end(), earlier);
         std::sort_heap(members.begin(), members.end(), earlier);
         members.erase(std::unique(members.begin(), members.end()), members.end());
-        for (node* n : members) {
+        for (graph_node* n : members) {
             kernel_group alone;
-            if (!n->op.is<elementwise_op>()) alone.anchor = n;
+            if (!n->op().is<elementwise_op>()) alone.anchor = n;
             alone.outputs.push_back(n);
             if (!lowering(alone, parts).run(out))
                 fail(errc::unsupported, "fuse",

@@ -6,6 +6,7 @@
 #include <pumice/exec/plan/dispatch_list.hpp>
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/plan/lower.hpp>
+#include <pumice/exec/plan/passes.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/graph/walk.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -17,7 +18,8 @@ struct known_plan {
     array_list<std::uint64_t> key;
     std::uint64_t hash = 0, last_use = 0;
     plan what;
-    array_list<std::uint32_t> nodes;  // of each value its number in the walk
+    static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+    array_list<std::uint32_t> nodes;  // of each value its number in the walk, or no_node
     struct number_source {
         std::uint32_t node;
         std::size_t index;  // among the node's scalars
@@ -83,8 +85,8 @@ struct evaluation {
 
 class planner {
 public:
-    /// With `fuses` false each node that computes is a step of its own.
-    explicit planner(bool fuses) : fuses_(fuses) {}
+    /// The policies must outlive it.
+    explicit planner(const policy_set& policies) : policies_(policies) {}
 
     /// The plan of the roots, known or new. Pre: `e` is clear.
     void plan_of(std::span<const node_ptr> roots, evaluation& e) {
@@ -101,7 +103,7 @@ public:
     /// The plan of a graph with open inputs; it is not kept.
     evaluation plan_of(const traced_graph& g) {
         walk_.go(g.outputs);
-        for (const auto* list : {&g.inputs, &g.keys})
+        for (const auto* list : {&g.inputs, &g.keys, &g.outputs})
             for (const node_ptr& n : *list) walk_.include(n.get());
         evaluation e;
         e.run.planned = make(g.outputs, &g);
@@ -152,9 +154,9 @@ private:
         e.nodes.reserve(k.nodes.size());
         e.run.given.reserve(k.nodes.size());
         for (const std::uint32_t number : k.nodes) {
-            node* const n = walked[number];
+            node* const n = number == known_plan::no_node ? nullptr : walked[number];
             e.nodes.push_back(n);
-            e.run.given.push_back(n->realised() ? n : nullptr);
+            e.run.given.push_back(n && n->realised() ? n : nullptr);
         }
         e.run.numbers.reserve(k.numbers.size());
         for (const known_plan::number_source& s : k.numbers)
@@ -178,33 +180,36 @@ private:
     }
 
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
-        fuser f(roots, fuses_);
-        const array_list<kernel_group> groups = f.run();
-        const part_map parts = find_parts(groups, roots, f.order());
+        op_graph graph(walk_, roots, traced != nullptr);
+        run_passes(graph, policies_);
+        const array_list<kernel_group> groups = fuser(graph, policies_.fusion).run();
+        const part_map parts = find_parts(groups, graph);
         plan_builder b;
         plan& p = b.made;
-        lower(b, groups, f.order(), parts);
+        lower(b, groups, graph, parts);
         erase_if(p.steps, [&](const plan_step& s) {
             return std::all_of(s.outputs.begin(), s.outputs.end(),
                                [&](int v) { return p.at(v).count() == 0; });
         });
 
-        key_set<const node*> listed;
-        const auto list = [&](node* n, value_role role, array_list<int>& to) {
-            if (listed.insert(n)) b.set_role(b.value_of(n), role, to);
+        array_list<char> listed(graph.size(), 0);
+        const auto list = [&](graph_node* n, value_role role) {
+            if (!std::exchange(listed[n->number], 1))
+                b.set_role(b.value_of(n), role, p.of_role(role));
         };
-        const auto store = [&](node* n) {
-            if (traced) list(n, value_role::temporary, p.temporaries);
-            else list(n, value_role::output, p.outputs);
+        const auto store = [&](graph_node* n) {
+            list(n, traced || !n->origin ? value_role::temporary : value_role::output);
         };
         if (traced) {
-            for (const node_ptr& n : traced->inputs) list(n.get(), value_role::input, p.inputs);
-            for (const node_ptr& n : traced->keys)
-                list(n.get(), value_role::parameter, p.parameters);
-            for (const node_ptr& n : traced->outputs) list(n.get(), value_role::output, p.outputs);
+            const auto list_all = [&](const auto& nodes, value_role role) {
+                for (const node_ptr& n : nodes) list(&graph[walk_.number_of(n.get())], role);
+            };
+            list_all(traced->inputs, value_role::input);
+            list_all(traced->keys, value_role::parameter);
+            list_all(traced->outputs, value_role::output);
         }
         for (const kernel_group& g : groups)
-            for (node* n : g.outputs)
+            for (graph_node* n : g.outputs)
                 if (!parts.contains(n)) store(n);
         // A group that was cut stores its inner nodes too.
         for (const plan_step& s : p.steps)
@@ -214,22 +219,21 @@ private:
                 store(n);
                 b.set_alias(b.value_of(n), b.value_of(part.whole), part.offset, n->layout());
             }
-            for (const node_ptr& r : roots)
-                if (!r->realised() && is_view(*r) && !listed.contains(r.get())) {
-                    store(r.get());
-                    place_view(b, r.get());
+            for (graph_node* r : graph.roots())
+                if (is_view(*r) && !listed[r->number]) {
+                    store(r);
+                    place_view(b, r);
                 }
         }
-        for (std::size_t v = 0; v < b.nodes.size(); ++v) {
-            if (traced) list(b.nodes[v], value_role::constant, p.constants);
-            else list(b.nodes[v], value_role::input, p.inputs);
-        }
+        for (std::size_t v = 0; v < b.nodes.size(); ++v)
+            list(b.nodes[v], traced ? value_role::constant : value_role::input);
         for (std::size_t i = 0; i < p.steps.size(); ++i)
             for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
         find_givings(p);
 
         const std::shared_ptr<known_plan> k(new known_plan);
-        for (const node* n : b.nodes) k->nodes.push_back(walk_.number_of(n));
+        for (const graph_node* n : b.nodes)
+            k->nodes.push_back(n->origin ? n->number : known_plan::no_node);
         for (const scalar_numbers::source& s : b.scalars.sources()) {
             k->numbers.push_back({walk_.number_of(s.n), s.index});
             p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index]);
@@ -238,15 +242,15 @@ private:
         return k;
     }
     /// A view shares the memory of what it looks at.
-    static void place_view(plan_builder& b, node* view) {
+    static void place_view(plan_builder& b, graph_node* view) {
         buffer_list buffers;
         flattener flat(buffers);
-        flat.output(view, affine::identity(view->extent.rank()));
+        flat.output(view, affine::identity(view->extent().rank()));
         const operand o = flat.finish().leaves[0];
         b.set_alias(b.value_of(view), b.value_of(buffers.nodes[0]), o.offset, o.steps);
     }
 
-    bool fuses_;
+    const policy_set& policies_;
     graph_walk walk_;
     last_uses last_uses_;
     array_list<char> stored_;  // of each node of the walk

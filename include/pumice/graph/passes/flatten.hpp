@@ -7,10 +7,11 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/affine.hpp>
+#include <pumice/graph/op_graph.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// The scalars of lazy nodes, numbered as kernels ask for them.
+/// The scalars of the user's nodes, numbered as kernels ask for them.
 class scalar_numbers {
 public:
     struct source {
@@ -34,9 +35,9 @@ private:
 /// numbers of a run where there is a list for them, otherwise fixed.
 struct buffer_list {
     scalar_numbers* scalars = nullptr;
-    array_list<node*> nodes = {};
+    array_list<graph_node*> nodes = {};
 
-    int number_of(node* n) {
+    int number_of(graph_node* n) {
         for (std::size_t i = 0; i < nodes.size(); ++i)
             if (same_memory(*nodes[i], *n)) return static_cast<int>(i);
         nodes.push_back(n);
@@ -48,12 +49,12 @@ class flattener {
 public:
     /// `inlined` are the lazy elementwise nodes that belong to the kernel, null: none; `given` is
     /// the node whose value the kernel hands in at the indices `given_at`, or null.
-    explicit flattener(buffer_list& buffers, const key_set<const node*>* inlined = nullptr,
-                       const node* given = nullptr, const affine& given_at = {})
+    explicit flattener(buffer_list& buffers, const key_set<const graph_node*>* inlined = nullptr,
+                       const graph_node* given = nullptr, const affine& given_at = {})
         : buffers_(buffers), inlined_(inlined), given_(given), given_at_(given_at) {}
 
     /// Adds an output: the value of `n` at the indices that `at` gives.
-    void output(node* n, const affine& at) { program_.outputs.push_back(value(n, at)); }
+    void output(graph_node* n, const affine& at) { program_.outputs.push_back(value(n, at)); }
     /// Adds an output that is the given value itself.
     void output_given(dtype type) { program_.outputs.push_back(push_given(type)); }
 
@@ -74,7 +75,7 @@ public:
 
 private:
     struct known {
-        const node* n;
+        const graph_node* n;
         affine at;
         std::uint16_t number;
     };
@@ -85,7 +86,7 @@ private:
 
     /// An elementwise node whose program is being taken over.
     struct frame {
-        node* n;
+        graph_node* n;
         affine at;
         std::size_t next;   // instruction of its program
         std::size_t first;  // place in numbers_ of the number of its first instruction
@@ -93,40 +94,40 @@ private:
 
     /// The number of an instruction that gives the value of `n` at the indices `at`. Without
     /// recursion: a group may be as deep as a program is long, and each level holds an affine map.
-    std::uint16_t value(node* n, const affine& at) {
+    std::uint16_t value(graph_node* n, const affine& at) {
         open(n, at);
         while (!frames_.empty()) go_on();
         return take_number();
     }
 
     /// Adds the number of the value to numbers_, at once or by a frame.
-    void open(node* n, affine at) {
-        for (const view_op* v; n != given_ && !n->realised() && (v = n->op.get_if<view_op>());) {
+    void open(graph_node* n, affine at) {
+        for (const view_op* v; n != given_ && !n->is_given() && (v = n->op().get_if<view_op>());) {
             at = at.through(*v);
-            n = n->inputs[0].get();
+            n = n->inputs[0];
         }
         for (const known& k : known_)
             if (k.n == n && k.at == at) return numbers_.push_back(k.number);
-        if (n != given_ && !n->realised() && inlined_ && inlined_->contains(n) &&
-            n->op.is<elementwise_op>())
+        if (n != given_ && !n->is_given() && inlined_ && inlined_->contains(n) &&
+            n->op().is<elementwise_op>())
             return frames_.push_back({n, at, 0, numbers_.size()});
-        const std::uint16_t number = n == given_ ? push_given(n->type) : stored(n, at);
+        const std::uint16_t number = n == given_ ? push_given(n->type()) : stored(n, at);
         PUMICE_ASSERT(n != given_ || at == given_at_);
         known_.push_back({n, at, number});
         numbers_.push_back(number);
     }
 
-    std::uint16_t stored(node* n, const affine& at) {
-        if (n->realised()) return memory(n, n->layout(), offset_from_base(*n), at);
-        if (!n->op.is<reshape_op>()) return memory(n, n->layout(), 0, at);
-        node* const base = n->inputs[0].get();
-        return memory(base, row_major_strides(n->extent), offset_from_base(*base), at);
+    std::uint16_t stored(graph_node* n, const affine& at) {
+        if (n->is_given()) return memory(n, n->layout(), offset_from_base(*n->what), at);
+        if (!n->op().is<reshape_op>()) return memory(n, n->layout(), 0, at);
+        graph_node* const base = n->inputs[0];
+        return memory(base, row_major_strides(n->extent()), offset_from_base(*base->what), at);
     }
 
     /// One instruction more of the innermost frame, or its end.
     void go_on() {
         frame& f = frames_.back();
-        const elementwise_op& e = *f.n->op.get_if<elementwise_op>();
+        const elementwise_op& e = *f.n->op().get_if<elementwise_op>();
         if (f.next == e.body->code.size()) {
             const std::uint16_t number = numbers_[f.first + e.body->outputs[0]];
             numbers_.resize(f.first);
@@ -137,16 +138,16 @@ private:
         instruction i = e.body->code[f.next++];
         for (int k = 0; k < i.arity(); ++k) i.args[k] = numbers_[f.first + i.args[k]];
         if (i.what == instruction::code::leaf) {
-            node* const input = f.n->inputs[i.index].get();
-            return open(input, f.at.broadcast_to(f.n->extent, input->extent));
+            graph_node* const input = f.n->inputs[i.index];
+            return open(input, f.at.broadcast_to(f.n->extent(), input->extent()));
         }
         if (i.what == instruction::code::iota)
-            return numbers_.push_back(iota(i.type, *f.n, e.iota_axes[i.index - f.n->inputs.size()],
-                                           f.at));
+            return numbers_.push_back(iota(i.type, f.n->extent(),
+                                           e.iota_axes[i.index - f.n->inputs.size()], f.at));
         if (i.what == instruction::code::scalar) {
-            scalars_.push_back(buffers_.scalars
+            scalars_.push_back(buffers_.scalars && !f.n->added
                                    ? scalar_operand(i.type,
-                                                    buffers_.scalars->number_of(f.n, i.index))
+                                                    buffers_.scalars->number_of(f.n->what, i.index))
                                    : scalar_operand(e.scalars[i.index]));
             i.index = static_cast<std::uint16_t>(scalars_.size() - 1);
         }
@@ -158,17 +159,18 @@ private:
         return number;
     }
 
-    std::uint16_t iota(dtype type, const node& n, int axis, const affine& at) {
-        strides steps = strides::filled(n.extent.rank(), 0);
-        if (axis < 0) steps = row_major_strides(n.extent);
+    std::uint16_t iota(dtype type, const shape& extent, int axis, const affine& at) {
+        strides steps = strides::filled(extent.rank(), 0);
+        if (axis < 0) steps = row_major_strides(extent);
         else steps[axis] = 1;
         operand o{-1, type, 0, {}};
         at.locate(steps, o);
         return place(instruction::code::iota, o);
     }
 
-    std::uint16_t memory(node* base, const strides& layout, std::int64_t offset, const affine& at) {
-        operand o{buffers_.number_of(base), base->type, offset, {}};
+    std::uint16_t memory(graph_node* base, const strides& layout, std::int64_t offset,
+                         const affine& at) {
+        operand o{buffers_.number_of(base), base->type(), offset, {}};
         at.locate(layout, o);
         return place(instruction::code::leaf, o);
     }
@@ -184,8 +186,8 @@ private:
     }
 
     buffer_list& buffers_;
-    const key_set<const node*>* inlined_;
-    const node* given_;
+    const key_set<const graph_node*>* inlined_;
+    const graph_node* given_;
     affine given_at_;
     program program_;
     array_list<operand> leaves_;

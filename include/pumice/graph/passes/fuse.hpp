@@ -6,7 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/hash.hpp>
 #include <pumice/base/key_map.hpp>
-#include <pumice/graph/custom_kernel.hpp>
+#include <pumice/graph/op_graph.hpp>
 
 #include <algorithm>
 #include <span>
@@ -15,86 +15,37 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// Nodes that one kernel computes.
 struct kernel_group {
-    node* anchor = nullptr;     // the reduction, product ... inside; null: purely elementwise
-    array_list<node*> outputs;  // stored; all of one extent, or the results of one kernel_call
-    array_list<node*> inlined;  // elementwise nodes that the kernel recomputes in registers
-    array_list<node*> members() const {
-        array_list<node*> list = inlined;
+    graph_node* anchor = nullptr;     // the reduction, product ... inside; null: purely elementwise
+    array_list<graph_node*> outputs;  // stored; all of one extent, or the results of one call
+    array_list<graph_node*> inlined;  // elementwise nodes that the kernel computes in registers
+    array_list<graph_node*> members() const {
+        array_list<graph_node*> list = inlined;
         list.append(outputs.begin(), outputs.end());
         if (anchor) list.push_back(anchor);
         return list;
     }
 };
 
-/// Lazy nodes that `roots` need, inputs before users. Without recursion: graphs may be deep. What
-/// one kernel_call gives stands together; `siblings` keeps results that come along unasked.
-inline array_list<node*> lazy_order(std::span<const node_ptr> roots,
-                                    array_list<node_ptr>* siblings = nullptr) {
-    array_list<node*> order;
-    key_set<const node*> seen;
-    struct frame {
-        node* n;
-        std::size_t next;
-    };
-    array_list<frame> stack;
-    const auto finish = [&](node* n) {
-        order.push_back(n);
-        const auto* k = n->op.get_if<kernel_op>();
-        if (!k || !siblings) return;
-        for (const std::weak_ptr<node>& result : *k->results)
-            if (node_ptr s = result.lock(); s && !s->realised() && seen.insert(s.get())) {
-                order.push_back(s.get());
-                siblings->push_back(std::move(s));
-            }
-    };
-    for (const node_ptr& root : roots) {
-        if (root->realised() || !seen.insert(root.get())) continue;
-        stack.push_back({root.get(), 0});
-        while (!stack.empty()) {
-            frame& top = stack.back();
-            if (top.next == top.n->inputs.size()) {
-                finish(top.n);
-                stack.pop_back();
-                continue;
-            }
-            node* input = top.n->inputs[top.next++].get();
-            if (!input->realised() && seen.insert(input)) stack.push_back({input, 0});
-        }
-    }
-    return order;
-}
-
 class fuser {
 public:
-    /// With `enabled` false each node that computes is a kernel of its own.
-    fuser(std::span<const node_ptr> roots, bool enabled)
-        : order_(lazy_order(roots, &siblings_)), enabled_(enabled) {
-        for (const node_ptr& r : roots) roots_.insert(r.get());
-        for (node* n : order_) {
-            const bool counts = !is_view(*n) || n->pending_uses.load(std::memory_order_relaxed) > 0;
-            for (const node_ptr& input : n->inputs) {
-                if (input->realised()) continue;
-                users& u = users_[input.get()];
-                u.list.push_back(n);
-                u.counted += counts;
-            }
-        }
-    }
+    /// With `enabled` false each node that computes is a kernel of its own. Otherwise the graph may
+    /// come to hold a cheap node several times, so that kernels compute it again.
+    fuser(op_graph& graph, bool enabled)
+        : graph_(graph), enabled_(enabled), readers_(graph.readers()), member_(graph.size()),
+          stored_base_(graph.size(), 0) {}
 
     /// The groups, producers before consumers.
     array_list<kernel_group> run() {
-        for (auto n = order_.rbegin(); n != order_.rend(); ++n) place(*n);
+        const array_list<graph_node*>& order = graph_.order();
+        for (auto n = order.rbegin(); n != order.rend(); ++n) place(*n);
+        graph_.sort();
         return collect();
     }
-    const array_list<node*>& order() const noexcept { return order_; }
-    /// Results that come along with another of their call: the plan keeps them alive.
-    const array_list<node_ptr>& siblings() const noexcept { return siblings_; }
 
     /// Whether a kernel goes on from what `n` computes before it stores.
-    static bool has_epilogue(const node& n) {
-        if (const auto* k = n.op.get_if<kernel_op>()) return k->call->what->how.outputs[0].fused;
-        return !n.op.is<copy_op>() && !n.op.is<concat_op>() && !n.op.is<take_op>() &&
-               !n.op.is<sort_op>() && !n.op.is<scatter_op>() && !n.op.is<assign_op>();
+    static bool has_epilogue(const graph_node& n) {
+        if (const auto* k = n.op().get_if<kernel_op>()) return k->call->what->how.outputs[0].fused;
+        return n.op().fusion().epilogue;
     }
 
 private:
@@ -106,7 +57,7 @@ private:
 
     /// A value that a group reads from memory: a node, at coordinates that `way` tells apart.
     struct reading {
-        const node* n;
+        const graph_node* n;
         std::uint64_t way;
         friend bool operator==(const reading&, const reading&) = default;
     };
@@ -117,53 +68,39 @@ private:
         array_list<reading> reads;
         int merged_into = -1;
     };
-    /// The nodes of the evaluation that read one.
-    struct users {
-        array_list<node*> list;
-        int counted = 0;  // of them, those that count among the node's pending uses
-    };
     struct membership {
         int group = -1;
         bool direct = false;  // read at the group's own coordinates only
     };
 
-    static const elementwise_op* elementwise(const node& n) {
-        return n.op.get_if<elementwise_op>();
+    static const elementwise_op* elementwise(const graph_node& n) {
+        return n.op().get_if<elementwise_op>();
     }
-    static int weight(const node& n) {
+    static int weight(const graph_node& n) {
         const auto* e = elementwise(n);
         return e ? static_cast<int>(e->body->code.size()) : 1;
     }
 
-    /// Stored whatever its users do: a root, or read by lazy nodes outside of this evaluation.
-    bool must_store(const node* n) const {
-        const users* const inside = users_.find(n);
-        return roots_.contains(n) ||
-               n->pending_uses.load(std::memory_order_relaxed) > (inside ? inside->counted : 0);
-    }
-
-    void place(node* n) {
+    void place(graph_node* n) {
         if (is_view(*n)) return place_view(n);
-        if (const auto* k = n->op.get_if<kernel_op>()) {  // with the other results of its call
+        if (const auto* k = n->op().get_if<kernel_op>()) {  // with the other results of its call
             if (const int* group = calls_.find(k->call.get())) {
                 at(*group).group.outputs.push_back(n);
-                member_[n] = {*group, true};
+                member_[n->number] = {*group, true};
                 return;
             }
             calls_[k->call.get()] = static_cast<int>(groups_.size());
         }
-        const bool store = must_store(n);
-        const int joined = enabled_ ? join(n, store) : -1;
-        if (joined < 0) open(n);
+        if (!enabled_ || (!join(n) && !compute_again(n))) open(n);
     }
 
     /// A view belongs to the groups that read through it; its input is what they read.
-    void place_view(node* n) {
+    void place_view(graph_node* n) {
         // A reshape reads memory, so what it reshapes is stored; so is what a stored view looks at.
-        if (n->op.is<reshape_op>() || must_store(n)) stored_base_.insert(base(n));
+        if (n->op().is<reshape_op>() || n->kept) stored_base_[base(n)->number] = 1;
     }
-    static const node* base(const node* n) {
-        while (!n->realised() && is_view(*n)) n = n->inputs[0].get();
+    static const graph_node* base(const graph_node* n) {
+        while (!n->is_given() && is_view(*n)) n = n->inputs[0];
         return n;
     }
 
@@ -171,9 +108,8 @@ private:
     building& at(int group) { return groups_[index(group)]; }
     const building& at(int group) const { return groups_[index(group)]; }
     /// The group that a node belongs to by now, and -1 for none.
-    int group_of(const node* n) const {
-        const membership* const m = member_.find(n);
-        int g = m ? m->group : -1;
+    int group_of(const graph_node* n) const {
+        int g = member_[n->number].group;
         while (g >= 0 && at(g).merged_into >= 0) g = at(g).merged_into;
         return g;
     }
@@ -186,54 +122,56 @@ private:
         return hasher{}.add(way).add(step).value();
     }
     /// What `n` reads when it is itself wanted at the coordinates `way`.
-    static void add_inputs(array_list<reading>& list, const node* n, std::uint64_t way) {
+    static void add_inputs(array_list<reading>& list, const graph_node* n, std::uint64_t way) {
         const auto* e = elementwise(*n);
-        if (!e) way = way_on(way, reinterpret_cast<std::uintptr_t>(n));
-        for (const node_ptr& input : n->inputs) add_reading(list, {input.get(), way});
+        if (!e) way = way_on(way, n->number);
+        for (const graph_node* input : n->inputs) add_reading(list, {input, way});
         for (std::size_t k = 0; e && k < e->iota_axes.size(); ++k)
             add_reading(list, {n, way_on(way, k)});
     }
     /// The readings of a group once it computes `n` instead of reading it.
-    static array_list<reading> readings_with(const array_list<reading>& before, const node* n) {
+    static array_list<reading> readings_with(const array_list<reading>& before,
+                                             const graph_node* n) {
         array_list<reading> after;
         for (const reading& r : before) {
             if (base(r.n) != n) add_reading(after, r);
-            else
-                add_inputs(after, n,
-                           r.n == n ? r.way : way_on(r.way, reinterpret_cast<std::uintptr_t>(r.n)));
+            else add_inputs(after, n, r.n == n ? r.way : way_on(r.way, r.n->number));
         }
         return after;
     }
 
-    /// The group that every reader of `n` is in, after merging where that is allowed; -1 if none.
-    int join(node* n, bool store) {
-        if (stored_base_.contains(n)) return -1;
-        const bool anchor = elementwise(*n) == nullptr;
+    /// Adds the node to the group that every reader of it is in, after merging where that is
+    /// allowed; false if there is none.
+    bool join(graph_node* n) {
+        if (stored_base_[n->number]) return false;
+        const bool anchor = elementwise(*n) == nullptr, store = n->kept;
         array_list<int> groups;
         bool direct = true;
-        if (!readers(n, groups, direct)) return -1;
-        if (groups.size() > 1 && (!direct || anchor || !mergeable(groups, n))) return -1;
+        if (!reader_groups(n, groups, direct)) return false;
+        if (groups.size() > 1 && (!direct || anchor || !mergeable(groups, n))) return false;
         const building& g = at(groups[0]);
-        if ((anchor || store) && (!direct || g.group.anchor || n->extent != g.domain)) return -1;
-        if (anchor && (store || !has_epilogue(*n))) return -1;
+        if ((anchor || store) && (!direct || g.group.anchor || n->extent() != g.domain))
+            return false;
+        if (anchor && (store || !has_epilogue(*n))) return false;
         // A product computes its prologue again for each tile, another kernel its epilogue once;
         // and that kernel writes where a concatenation wants it.
         if (!anchor && g.group.anchor && finishes_anchor(n) &&
-            (repeats_prologue(*g.group.anchor) || g.group.anchor->op.is<concat_op>()))
-            return -1;
+            (g.group.anchor->op().fusion().repeats_prologue ||
+             g.group.anchor->op().is<concat_op>()))
+            return false;
 
         int instructions = weight(*n);
         std::size_t outputs = store ? 1 : 0;
         array_list<reading> reads;
         for (int k : groups) {
-            if (at(k).reads.size() > most_reads) return -1;
+            if (at(k).reads.size() > most_reads) return false;
             instructions += at(k).instructions;
             outputs += at(k).group.outputs.size();
             for (const reading& r : at(k).reads) add_reading(reads, r);
         }
         reads = readings_with(reads, n);
         if (instructions > instruction_budget || outputs > max_outputs || reads.size() > max_leaves)
-            return -1;
+            return false;
 
         for (std::size_t i = 1; i < groups.size(); ++i) merge(groups[0], groups[i]);
         building& into = at(groups[0]);
@@ -241,20 +179,106 @@ private:
         into.reads = std::move(reads);
         if (anchor) into.group.anchor = n;
         else (store ? into.group.outputs : into.group.inlined).push_back(n);
-        member_[n] = {groups[0], direct};
-        return groups[0];
+        member_[n->number] = {groups[0], direct};
+        return true;
     }
 
-    static bool repeats_prologue(const node& n) {
-        return n.op.is<matmul_op>() || n.op.is<conv_op>() || n.op.is<kernel_op>();
+    /// Bytes that an instruction on an element weighs as much as. GPUs compute 5 to 15 numbers in
+    /// the time in which they move a byte of memory, and some instructions are functions.
+    static constexpr double bytes_of_instruction = 0.5;
+
+    /// Gives each of several groups that read `n` a copy of it where to compute it again moves less
+    /// than to store it.
+    bool compute_again(graph_node* n) {
+        // A type of 16 bits is rounded where it is stored: results would depend on the rule.
+        if (!elementwise(*n) || n->kept || stored_base_[n->number] ||
+            (is_floating(n->type()) && info(n->type()).bits < 32) || finishes_anchor(n))
+            return false;
+        array_list<int> groups;
+        bool direct = true;
+        for (const graph_node* u : readers_[n->number])
+            if (is_view(*u)) return false;
+        if (!reader_groups(n, groups, direct) || groups.size() < 2) return false;
+
+        array_list<const graph_node*> operands;
+        int instructions = 0;
+        if (!operands_of(n, operands, instructions)) return false;
+        const double elements = static_cast<double>(n->what->count()),
+                     times = static_cast<double>(groups.size());
+        double stored = (1 + times) * bytes_of(n),
+               again = (times - 1) * instructions * bytes_of_instruction * elements;
+        for (const graph_node* o : operands) stored += bytes_of(o);
+        array_list<array_list<reading>> reads;
+        for (const int g : groups) {
+            const graph_node* const anchor = at(g).group.anchor;
+            reads.push_back(readings_with(at(g).reads, n));
+            if ((anchor && anchor->op().fusion().repeats_prologue) ||
+                reads.back().size() > max_leaves ||
+                at(g).instructions + weight(*n) > instruction_budget)
+                return false;
+            for (const graph_node* o : operands)
+                if (std::none_of(at(g).reads.begin(), at(g).reads.end(),
+                                 [&](const reading& r) { return r.n == o; }))
+                    again += bytes_of(o);
+        }
+        if (again >= stored) return false;
+
+        for (const graph_node* input : n->inputs)
+            erase_if(readers_[input->number], [&](const graph_node* u) { return u == n; });
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            give_copy(n, groups[i], std::move(reads[i]));
+        return true;
     }
+    static double bytes_of(const graph_node* n) {
+        return static_cast<double>(n->what->count() * info(n->type()).bits) / 8;
+    }
+    /// What a kernel reads that computes `n`, and its instructions, where nodes that only it reads
+    /// are part of it; false for more than it takes.
+    bool operands_of(const graph_node* n, array_list<const graph_node*>& list,
+                     int& instructions) const {
+        array_list<const graph_node*> inside;
+        inside.push_back(n);
+        for (std::size_t i = 0; i < inside.size(); ++i) {
+            instructions += weight(*inside[i]);
+            for (const graph_node* input : inside[i]->inputs) {
+                const bool alone = !input->is_given() && elementwise(*input) && !input->kept &&
+                                   readers_[input->number].size() == 1;
+                array_list<const graph_node*>& to = alone ? inside : list;
+                if (std::find(to.begin(), to.end(), input) == to.end()) to.push_back(input);
+            }
+            if (list.size() > max_leaves || instructions > instruction_budget) return false;
+        }
+        return true;
+    }
+    /// Those of the readers of `n` that are in the group read a copy of it there.
+    void give_copy(graph_node* n, int group, array_list<reading>&& reads) {
+        graph_node* const copy = &graph_.add_copy(*n);
+        readers_.push_back({});
+        member_.push_back({});
+        stored_base_.push_back(0);
+        for (graph_node* u : readers_[n->number]) {
+            if (group_of(u) != group) continue;
+            readers_[copy->number].push_back(u);
+            for (graph_node*& input : u->inputs)
+                if (input == n) input = copy;
+        }
+        for (const graph_node* input : copy->inputs) readers_[input->number].push_back(copy);
+        array_list<int> only;
+        bool direct = true;
+        reader_groups(copy, only, direct);
+        building& into = at(group);
+        into.group.inlined.push_back(copy);
+        into.instructions += weight(*n);
+        into.reads = std::move(reads);
+        member_[copy->number] = {group, direct};
+    }
+
     /// Whether a kernel with an anchor can compute `n` as it stores, and nobody else wants what
     /// lies between.
-    bool finishes_anchor(const node* n, int depth = 16) const {
-        for (const node_ptr& input : n->inputs) {
-            const node* i = input.get();
-            if (i->realised() || i->extent != n->extent || must_store(i) ||
-                users_.find(i)->list.size() != 1)
+    bool finishes_anchor(const graph_node* n, int depth = 16) const {
+        for (const graph_node* i : n->inputs) {
+            if (i->is_given() || i->extent() != n->extent() || i->kept ||
+                readers_[i->number].size() != 1)
                 continue;
             if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
                                 : !is_view(*i) && has_epilogue(*i))
@@ -263,34 +287,32 @@ private:
         return false;
     }
     /// Whether the kernel of `n` can compute its input `from` as it reads it.
-    static bool has_prologue(const node& n, const node* from) {
-        if (const auto* k = n.op.get_if<kernel_op>()) {
+    static bool has_prologue(const graph_node& n, const graph_node* from) {
+        if (const auto* k = n.op().get_if<kernel_op>()) {
             for (std::size_t i = 0; i < n.inputs.size(); ++i)
-                if (n.inputs[i].get() == from && !k->call->what->how.inputs[i].fused) return false;
+                if (n.inputs[i] == from && !k->call->what->how.inputs[i].fused) return false;
             return true;
         }
-        return has_epilogue(n) || n.op.is<copy_op>() || n.op.is<concat_op>() ||
-               n.op.is<assign_op>();
+        return n.op().fusion().prologue;
     }
 
     /// Groups of all nodes that read `n`, views looked through; false where one of them cannot
     /// inline it.
-    bool readers(node* n, array_list<int>& groups, bool& direct, node* via = nullptr) {
-        const users* const found = users_.find(via ? via : n);
-        if (!found) return !groups.empty();
-        for (node* u : found->list) {
+    bool reader_groups(graph_node* n, array_list<int>& groups, bool& direct,
+                       graph_node* via = nullptr) {
+        for (graph_node* u : readers_[(via ? via : n)->number]) {
             if (is_view(*u)) {
-                if (u->op.is<reshape_op>() || must_store(u)) return false;
+                if (u->op().is<reshape_op>() || u->kept) return false;
                 direct = false;
-                if (users_.contains(u) && !readers(n, groups, direct, u)) return false;
+                if (!readers_[u->number].empty() && !reader_groups(n, groups, direct, u))
+                    return false;
                 continue;
             }
-            const membership* const m = member_.find(u);
-            PUMICE_ASSERT(m);
             const int group = group_of(u);
+            PUMICE_ASSERT(group >= 0);
             if (elementwise(*u)) {
-                direct =
-                    direct && m->direct && u->extent == n->extent && u->extent == at(group).domain;
+                direct = direct && member_[u->number].direct && u->extent() == n->extent() &&
+                         u->extent() == at(group).domain;
             } else {
                 if (!has_prologue(*u, via ? via : n)) return false;
                 direct = false;
@@ -303,10 +325,10 @@ private:
     }
 
     /// Purely elementwise groups over one domain, with no path from any to another.
-    bool mergeable(const array_list<int>& groups, const node* n) const {
+    bool mergeable(const array_list<int>& groups, const graph_node* n) const {
         std::size_t outputs = 0;
         for (int g : groups) {
-            if (at(g).group.anchor || at(g).domain != n->extent) return false;
+            if (at(g).group.anchor || at(g).domain != n->extent()) return false;
             outputs += at(g).group.outputs.size();
         }
         if (outputs > max_outputs) return false;
@@ -315,14 +337,13 @@ private:
         return true;
     }
     bool reaches(int from, const array_list<int>& targets) const {
-        array_list<const node*> stack(at(from).group.outputs.begin(), at(from).group.outputs.end());
-        key_set<const node*> seen;
+        array_list<const graph_node*> stack(at(from).group.outputs.begin(),
+                                            at(from).group.outputs.end());
+        key_set<const graph_node*> seen;
         while (!stack.empty()) {
-            const node* n = stack.back();
+            const graph_node* n = stack.back();
             stack.pop_back();
-            const users* const found = users_.find(n);
-            if (!found) continue;
-            for (const node* u : found->list) {
+            for (const graph_node* u : readers_[n->number]) {
                 if (!seen.insert(u)) continue;
                 const int g = group_of(u);
                 if (g != from && std::find(targets.begin(), targets.end(), g) != targets.end())
@@ -340,14 +361,14 @@ private:
         at(from).merged_into = into;
     }
 
-    void open(node* n) {
+    void open(graph_node* n) {
         building g;
-        g.domain = n->extent;
+        g.domain = n->extent();
         g.group.outputs.push_back(n);
         if (!elementwise(*n)) g.group.anchor = n;
         g.instructions = weight(*n);
         add_inputs(g.reads, n, 0);
-        member_[n] = {static_cast<int>(groups_.size()), true};
+        member_[n->number] = {static_cast<int>(groups_.size()), true};
         groups_.push_back(std::move(g));
     }
 
@@ -357,11 +378,11 @@ private:
         array_list<array_list<int>> next(groups_.size());
         array_list<bool> emitted(groups_.size());
         key_set<std::uint64_t> edges;
-        for (const node* n : order_) {
+        for (const graph_node* n : graph_.order()) {
             const int group = group_of(n);
             if (group < 0) continue;
-            for (const node_ptr& input : n->inputs) {
-                const int before = group_of(base(input.get()));
+            for (const graph_node* input : n->inputs) {
+                const int before = group_of(base(input));
                 if (before < 0 || before == group) continue;
                 const auto edge =
                     static_cast<std::uint64_t>(before) << 32 | static_cast<std::uint32_t>(group);
@@ -383,7 +404,7 @@ private:
                     if (--pending[index(later)] == 0) ready.push_back(later);
             }
         };
-        for (const node* n : order_) {
+        for (const graph_node* n : graph_.order()) {
             const int group = group_of(n);
             if (group >= 0 && pending[index(group)] == 0 && !emitted[index(group)]) finish(group);
         }
@@ -394,13 +415,12 @@ private:
         return result;
     }
 
-    array_list<node_ptr> siblings_;
-    array_list<node*> order_;
+    op_graph& graph_;
     bool enabled_;
-    key_set<const node*> roots_;
-    key_map<const node*, users> users_;
-    key_map<const node*, membership> member_;
-    key_set<const node*> stored_base_;
+    // Of each node, by its number:
+    array_list<array_list<graph_node*>> readers_;  // the nodes that read it
+    array_list<membership> member_;
+    array_list<char> stored_base_;            // a view of it is stored, so it is too
     key_map<const kernel_call*, int> calls_;  // the group of each
     array_list<building> groups_;
 };

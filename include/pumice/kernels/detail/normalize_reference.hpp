@@ -33,7 +33,7 @@ inline void norm_values(bool centred, double epsilon, std::span<double> row) {
 }  // namespace detail
 
 /// What every normalisation kernel computes.
-inline void normalize_reference(const normalize_problem& p, const host_buffers& buffers) {
+inline void reference(const normalize_problem& p, const host_buffers& buffers) {
     host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
     const std::int64_t n = p.inner.back();
     detail::wide_values row;

@@ -96,7 +96,7 @@ T reduce_values(reduction what, dtype type, std::span<const T> values) {
 }  // namespace detail
 
 /// What every reduction kernel computes.
-inline void reduce_reference(const reduce_problem& p, const host_buffers& buffers) {
+inline void reference(const reduce_problem& p, const host_buffers& buffers) {
     const dtype type = detail::reduced_type(p), wide = detail::widest(type);
     const bool place = p.what == reduction::argmax || p.what == reduction::argmin;
     const fused program = cast_value(p.prologue, type);

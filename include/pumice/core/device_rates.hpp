@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// How fast a device is: what the expected seconds of kernels are made of.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// What a device does in a second where everything suits it. Kernels reach shares of these.
+struct device_rates {
+    double bandwidth = 0;   // bytes that a large copy reads and writes
+    double arithmetic = 0;  // f32 operations of a large product, a multiplication and an addition
+    double matrix = 0;      // the same by cooperative matrices of 16-bit floats
+    double launch = 0;      // seconds of a dispatch that waits for the one before it
+    double latency = 0;     // seconds of a read from memory
+    double groups = 0;      // workgroups of a product at work at a time
+    double cache = 0;       // bytes that caches hold, where memory is read twice as fast
+
+    constexpr bool known() const noexcept { return bandwidth > 0; }
+};
+
+/// Those of a usual device of a kind, where nothing was measured.
+constexpr device_rates usual_rates(bool discrete) noexcept {
+    if (discrete) return {700e9, 10e12, 70e12, 3e-6, 0.6e-6, 256, 32e6};
+    return {60e9, 1e12, 7e12, 5e-6, 0.6e-6, 256, 4e6};
+}
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A plan, its recordings and the engine that runs them: one submit a chunk, in a slot that is the
+// run's own.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/exec/draw_memory_plan.hpp>
+#include <pumice/exec/vulkan/engine.hpp>
+#include <pumice/exec/vulkan/recorded_graph.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+class vulkan_executable final : public prepared_graph {
+public:
+    /// Pre: the engine's lock of plans.
+    vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e)
+        : home_(std::move(home)), lane_(home_->lane_), planned_(std::move(e)) {
+        for (const int v : what().constants) {
+            const auto number = static_cast<std::size_t>(v);
+            constants_.push_back({&storage_of(*planned_.run.given[number]),
+                                  planned_.run.begin_of(number)});
+        }
+        recordings_.reserve(most_recordings);
+        add_recording({});
+        for (std::size_t i = 0; i < what().steps.size(); ++i)
+            planned_.run.records[i] = recordings_[0]->dispatches().record(i);
+    }
+    /// Once, before the first run.
+    void bring_constants() {
+        array_list<vulkan_storage*> filled;
+        for (const int v : what().constants)
+            if (what().at(v).count() > 0)
+                filled.push_back(&storage_of(*planned_.run.given[static_cast<std::size_t>(v)]));
+        auto lock = lane_.lock();
+        for (vulkan_storage* const s : filled) s->untracked = true;
+        lane_.bring(filled, lock);
+    }
+    /// Runs may still be in flight: what they read must not become somebody else's memory before.
+    ~vulkan_executable() override {
+        if (lane_.left_behind()) return;
+        const auto lock = lane_.lock();
+        for (const int v : what().constants) {
+            vulkan_storage& s = storage_of(*planned_.run.given[static_cast<std::size_t>(v)]);
+            for (const auto& r : recordings_) s.last_use = std::max(s.last_use, r->last_submit());
+        }
+    }
+
+    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                   std::span<any_tensor> outputs, const std::stop_token& stop,
+                   bool donated) override {
+        if (stop.stop_requested()) throw_cancelled();
+        lane_.make_way();
+        const prepared ready = prepare(inputs, outputs, donated);
+        recorded_graph& recorded = *ready.recorded;
+        auto lock = lane_.lock();
+        const double budget = budget_for(stop);
+        const bool timed = budget > 0 && !recorded.measured && !recorded.order().empty();
+        if (timed) recorded.set_pieces(cut(array_list<double>(recorded.order().size(), 0), -1));
+        slot& s = take(recorded, lock, stop);
+        const borrowed lent{*this, s};
+        bind(recorded, s, inputs, ready.moved, outputs, lock);
+        recorded.write(
+            s,
+            [&](std::size_t i) {
+                const node& n = *s.held[i];
+                return storage_of(n).piece.device_address +
+                       static_cast<std::uint64_t>(byte_count(n.type, n.offset));
+            },
+            [&](std::size_t i) { return storage_of(output(s, outputs, i)).piece.device_address; },
+            keys);
+        array_list<double> seconds(timed ? s.recordings.size() : 0);
+        std::uint64_t last[2] = {0, 0};  // of the chunk before, and the one before that
+        s.order->run(
+            stop,
+            [&](std::size_t i) {
+                // One is at work and one is queued behind it: the device has no gap, and a stop
+                // waits for no more.
+                if (stop.stop_possible()) wait(last[1], lock, stop);
+                const auto begin = std::chrono::steady_clock::now();
+                submit(recorded, s, i, outputs);
+                last[1] = std::exchange(last[0], s.value);
+                if (!timed) return;
+                wait(s.value, lock, stop);
+                seconds[i] =
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            },
+            [](auto&& next) { next(); });
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (s.changed[i].has_value()) outputs[i] = std::move(s.changed[i]);
+        ++lane_.counted.evals;
+        if (timed && !recorded.measured) {
+            recorded.set_pieces(cut(seconds, budget));
+            recorded.measured = true;
+        }
+        return submission(home_, last[0]);
+    }
+
+    const plan* planned() const noexcept override { return &planned_.run.what(); }
+    std::vector<any_tensor> constants() const override { return planned_.constants(); }
+    std::string explain() const override {
+        const auto lock = lane_.lock();
+        const recorded_graph& r = *recordings_[0];
+        return home_->text_of(planned_.run) + to_string(r.pieces()) +
+               to_string(r.memory().memory, r.memory().buffers);
+    }
+    memory_use memory() const override {
+        const memory_plan& p = recordings_[0]->memory().memory;
+        return {p.size, p.sum, p.bound};
+    }
+    std::string memory_svg() const override {
+        return to_svg(recordings_[0]->memory().memory, recordings_[0]->memory().buffers);
+    }
+
+private:
+    using slot = recorded_graph::slot;
+
+    /// What a run holds, whether it succeeds or not.
+    struct borrowed {
+        vulkan_executable& from;
+        slot& s;
+        borrowed(vulkan_executable& e, slot& taken) : from(e), s(taken) { s.busy = true; }
+        borrowed(const borrowed&) = delete;
+        ~borrowed() {
+            s.held.clear();
+            for (any_tensor& t : s.changed) t = {};
+            s.busy = false;
+            from.slot_free_.notify_all();  // one alone could be stopped before it uses the slot
+        }
+    };
+
+    /// A run that can be stopped is cut even where no policy asks for it.
+    double budget_for(const std::stop_token& stop) const noexcept {
+        constexpr double worth_a_stop = 0.02;
+        const double named = home_->policies().submit_budget;
+        return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
+    }
+
+    const plan& what() const noexcept { return planned_.run.what(); }
+
+    /// What a run needs of the engine's lock of plans.
+    struct prepared {
+        recorded_graph* recorded;
+        array_list<node_ptr> moved;  // inputs as the kernels read them; empty where all lie so
+    };
+    prepared prepare(std::span<const any_tensor> inputs, std::span<const any_tensor> outputs,
+                     bool donated) {
+        bool lie = true;
+        for (const any_tensor& t : inputs) lie = lie && vulkan_engine::lies_dense(*t.get(), 16);
+        prepared ready{recordings_[0].get(), {}};
+        if (lie && !donated) return ready;
+        const std::lock_guard lock(home_->mutex_);
+        for (const any_tensor& t : inputs) home_->evaluate(std::span(&t.get(), 1));
+        if (donated) ready.recorded = &recording_for(what_gives(inputs, outputs));
+        if (!lie)
+            for (const any_tensor& t : inputs) ready.moved.push_back(home_->dense(t, 16));
+        return ready;
+    }
+
+    /// A recording for each set of givings, as long as there are few; otherwise that which gives
+    /// nothing.
+    recorded_graph& recording_for(giving_mask givings) {
+        for (const auto& r : recordings_)
+            if (r->dispatches().givings() == givings) return *r;
+        if (recordings_.size() < most_recordings) {
+            add_recording(givings);
+            return *recordings_.back();
+        }
+        return *recordings_[0];
+    }
+    void add_recording(giving_mask givings) {
+        recordings_.push_back(std::make_unique<recorded_graph>(lane_.runtime(), home_->policies(),
+                                                               what(), givings, constants_,
+                                                               planned_.run.numbers));
+    }
+
+    /// The givings of inputs that nobody else holds, to outputs that are new. Pre: the inputs are
+    /// evaluated.
+    giving_mask what_gives(std::span<const any_tensor> inputs,
+                           std::span<const any_tensor> outputs) const {
+        return choose_givings(what(), value_role::input, [&](int from, int to) {
+            const node_ptr& n = inputs[what().at(from).index].get();
+            return n.use_count() == 1 && n->data.use_count() == 1 && n->offset == 0 &&
+                   n->row_major() && !storage_of(*n).borrowed() &&
+                   storage_of(*n).bytes == what().at(to).bytes() &&
+                   !may_overwrite(outputs[what().at(to).index], what().at(to));
+        });
+    }
+
+    slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock,
+               const std::stop_token& stop) {
+        std::uint64_t until = 0;
+        for (;;) {
+            if (slot* s = recorded.take(until)) return *s;
+            if (until != 0) wait(until, lock, stop);
+            else if (!slot_free_.wait(lock, stop, [&] { return recorded.has_idle(); }))
+                throw_cancelled();
+        }
+    }
+    void wait(std::uint64_t value, std::unique_lock<process_mutex>& lock,
+              const std::stop_token& stop) {
+        if (!lane_.wait(value, lock, stop)) throw_cancelled();
+    }
+
+    /// Brings inputs to where kernels read them, and finds memory for the outputs.
+    void bind(const recorded_graph& recorded, slot& s, std::span<const any_tensor> inputs,
+              const array_list<node_ptr>& moved, std::span<any_tensor> outputs,
+              vulkan_lane::lock_type& lock) {
+        s.touched.clear();
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            node_ptr n = moved.empty() ? inputs[i].get() : moved[i];
+            if (n->count() > 0) {
+                vulkan_storage& held = storage_of(*n);
+                if (!held.on_device) lane_.bring({&held}, lock);
+                const std::int64_t begin = byte_count(n->type, n->offset);
+                s.touched.push_back(range_in(held.piece, begin,
+                                             begin + byte_count(n->type, n->count()), false));
+            }
+            s.held.push_back(std::move(n));
+        }
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            const int number = what().outputs[i];
+            const plan_value& v = what().at(number);
+            const int memory = recorded.dispatches().memory_of(number);
+            if (memory != number || !may_overwrite(outputs[i], v))
+                s.changed[i] =
+                    home_->make_tensor(v,
+                                       memory != number
+                                           ? s.held[what().at(memory).index]->data
+                                           : std::make_shared<vulkan_storage>(lane_.runtime(),
+                                                                              v.bytes()),
+                                       planned_.run.record_of(v));
+            vulkan_storage& held = storage_of(output(s, outputs, i));
+            held.allocate();
+            s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
+        }
+    }
+    static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
+        return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();
+    }
+    /// True where nobody but this handle can see what is in the tensor's memory.
+    bool may_overwrite(const any_tensor& t, const plan_value& like) const {
+        if (!t.has_value() || t.get().use_count() != 1) return false;
+        const node& n = *t.get();
+        return n.realised() && n.data.use_count() == 1 && n.owner == home_ && n.type == like.type &&
+               n.extent == like.extent && n.layout() == like.layout && n.offset == 0;
+    }
+
+    /// Hands a chunk to the device. Whatever happens to the run from here, everything that the
+    /// chunk uses knows that it is in use.
+    void submit(const recorded_graph& recorded, slot& s, std::size_t number,
+                std::span<const any_tensor> outputs) {
+        lane_.make_room(s.touched.size());
+        s.value =
+            lane_.timed() ? submit_timed(recorded, s, number) : lane_.submit(s.recordings[number]);
+        for (const node_ptr& n : s.held)
+            if (n->count() > 0) storage_of(*n).last_use = s.value;
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            vulkan_storage& held = storage_of(output(s, outputs, i));
+            held.host.reset();
+            held.on_device = true;
+            held.host_sees = recorded.host_sees();
+            held.was_read = false;
+            held.written = held.last_use = s.value;
+        }
+        lane_.all_is_seen(s.touched);
+    }
+    /// A recording for this run alone, with times.
+    std::uint64_t submit_timed(const recorded_graph& recorded, const slot& s, std::size_t number) {
+        profile_scope recording(lane_.profiling(), "recording");
+        vulkan::commands buffer = lane_.runtime()->commands().take();
+        const array_list<command> list = recorded.commands_of(s);
+        const chunk& piece = (*s.pieces)[number];
+        recorded.record(
+            buffer, list, piece, false, lane_.times(piece.end - piece.begin, [&](std::size_t i) {
+                return vulkan_profiler::about(list[recorded.order()[piece.begin + i].index]);
+            }));
+        recording.end();
+        return lane_.submit_once(std::move(buffer));
+    }
+
+    static constexpr std::size_t most_recordings = 4;
+
+    std::shared_ptr<vulkan_engine> home_;
+    vulkan_lane& lane_;
+    evaluation planned_;
+    array_list<recorded_graph::constant> constants_;
+    // Room for all is had at first, so that the first, which gives nothing, is there without a
+    // lock; the others come under the engine's. What is within is guarded by the lane's.
+    array_list<std::unique_ptr<recorded_graph>> recordings_;
+    std::condition_variable_any slot_free_;
+};
+
+inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(evaluation&& planned) {
+    std::unique_lock lock(mutex_);
+    auto made = std::make_shared<vulkan_executable>(
+        std::static_pointer_cast<vulkan_engine>(shared_from_this()), std::move(planned));
+    lock.unlock();
+    made->bring_constants();
+    return made;
+}
+
+/// A plan with its constants, ready to run often in an engine of the library's.
+inline std::shared_ptr<prepared_graph> prepare_plan(graph_engine& home, evaluation&& planned) {
+    return home.records() ? static_cast<vulkan_engine&>(home).record_graph(std::move(planned))
+                          : home.replay(std::move(planned));
+}
+
+}}  // namespace pumice::PUMICE_ABI

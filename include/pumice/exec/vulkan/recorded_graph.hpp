@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A plan recorded for running often: kernels chosen, ordered and placed in one arena once; a run
+// writes the addresses of its inputs and outputs into a parameter block and submits.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/exec/graph_engine.hpp>
+#include <pumice/exec/plan/arena.hpp>
+#include <pumice/exec/scheduler.hpp>
+#include <pumice/exec/vulkan/recorder.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+class recorded_graph {
+public:
+    using chunks = std::shared_ptr<const array_list<chunk>>;
+
+    /// What one run in flight owns: memory between the kernels, their parameters, a recording a
+    /// chunk.
+    struct slot {
+        vulkan::allocation arena, block;
+        chunks pieces;
+        array_list<vulkan::commands> recordings;  // of the pieces
+        std::unique_ptr<scheduler> order;
+        std::uint64_t value = 0;  // of its last submit
+        bool busy = false;        // a run is not through with its submits
+
+        // What a run works with, so that it needs no memory of its own.
+        std::vector<any_tensor> changed;  // outputs that are new tensors
+        array_list<node_ptr> held;        // inputs as the kernels read them
+        array_list<byte_range> touched;
+    };
+
+    /// Where a constant lies.
+    struct constant {
+        const vulkan_storage* memory;
+        std::int64_t begin;  // in it, in bytes
+    };
+
+    /// Chooses kernels, compiles them and plans; uses no device memory. Those givings are carried
+    /// out in each run; numbers are the same in all. Pre: the plan outlives the recording.
+    recorded_graph(std::shared_ptr<vulkan_runtime> runtime, const policy_set& policies,
+                   const plan& p, giving_mask givings, std::span<const constant> constants,
+                   std::span<const scalar> numbers)
+        : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
+          list_(p, givings, runtime_->device().info(), policies),
+          pipelines_(runtime_->pipelines(list_.launches())), order_(list_.order()),
+          arena_(plan_arena(list_, order_)), blocks_(list_.launches()) {
+        for (std::size_t i = 0; i < list_.size(); ++i)
+            for (const relocation& r : list_.launches()[i]->relocations) {
+                const std::size_t memory = list_.memory_of(i, r.buffer);
+                if (list_.is_scratch(memory)) continue;
+                const plan_value& v = list_.of().values[memory];
+                if (v.role == value_role::input || v.role == value_role::output)
+                    patches_.push_back({blocks_.at[i] + r.at, r.byte_offset, v.role, v.index});
+            }
+        // On unified memory every submit does it.
+        for (const int v : list_.of().outputs)
+            host_sees_ |= list_.of().at(v).bytes() <= least_worth_copying &&
+                          !runtime_->device().info().unified_memory;
+        chunks_ = std::make_shared<const array_list<chunk>>(one_chunk(order_.size()));
+    }
+    recorded_graph(const recorded_graph&) = delete;
+    recorded_graph& operator=(const recorded_graph&) = delete;
+    ~recorded_graph() {
+        for (const auto& s : slots_) {
+            if (s->arena) runtime_->memory().free(s->arena, s->value);
+            runtime_->memory().free(s->block, s->value);
+            give_back(*s);
+        }
+    }
+
+    bool measured = false;  // its pieces are cut by measured times
+
+    const dispatch_list& dispatches() const noexcept { return list_; }
+    const arena& memory() const noexcept { return arena_; }
+
+    /// Whether a run makes its outputs visible to the host.
+    bool host_sees() const noexcept { return host_sees_; }
+
+    /// How the graph is handed to the device. Slots that are taken from now on are recorded so.
+    const array_list<chunk>& pieces() const noexcept { return *chunks_; }
+    void set_pieces(array_list<chunk> list) {
+        chunks_ = std::make_shared<const array_list<chunk>>(std::move(list));
+    }
+
+    /// A slot that nobody uses, or null where the most that may be are in flight: the one that the
+    /// device gives back first is reached at `until`, 0 where runs have still to submit. Pre:
+    /// constants are on the device.
+    slot* take(std::uint64_t& until) {
+        until = 0;
+        for (const auto& s : slots_) {
+            if (s->busy) continue;
+            if (runtime_->queue().reached(s->value)) {
+                if (s->pieces != chunks_) record_all(*s);
+                return s.get();
+            }
+            until = until == 0 ? s->value : std::min(until, s->value);
+        }
+        return slots_.size() < most_in_flight ? add_slot() : nullptr;
+    }
+
+    /// Whether some run may take a slot, now or when the device is through.
+    bool has_idle() const noexcept {
+        if (slots_.size() < most_in_flight) return true;
+        for (const auto& s : slots_)
+            if (!s->busy) return true;
+        return false;
+    }
+
+    /// Of all runs, the timeline value of the last submit; 0 before the first.
+    std::uint64_t last_submit() const noexcept {
+        std::uint64_t last = 0;
+        for (const auto& s : slots_) last = std::max(last, s->value);
+        return last;
+    }
+
+    /// Writes a run's addresses and random keys.
+    template <class InputAddress, class OutputAddress>
+    void write(slot& s, InputAddress&& input, OutputAddress&& output,
+               std::span<const std::uint32_t> keys) const {
+        auto* block = static_cast<std::byte*>(s.block.mapped);
+        for (const patch& p : patches_) {
+            const std::uint64_t address =
+                (p.role == value_role::input ? input(p.index) : output(p.index)) +
+                static_cast<std::uint64_t>(p.byte_offset);
+            std::memcpy(block + p.at, &address, sizeof address);
+        }
+        if (!keys.empty()) std::memcpy(block + blocks_.size, keys.data(), keys.size_bytes());
+        runtime_->memory().flush(s.block, 0, s.block.size);
+    }
+
+    /// What a run in that slot asks the device for, recorded in `order()`.
+    array_list<command> commands_of(const slot& s) const {
+        array_list<command> list;
+        for (std::size_t i = 0; i < list_.size(); ++i)
+            list.push_back(command_of(list_, i, pipelines_,
+                                      s.block.device_address + blocks_.at[i]));
+        return list;
+    }
+    const array_list<placed_item>& order() const noexcept { return order_; }
+    void record(vulkan::commands& to, const array_list<command>& list, const chunk& piece,
+                bool reusable, const timestamps& times = {}) const {
+        to.begin(reusable);
+        to.barrier(any_access, any_access);  // whatever was submitted before
+        array_list<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
+                                     order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
+        if (!part.empty()) part[0].barrier = false;
+        record_commands(to, list, part, times);
+        if (host_sees_ && piece.is_output) to.barrier(any_access, vulkan::scope::host);
+        to.end();
+    }
+
+private:
+    static constexpr std::size_t most_in_flight = 4;
+
+    /// A place in the parameter blocks where a run writes an address.
+    struct patch {
+        std::uint64_t at;
+        std::int64_t byte_offset;
+        value_role role;
+        std::size_t index;  // within its role
+    };
+
+    slot* add_slot() {
+        vulkan::memory& memory = runtime_->memory();
+        auto made = std::make_unique<slot>();
+        struct guard {  // gives back what was taken if a later call throws
+            vulkan_runtime& runtime;
+            std::unique_ptr<slot>& made;
+            ~guard() {
+                if (!made) return;
+                if (made->arena) runtime.memory().free(made->arena);
+                if (made->block) runtime.memory().free(made->block);
+            }
+        } const undo{*runtime_, made};
+        slots_.reserve(slots_.size() + 1);
+        if (arena_.memory.size > 0)
+            made->arena = memory.allocate(static_cast<std::uint64_t>(arena_.memory.size),
+                                          vulkan::memory_kind::device);
+        made->block = memory.allocate(blocks_.size + 4 * list_.of().parameters.size(),
+                                      vulkan::memory_kind::parameters);
+        for (std::size_t i = 0; i < list_.size(); ++i)
+            write_block(
+                *list_.launches()[i], [&](int buffer) { return address_of(*made, i, buffer); },
+                numbers_, static_cast<std::byte*>(made->block.mapped) + blocks_.at[i]);
+        made->changed.resize(list_.of().outputs.size());
+        made->held.reserve(list_.of().inputs.size());
+        record_all(*made);
+        slots_.push_back(std::move(made));
+        return slots_.back().get();
+    }
+
+    /// Pre: the device does not use the slot.
+    void record_all(slot& s) const {
+        give_back(s);
+        const array_list<command> list = commands_of(s);
+        s.recordings.reserve(chunks_->size());
+        for (const chunk& piece : *chunks_) {
+            s.recordings.push_back(runtime_->commands().take());
+            record(s.recordings.back(), list, piece, true);
+        }
+        s.order = std::make_unique<scheduler>(*chunks_);
+        s.pieces = chunks_;
+    }
+    void give_back(slot& s) const noexcept {
+        for (vulkan::commands& c : s.recordings) runtime_->commands().give(std::move(c), s.value);
+        s.recordings.clear();
+        s.pieces.reset();
+    }
+
+    /// Zero for what each run brings.
+    std::uint64_t address_of(const slot& s, std::size_t dispatch, int buffer) const {
+        const std::size_t memory = list_.memory_of(dispatch, buffer);
+        if (arena_.number[memory] >= 0)
+            return s.arena.device_address + static_cast<std::uint64_t>(arena_.offset_of(memory));
+        const plan_value& v = list_.of().values[memory];
+        switch (v.role) {
+            case value_role::parameter: return s.block.device_address + blocks_.size + 4 * v.index;
+            case value_role::constant: {
+                const constant& c = constants_[v.index];
+                return c.memory->piece.device_address + static_cast<std::uint64_t>(c.begin);
+            }
+            default: return 0;
+        }
+    }
+
+    std::shared_ptr<vulkan_runtime> runtime_;
+    std::span<const constant> constants_;  // by their index
+    std::span<const scalar> numbers_;
+    dispatch_list list_;
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;
+    array_list<placed_item> order_;
+    arena arena_;
+    block_offsets blocks_;
+    array_list<patch> patches_;
+    chunks chunks_;
+    bool host_sees_ = false;
+    array_list<std::unique_ptr<slot>> slots_;
+};
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// From launches to a command buffer: parameter blocks, byte ranges, barriers. Evaluations that run
+// once and executables that run often are recorded here.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/exec/plan/dispatch_list.hpp>
+#include <pumice/exec/vulkan/storage.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// A dispatch, or a copy that brings a tensor to the device.
+struct command {
+    const launch* what = nullptr;
+    std::shared_ptr<const vulkan::pipeline> pipeline;
+    std::uint64_t parameters = 0;  // address of its block
+    vulkan_storage* upload_to = nullptr;
+    vulkan::allocation upload_from;
+    const kernel_record* record = nullptr;  // of a dispatch
+};
+
+/// That of a dispatch whose parameter block lies at `parameters`. Pre: the list outlives it.
+inline command command_of(const dispatch_list& list, std::size_t dispatch,
+                          const array_list<std::shared_ptr<const vulkan::pipeline>>& pipelines,
+                          std::uint64_t parameters) {
+    return {list.launches()[dispatch],
+            pipelines[dispatch],
+            parameters,
+            nullptr,
+            {},
+            list.record(list.step_of(dispatch)).get()};
+}
+
+/// Two for each of the first `count` commands of a recording, which resets them.
+struct timestamps {
+    const vulkan::timestamp_pool* pool = nullptr;
+    std::uint32_t first = 0, count = 0;
+};
+
+/// Whatever the commands of a graph may have written or read.
+inline constexpr vulkan::scope any_access = vulkan::scope::compute | vulkan::scope::transfer;
+
+inline byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, std::int64_t end,
+                           bool write) {
+    const auto base = static_cast<std::int64_t>(piece.offset);
+    return {reinterpret_cast<std::uint64_t>(piece.buffer), base + begin, base + end, write};
+}
+
+/// Where each launch's parameter block lies in one allocation for all of them.
+struct block_offsets {
+    array_list<std::uint64_t> at;
+    std::uint64_t size = 64;
+
+    explicit block_offsets(const array_list<const launch*>& launches) {
+        std::uint64_t end = 0;
+        for (const launch* l : launches) {
+            at.push_back(end);
+            end += (l->parameters.size() + 63) / 64 * 64;
+        }
+        size = std::max(size, end);
+    }
+};
+
+/// Writes a launch's parameter block with the address of each buffer that it names, and each number
+/// of the run.
+template <class AddressOf>
+void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar> numbers,
+                 std::byte* to) {
+    std::memcpy(to, l.parameters.data(), l.parameters.size());
+    for (const relocation& r : l.relocations) {
+        const std::uint64_t address =
+            address_of(r.buffer) + static_cast<std::uint64_t>(r.byte_offset);
+        std::memcpy(to + r.at, &address, sizeof address);
+    }
+    for (const number_place& n : l.numbers) {
+        const std::uint64_t bits = numbers[static_cast<std::size_t>(n.number)].bits;
+        std::memcpy(to + n.at, &bits, sizeof bits);
+    }
+}
+
+/// Records commands in the order that `arrange` gave them, and the times before and after each.
+inline void record_commands(vulkan::commands& buffer, const array_list<command>& list,
+                            std::span<const placed_item> order, const timestamps& times = {}) {
+    if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
+    std::uint32_t next = 0;  // timestamp
+    const auto time = [&] {
+        if (next < 2 * times.count) buffer.timestamp(*times.pool, times.first + next++);
+    };
+    for (const placed_item& place : order) {
+        if (place.barrier) buffer.barrier(any_access, any_access);
+        const command& c = list[place.index];
+        time();
+        if (c.upload_to) {
+            buffer.copy(c.upload_from, c.upload_to->piece,
+                        {0, 0, static_cast<std::uint64_t>(c.upload_to->bytes)});
+        } else {
+            buffer.bind(*c.pipeline);
+            buffer.push(c.parameters);
+            buffer.dispatch(c.what->grid[0], c.what->grid[1], c.what->grid[2]);
+        }
+        time();
+    }
+}
+
+/// Records a copy with its times.
+inline void record_copy(vulkan::commands& buffer, const vulkan::allocation& from,
+                        const vulkan::allocation& to, const vulkan::copy_region& region,
+                        const timestamps& times) {
+    if (times.count > 0) {
+        buffer.reset(*times.pool, times.first, 2);
+        buffer.timestamp(*times.pool, times.first);
+    }
+    buffer.copy(from, to, region);
+    if (times.count > 0) buffer.timestamp(*times.pool, times.first + 1);
+}
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise work of the host device: a native loop or a program over any strides, in several
+// threads.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
+#include <pumice/host/loop.hpp>
+#include <pumice/host/values.hpp>
+#include <pumice/kernels/collapse.hpp>
+#include <pumice/kernels/reference.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
+struct host_elementwise {
+    program_view body;
+    native_loop* native = nullptr;  // the same, where there is one
+    shape domain;
+    array_list<host_array> leaves;
+    std::span<const scalar> scalars;
+    array_list<host_array> outputs;  // overlap no leaf
+
+    void run(const thread_pool& threads) {
+        array_list<host_array*> both;
+        for (auto* list : {&leaves, &outputs})
+            for (host_array& a : *list) both.push_back(&a);
+        collapse(domain, std::move(both), 0, domain.rank());
+        const std::int64_t count = element_count(domain);
+        const std::int64_t parts = (count + thread_part - 1) / thread_part;
+        threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
+            const std::int64_t begin = part * thread_part,
+                               end = std::min(begin + thread_part, count);
+            if (native) run_native(begin, end);
+            else run_program(begin, end);
+        });
+    }
+
+private:
+    /// f of each stretch of a row within the elements [begin, end), counted in row-major order.
+    template <class F>
+    void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) const {
+        const std::int64_t length = domain.back();
+        for (std::int64_t i = begin; i < end;) {
+            const std::int64_t row = i / length, row_end = std::min(end, (row + 1) * length);
+            for (const index_list at = row_at(domain, row); i < row_end;) {
+                const std::int64_t n = std::min(most, row_end - i);
+                f(host_place{at, i % length, n});
+                i += n;
+            }
+        }
+    }
+
+    void run_program(std::int64_t begin, std::int64_t end) const {
+        host_program machine(body, leaves, scalars, outputs);
+        each_stretch(begin, end, host_program::block,
+                     [&](const host_place& to) { machine.run(to); });
+    }
+
+    /// What lies dense is used in place, the rest by way of dense blocks.
+    void run_native(std::int64_t begin, std::int64_t end) const {
+        constexpr std::int64_t block = host_program::block;
+        const int last = domain.rank() - 1;
+        const host_array& out = outputs[0];
+        std::int64_t most = end;
+        for (const host_array& a : leaves)
+            if (a.steps[last] != 1) most = block;
+        if (out.steps[last] != 1) most = block;
+        alignas(64) std::byte dense[max_leaves + 1][8 * block];
+        each_stretch(begin, end, most, [&](const host_place& to) {
+            const void* in[max_leaves];
+            for (std::size_t k = 0; k < leaves.size(); ++k) {
+                const host_array& a = leaves[k];
+                const int bits = info(a.type).bits;
+                in[k] = a.data + to.offset(a) * (bits / 8);
+                if (to.step(a) == 1) continue;
+                detail::copy_elements(bits, in[k], to.step(a), dense[k], 1, to.count);
+                in[k] = dense[k];
+            }
+            const int bits = info(out.type).bits;
+            std::byte* const place = out.data + to.offset(out) * (bits / 8);
+            if (to.step(out) == 1) return native(in, scalars.data(), place, to.count);
+            native(in, scalars.data(), dense[max_leaves], to.count);
+            detail::copy_elements(bits, dense[max_leaves], 1, place, to.step(out), to.count);
+        });
+    }
+};
+
+namespace detail {
+
+inline host_array broadcast_array(const node& n, const shape& to) {
+    host_array a{bytes_on_host(n), n.type, n.offset, strides::filled(to.rank(), 0)};
+    const int first = to.rank() - n.extent.rank();
+    for (int i = 0; i < n.extent.rank(); ++i)
+        if (n.extent[i] != 1) a.steps[first + i] = n.layout()[i];
+    return a;
+}
+inline std::span<const scalar> scalars_of(const elementwise_op& op, const host_operands& given) {
+    return given.scalars.empty() ? std::span<const scalar>(op.scalars) : given.scalars;
+}
+inline void run_elementwise(const host_loop& bound, std::byte* to, const thread_pool& threads) {
+    const auto& op = *static_cast<const elementwise_op*>(bound.what);
+    const auto& given = *static_cast<const host_operands*>(bound.operands);
+    const strides dense = row_major_strides(given.extent);
+    host_elementwise work{op.body->view(), op.native, given.extent, {}, scalars_of(op, given), {}};
+    for (const node_ptr& input : given.inputs)
+        work.leaves.push_back(broadcast_array(*input, given.extent));
+    for (const int axis : op.iota_axes) {
+        strides steps = axis < 0 ? dense : strides::filled(given.extent.rank(), 0);
+        if (axis >= 0) steps[axis] = 1;
+        work.leaves.push_back({nullptr, given.type, 0, steps});
+    }
+    work.outputs.push_back({to, given.type, 0, given.layout ? *given.layout : dense});
+    work.run(threads);
+}
+inline void run_native(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const auto& op = *static_cast<const elementwise_op*>(bound.what);
+    const auto& given = *static_cast<const host_operands*>(bound.operands);
+    op.native(bound.from, scalars_of(op, given).data(), to, bound.count);
+}
+
+/// Always: by the op's own loop or by its program, in one call where all lies dense.
+inline void bind_loop(const elementwise_op& op, const host_operands& given, host_loop& out) {
+    out.what = &op;
+    out.operands = &given;
+    out.count = given.count;
+    out.loop = run_elementwise;
+    if (!op.native || given.layout || out.count > least_part) return;
+    const void** from = out.from;
+    for (const node_ptr& input : given.inputs) {
+        if (!input->row_major() || input->extent != given.extent) return;
+        *from++ = first_value(*input);
+    }
+    out.dense = true;
+    out.loop = run_native;
+}
+
+inline void run_program(const elementwise_problem& p, const host_buffers& b,
+                        const thread_pool& threads) {
+    const array_list<scalar> scalars = b.scalars(p.body);
+    host_elementwise{p.body.body->view(),     nullptr, p.domain,
+                     b.arrays(p.body.leaves), scalars, b.arrays(p.body.outputs)}
+        .run(threads);
+}
+
+}  // namespace detail
+
+inline void find_loop(const elementwise_problem& p, const host_buffers& buffers, host_loop& out) {
+    out.solve<detail::run_program>(p, buffers);
+}
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A loop of the host's own, bound to what it computes and to operands as they lie in memory: the
+// answer of `find_loop`, of an op as of a problem.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
+#include <pumice/host/memory.hpp>
+#include <pumice/kernels/reference.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// What an op is computed from, and how its result is to lie.
+struct host_operands {
+    std::span<const node_ptr> inputs;  // realised, in memory of the host's
+    std::span<const scalar> scalars;   // of an elementwise op that has none of its own
+    dtype type;                        // of the result
+    const shape& extent;
+    std::int64_t count;               // of the result's elements
+    const strides* layout = nullptr;  // row-major where null
+};
+
+/// None until a loop is bound; what it is bound to must outlive it.
+struct host_loop {
+    /// `to` is where an op's result begins; a problem's outputs are among its buffers.
+    using function = void(const host_loop& bound, std::byte* to, const thread_pool& threads);
+
+    function* loop = nullptr;
+    /// One call over what lies dense, through `count` elements; else it is cut among threads, and
+    /// brings operands by way of dense blocks.
+    bool dense = false;
+
+    // Where there is a loop:
+    const void* what;      // the op or problem
+    const void* operands;  // host_operands or host_buffers
+    std::int64_t count;
+    const void* from[max_leaves];  // where operands begin that lie dense
+    bool down;                     // see take_rows
+    std::int64_t rows, length;
+
+    host_loop() noexcept {}  // the nanoseconds of zeros count
+
+    explicit operator bool() const noexcept { return loop; }
+    void run(std::byte* to, const thread_pool& threads) const { loop(*this, to, threads); }
+
+    /// Binds a function of a problem's and its buffers.
+    template <auto Solve, class Problem>
+    void solve(const Problem& p, const host_buffers& buffers) noexcept {
+        what = &p;
+        operands = &buffers;
+        loop = [](const host_loop& bound, std::byte*, const thread_pool& threads) {
+            Solve(*static_cast<const Problem*>(bound.what),
+                  *static_cast<const host_buffers*>(bound.operands), threads);
+        };
+    }
+
+    /// Binds a function of an op's to dense floats, seen as `rows` rows of `length` along the axes,
+    /// which are the last or, `down`, the first. None where they are neither, and of more than
+    /// `most` elements, which are a job for threads.
+    template <class Op>
+    void take_rows(const Op& op, const host_operands& given, std::int64_t most,
+                   function* how) noexcept {
+        const node& in = *given.inputs[0];
+        const int rank = in.extent.rank(), reduced = static_cast<int>(op.axes.size());
+        if (given.layout || in.type != dtype::f32 || !in.row_major() || reduced == 0) return;
+        down = op.axes[0] != rank - reduced;  // ascending: no gap behind the first
+        if (down && op.axes.back() != reduced - 1) return;
+        std::int64_t first = 1, last = 1;
+        const int cut = down ? reduced : rank - reduced;
+        for (int i = 0; i < cut; ++i) first *= in.extent[i];
+        for (int i = cut; i < rank; ++i) last *= in.extent[i];
+        count = first * last;
+        if (count == 0 || count > most) return;
+        rows = down ? last : first;
+        length = down ? first : last;
+        dense = true;
+        from[0] = first_value(in);
+        what = &op;
+        loop = how;
+    }
+};
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The host device's memory: aligned, and large blocks are kept for the next tensor of their size.
+#pragma once
+
+#include <pumice/base/error.hpp>
+#include <pumice/base/lock.hpp>
+#include <pumice/base/thread_cache.hpp>
+#include <pumice/graph/node.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// Large blocks that were let go: fresh pages cost more time than most loops over them.
+/// Thread-safe.
+class host_pool {
+public:
+    static constexpr std::int64_t least = 128 << 10;  // smaller blocks are left to the C++ library
+    static constexpr std::int64_t most_kept = 256 << 20;
+
+    struct block {
+        void* data = nullptr;
+        std::int64_t size = 0;
+    };
+
+    host_pool() = default;
+    host_pool(const host_pool&) = delete;
+    host_pool& operator=(const host_pool&) = delete;
+    ~host_pool() {
+        for (const block& b : kept_) ::operator delete(b.data);
+    }
+
+    /// At least `bytes`; no data where the host has none left.
+    block take(std::int64_t bytes) noexcept {
+        {
+            const small_lock lock(mutex_);
+            for (block& b : kept_) {
+                if (b.size < bytes || b.size > bytes + bytes / 4) continue;
+                held_ -= b.size;
+                return std::exchange(b, {});
+            }
+        }
+        return {::operator new(static_cast<std::size_t>(bytes), std::nothrow), bytes};
+    }
+    void give(const block& b) noexcept {
+        block old = b;
+        {
+            const small_lock lock(mutex_);
+            if (held_ + b.size <= most_kept) {
+                auto place = std::find_if(kept_.begin(), kept_.end(),
+                                          [](const block& k) { return !k.data; });
+                if (place == kept_.end()) place = kept_.begin() + next_++ % std::ssize(kept_);
+                held_ += b.size - place->size;
+                old = std::exchange(*place, b);
+            }
+        }
+        ::operator delete(old.data);
+    }
+
+private:
+    small_mutex mutex_;
+    std::array<block, 16> kept_;
+    std::ptrdiff_t next_ = 0;
+    std::int64_t held_ = 0;
+};
+
+/// Memory aligned to 64 bytes. Throws errc::out_of_memory.
+class host_memory {
+public:
+    explicit host_memory(std::int64_t bytes, const std::shared_ptr<host_pool>& pool = nullptr)
+        : size_(bytes), room_{nullptr, bytes > most ? bytes : bytes + alignment} {
+        if (pool && bytes >= host_pool::least) room_ = (pool_ = pool)->take(room_.size);
+        else room_.data = ::operator new(static_cast<std::size_t>(room_.size), std::nothrow);
+        if (!room_.data) fail(errc::out_of_memory, "host", {"the host has no ", bytes, " bytes"});
+        data_ = aligned(room_.data);
+    }
+    /// In `bytes + alignment` bytes that somebody else owns.
+    host_memory(std::int64_t bytes, void* room) noexcept : size_(bytes), data_(aligned(room)) {}
+    host_memory(const host_memory&) = delete;
+    host_memory& operator=(const host_memory&) = delete;
+    ~host_memory() {
+        if (!room_.data) return;  // somebody else's
+        if (pool_) pool_->give(room_);
+        else ::operator delete(room_.data);
+    }
+    std::byte* data() const noexcept { return data_; }
+    /// Copies as many bytes from `from`, or takes zeros where it is null.
+    void fill(const void* from) noexcept {
+        const auto n = static_cast<std::size_t>(size_);
+        from ? std::memcpy(data_, from, n) : std::memset(data_, 0, n);
+    }
+    std::int64_t size() const noexcept { return size_; }
+
+    static constexpr std::int64_t alignment = 64;
+
+private:
+    static std::byte* aligned(void* room) noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(room);
+        return static_cast<std::byte*>(room) + (alignment - at % alignment) % alignment;
+    }
+    static constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() - alignment;
+    std::int64_t size_;
+    host_pool::block room_;
+    std::byte* data_ = nullptr;
+    std::shared_ptr<host_pool> pool_;
+};
+
+namespace detail {
+/// Allocates an object and `extra` bytes behind it, whose place it tells.
+template <class T>
+struct with_room {
+    using value_type = T;
+    std::int64_t extra;
+    void** room;
+
+    with_room(std::int64_t bytes, void** place) noexcept : extra(bytes), room(place) {}
+    template <class U>
+    with_room(const with_room<U>& other) noexcept : extra(other.extra), room(other.room) {}
+
+    T* allocate(std::size_t n) {
+        void* const p = thread_cache::take(n * sizeof(T) + static_cast<std::size_t>(extra));
+        if (!p) fail(errc::out_of_memory, "host", {"the host has no ", extra, " bytes"});
+        *room = static_cast<T*>(p) + n;
+        return static_cast<T*>(p);
+    }
+    void deallocate(T* p, std::size_t n) noexcept {
+        thread_cache::give(p, n * sizeof(T) + static_cast<std::size_t>(extra));
+    }
+    friend bool operator==(const with_room&, const with_room&) noexcept { return true; }
+};
+}  // namespace detail
+
+class host_storage final : public storage {
+public:
+    template <class... Arguments>
+    explicit host_storage(const Arguments&... arguments) : memory(arguments...) {}
+
+    /// Small memory and what counts its users lie in one block.
+    static std::shared_ptr<host_storage> make(std::int64_t bytes,
+                                              const std::shared_ptr<host_pool>& pool) {
+        if (bytes >= host_pool::least) return std::make_shared<host_storage>(bytes, pool);
+        void* room = nullptr;
+        return std::allocate_shared<host_storage>(
+            detail::with_room<host_storage>(bytes + host_memory::alignment, &room), bytes, room);
+    }
+
+    host_memory memory;
+};
+
+/// The memory of a realised tensor of the host's, and where its values begin in it, or the first of
+/// a view.
+inline std::byte* bytes_on_host(const node& n) noexcept {
+    return static_cast<host_storage*>(n.data.get())->memory.data();
+}
+inline std::byte* first_value(const node& n) noexcept {
+    return bytes_on_host(n) + n.offset * (info(n.type).bits / 8);
+}
+
+}}  // namespace pumice::PUMICE_ABI

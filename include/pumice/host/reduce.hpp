@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Sums, means and extremes of floats on the host: along rows, or down columns. Where a reduction is
+// cut does not depend on the threads, so neither does its result.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
+#include <pumice/host/lanes.hpp>
+#include <pumice/host/loop.hpp>
+#include <pumice/host/values.hpp>
+#include <pumice/kernels/reduce.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+namespace detail {
+
+constexpr bool reduces_fast(reduction what) noexcept {
+    return what == reduction::sum || what == reduction::mean || what == reduction::max ||
+           what == reduction::min;
+}
+constexpr double first_of(reduction what) noexcept {
+    constexpr double end = std::numeric_limits<double>::infinity();
+    return what == reduction::max ? -end : what == reduction::min ? end : 0;
+}
+/// `so_far` joined with n floats; a sum where it is a mean.
+inline double reduce_floats(reduction what, const float* v, std::int64_t n, double so_far) {
+    const auto start = static_cast<float>(so_far);
+    if (what == reduction::max) return run_wide(extreme_of_floats<1>{}, v, n, start);
+    if (what == reduction::min) return run_wide(extreme_of_floats<-1>{}, v, n, start);
+    return so_far + run_wide(sum_of_floats{}, v, n);
+}
+
+/// totals[i] joined with v[i], v[i + step] ... v[i + (rows - 1) step] for i < n. Few rows: sums of
+/// a column are taken in float before they join the total.
+template <int Sign>
+struct columns_of_floats {
+    static constexpr std::int64_t most_rows = 16;
+
+    /// Into floats that hold nothing yet, or into totals.
+    template <class Total>
+    [[gnu::always_inline]] void operator()(const float* v, std::int64_t step, std::int64_t rows,
+                                           std::int64_t n, Total* totals) const {
+        std::int64_t i = 0;
+        for (; i + 2 * lane_count <= n; i += 2 * lane_count) {
+            float_lanes a = lanes_at(v + i), b = lanes_at(v + i + lane_count);
+            for (std::int64_t r = 1; r < rows; ++r) {
+                const float_lanes x = lanes_at(v + r * step + i),
+                                  y = lanes_at(v + r * step + i + lane_count);
+                if constexpr (Sign == 0) a += x, b += y;
+                else {
+                    a = ((Sign > 0 ? x > a : x < a) | (x != x)) ? x : a;
+                    b = ((Sign > 0 ? y > b : y < b) | (y != y)) ? y : b;
+                }
+            }
+            if constexpr (std::is_same_v<Total, float>) {
+                lanes_at(totals + i) = Sign == 0 ? a + 0.0f : a;  // the sum of -0 is 0
+                lanes_at(totals + i + lane_count) = Sign == 0 ? b + 0.0f : b;
+            } else {
+                float found[2 * lane_count];
+                lanes_at(found) = a;
+                lanes_at(found + lane_count) = b;
+                join(found, totals + i, 2 * lane_count);
+            }
+        }
+        if constexpr (std::is_same_v<Total, float>)
+            std::fill(totals + i, totals + n,
+                      Sign == 0 ? 0.0f : -Sign * std::numeric_limits<float>::infinity());
+        for (std::int64_t r = 0; r < rows; ++r) join(v + r * step + i, totals + i, n - i);
+    }
+    template <class Total>
+    [[gnu::always_inline]] static void join(const float* v, Total* __restrict totals,
+                                            std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            const Total x = v[i];
+            if constexpr (Sign == 0) totals[i] += x;
+            else totals[i] = (Sign > 0 ? x > totals[i] : x < totals[i]) || x != x ? x : totals[i];
+        }
+    }
+};
+template <class Total>
+void join_few(reduction what, const float* v, std::int64_t step, std::int64_t rows, std::int64_t n,
+              Total* totals) {
+    if (what == reduction::max) run_wide(columns_of_floats<1>{}, v, step, rows, n, totals);
+    else if (what == reduction::min) run_wide(columns_of_floats<-1>{}, v, step, rows, n, totals);
+    else run_wide(columns_of_floats<0>{}, v, step, rows, n, totals);
+}
+inline void join_columns(reduction what, const float* v, std::int64_t step, std::int64_t rows,
+                         std::int64_t n, double* totals) {
+    constexpr std::int64_t most = columns_of_floats<0>::most_rows;
+    for (std::int64_t i = 0; i < rows; i += most)
+        join_few(what, v + i * step, step, std::min(most, rows - i), n, totals);
+}
+inline float finished(reduction what, double total, std::int64_t count) {
+    return static_cast<float>(what == reduction::mean ? total / static_cast<double>(count) : total);
+}
+
+/// Reduces `rows` rows of n floats that lie dense, or rows of `rows` floats down their columns.
+inline void reduce_dense(reduction what, bool down, const float* in, std::int64_t rows,
+                         std::int64_t n, float* out) {
+    if (!down) {
+        const bool adds = what == reduction::sum || what == reduction::mean;
+        for (std::int64_t i = 0; i < rows; ++i, in += n)
+            out[i] = finished(what,
+                              adds ? run_wide(sum_of_floats{}, in, n)
+                                   : reduce_floats(what, in, n, first_of(what)),
+                              n);
+        return;
+    }
+    if (n <= columns_of_floats<0>::most_rows && what != reduction::mean)
+        return join_few(what, in, rows, n, rows, out);
+    constexpr std::int64_t block = 256;
+    for (std::int64_t i = 0; i < rows; i += block) {
+        const std::int64_t count = std::min(block, rows - i);
+        double totals[block];
+        std::fill(totals, totals + count, first_of(what));
+        join_columns(what, in + i, rows, n, count, totals);
+        for (std::int64_t k = 0; k < count; ++k) out[i + k] = finished(what, totals[k], n);
+    }
+}
+
+/// Of few dense floats.
+inline void bind_loop(const reduce_op& op, const host_operands& given, host_loop& out) {
+    if (!reduces_fast(op.what)) return;
+    out.take_rows(op, given, least_part,
+                  [](const host_loop& bound, std::byte* to, const thread_pool&) {
+                      reduce_dense(static_cast<const reduce_op*>(bound.what)->what, bound.down,
+                                   static_cast<const float*>(bound.from[0]), bound.rows,
+                                   bound.length, reinterpret_cast<float*>(to));
+                  });
+}
+
+/// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result.
+class host_reduction {
+public:
+    host_reduction(const reduce_problem& p, const host_buffers& buffers)
+        : plan_(p, false, false), buffers_(buffers) {}
+
+    void run(const thread_pool& threads) {
+        totals_.assign(static_cast<std::size_t>(plan_.outers), first_of(plan_.p.what));
+        if (plan_.length > 0) {
+            if (reduce_plan::prefers_columns(plan_.p)) columns(threads);
+            else rows(threads);
+        }
+        float_results out(plan_.p.epilogue, buffers_);
+        const shape& outer = plan_.p.outer;
+        index_list at = row_at(outer, 0);
+        for (std::int64_t i = 0; i < plan_.outers; next_row(outer, at)) {
+            float* const values = out.place(at, outer.back());
+            for (std::int64_t k = 0; k < outer.back(); ++k)
+                values[k] =
+                    finished(plan_.p.what, totals_[static_cast<std::size_t>(i++)], plan_.length);
+            out.write(at, outer.back(), values);
+        }
+    }
+
+private:
+    /// Each outer coordinate in chunks of its innermost reduced axis, each chunk on its own.
+    void rows(const thread_pool& threads) {
+        const reduction what = plan_.p.what;
+        const std::int64_t width = plan_.p.inner.back(), lines = plan_.length / width,
+                           chunks = (width + least_part - 1) / least_part,
+                           pieces = plan_.outers * lines * chunks,
+                           share = std::max<std::int64_t>(1, thread_part / width),
+                           parts = (pieces + share - 1) / share,
+                           elements = share * std::min(width, least_part);
+        array_list<double> found(static_cast<std::size_t>(pieces));
+        threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
+            float_rows values(plan_.p.prologue, buffers_);
+            index_list at = row_at(plan_.all, part * share / chunks);
+            std::int64_t& begin = at[at.rank() - 1] = part * share % chunks * least_part;
+            for (std::int64_t i = part * share; i < std::min((part + 1) * share, pieces); ++i) {
+                const std::int64_t n = std::min(least_part, width - begin);
+                found[static_cast<std::size_t>(i)] =
+                    reduce_floats(what, values.read(at, n), n, first_of(what));
+                if ((begin += n) < width) continue;
+                begin = 0;
+                next_row(plan_.all, at);
+            }
+        });
+        for (std::int64_t i = 0; i < pieces; ++i)
+            join(totals_[static_cast<std::size_t>(i / (lines * chunks))],
+                 found[static_cast<std::size_t>(i)]);
+    }
+    void join(double& total, double more) const {
+        const reduction what = plan_.p.what;
+        if (what == reduction::max) total = more > total || more != more ? more : total;
+        else if (what == reduction::min) total = more < total || more != more ? more : total;
+        else total += more;
+    }
+
+    /// The innermost outer axis goes last, and whole lines of it are joined.
+    void columns(const thread_pool& threads) {
+        fused prologue = plan_.p.prologue;
+        const int axis = plan_.outer_rank - 1;
+        for (operand& o : prologue.leaves) {
+            o.steps.push_back(o.steps[axis]);
+            o.steps.erase(axis);
+        }
+        shape head = plan_.p.outer;
+        const std::int64_t width = head.back(),
+                           chunk = std::max<std::int64_t>(2048, thread_part / plan_.length),
+                           chunks = (width + chunk - 1) / chunk,
+                           parts = plan_.outers / width * chunks,
+                           elements = std::min(chunk, width) * plan_.length;
+        head[axis] = 1;
+        threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
+            const std::int64_t begin = part % chunks * chunk, n = std::min(chunk, width - begin);
+            double* const totals = totals_.data() + part / chunks * width + begin;
+            float_rows values(prologue, buffers_);
+            index_list outer = row_at(head, part / chunks);
+            outer.erase(axis);
+            // Lines that lie evenly spaced are joined together, others one by one.
+            const bool even = values.in_place() && plan_.inner_rank == 1;
+            shape lines = even ? shape{1} : plan_.p.inner;
+            lines.push_back(1);  // what for_each_row leaves to its caller
+            for_each_row(lines, [&](const index_list& inner) {
+                index_list at = outer;
+                for (const std::int64_t i : inner) at.push_back(i);
+                at.push_back(begin);
+                const float* const v = values.read(at, n);
+                if (even)
+                    join_columns(plan_.p.what, v, prologue.leaves[0].steps[axis], plan_.length, n,
+                                 totals);
+                else join_columns(plan_.p.what, v, 0, 1, n, totals);
+            });
+        });
+    }
+
+    reduce_plan plan_;
+    const host_buffers& buffers_;
+    array_list<double> totals_;
+};
+
+inline void reduce_all(const reduce_problem& p, const host_buffers& buffers,
+                       const thread_pool& threads) {
+    host_reduction(p, buffers).run(threads);
+}
+
+}  // namespace detail
+
+inline void find_loop(const reduce_problem& p, const host_buffers& buffers, host_loop& out) {
+    if (!detail::reduces_fast(p.what) || !computes_in_float(p.prologue) ||
+        element_count(p.outer) == 0)
+        return;
+    const bool fits =
+        p.outer.rank() + p.inner.rank() < max_rank || detail::reduce_plan(p, false, false).fits;
+    if (fits) out.solve<detail::reduce_all>(p, buffers);
+}
+
+}}  // namespace pumice::PUMICE_ABI

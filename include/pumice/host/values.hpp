@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What the host's loops read and write: rows of a program's value as floats, in place where they
+// lie so; strided elements in row-major order.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/kernels/reference.hpp>
+
+#include <algorithm>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// Elements that the host reduces in one piece, and at most so many of a loop that it takes alone.
+inline constexpr std::int64_t least_part = 1 << 17;
+/// Elements that a thread takes at a time, and how many are worth waking one for
+/// (bench/results/2026-11-23-host-threads.md).
+inline constexpr std::int64_t thread_part = 1 << 14, worth_a_thread = 1 << 16;
+/// Parts of so many elements each that are worth a thread.
+inline std::int64_t parts_for_a_thread(std::int64_t elements) {
+    return std::max<std::int64_t>(1, worth_a_thread / elements);
+}
+
+/// True where the program's value is computed in float.
+inline bool computes_in_float(const fused& f) {
+    return info(f.type()).arithmetic == arithmetic::f32;
+}
+
+class float_rows {
+public:
+    /// Pre: the program outlives the object, and computes_in_float.
+    float_rows(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+        const program_view p = f.body->view();
+        if (p.code.size() != 1 || p.code[0].what != instruction::code::leaf ||
+            p.code[0].type != dtype::f32 || f.leaves[0].steps.empty() ||
+            f.leaves[0].steps.back() != 1)
+            return;
+        leaf_ = buffers.array(f.leaves[0]);
+    }
+    /// n values from the coordinates `at` on, along the last axis; valid until the next call.
+    const float* read(const index_list& at, std::int64_t n) {
+        if (leaf_.data) return reinterpret_cast<const float*>(leaf_.data) + offset_of(leaf_, at);
+        room_.resize(static_cast<std::size_t>(n));
+        read(at, n, room_.data());
+        return room_.data();
+    }
+    void read(const index_list& at, std::int64_t n, float* out) {
+        machine_.read(at, dtype::f32, reinterpret_cast<std::byte*>(out), n);
+    }
+    bool in_place() const noexcept { return leaf_.data != nullptr; }
+
+private:
+    host_array leaf_;  // without data where values are computed
+    host_rows machine_;
+    array_list<float> room_;
+};
+
+class float_results {
+public:
+    float_results(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+        const program_view p = f.body->view();
+        if (p.code.size() != 1 || p.code[0].what != instruction::code::given ||
+            f.outputs.size() != 1 || f.outputs[0].type != dtype::f32 ||
+            f.outputs[0].steps.empty() || f.outputs[0].steps.back() != 1)
+            return;
+        out_ = buffers.array(f.outputs[0]);
+    }
+    /// Where n values for the coordinates `at` are to be put; then write() them.
+    float* place(const index_list& at, std::int64_t n) {
+        if (out_.data) return reinterpret_cast<float*>(out_.data) + offset_of(out_, at);
+        room_.resize(static_cast<std::size_t>(n));
+        return room_.data();
+    }
+    void write(const index_list& at, std::int64_t n, const float* values) {
+        if (!out_.data)
+            machine_.write(at, dtype::f32, reinterpret_cast<const std::byte*>(values), n);
+    }
+    bool in_place() const noexcept { return out_.data != nullptr; }
+
+private:
+    host_array out_;  // without data where the epilogue computes
+    host_rows machine_;
+    array_list<float> room_;
+};
+
+/// Copies strided elements to row-major order.
+inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
+                   const strides& steps, void* to) {
+    if (is_row_major(extent, steps)) {
+        std::memcpy(to, from + byte_count(type, offset),
+                    static_cast<std::size_t>(byte_count(type, element_count(extent))));
+        return;
+    }
+    const int bits = info(type).bits;
+    auto* out = static_cast<std::byte*>(to);
+    const int inner = extent.rank() - 1;
+    for_each_row(extent, [&](const index_list& row) {
+        std::int64_t at = offset;
+        for (int i = 0; i < row.rank(); ++i) at += row[i] * steps[i];
+        detail::copy_elements(bits, from + at * (bits / 8), steps[inner], out, 1, extent[inner]);
+        out += extent[inner] * (bits / 8);
+    });
+}
+
+/// The coordinates of row number `i` of a domain, counted in row-major order; 0 along the last
+/// axis.
+inline index_list row_at(const shape& domain, std::int64_t i) {
+    index_list at = domain;
+    at[at.rank() - 1] = 0;
+    for (int d = at.rank() - 2; d >= 0; i /= domain[d], --d) at[d] = i % domain[d];
+    return at;
+}
+
+/// On to the next row of the domain.
+inline void next_row(const shape& domain, index_list& at) noexcept {
+    for (int d = at.rank() - 2; d >= 0 && ++at[d] == domain[d]; --d) at[d] = 0;
+}
+
+}}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The launch of a product in tiles (shaders/matmul.slang).
+#pragma once
+
+#include <pumice/kernels/cores.hpp>
+#include <pumice/kernels/loaders.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+/// How an epilogue may store four elements at once, as the kernels' argument; -1: it may not.
+inline int flat_store(const fused& epilogue, const shape& result) {
+    const std::optional<std::uint32_t> flat =
+        result.back() % 4 == 0 ? vector_mask(epilogue, result) : std::nullopt;
+    return flat ? static_cast<int>(*flat) : -1;
+}
+
+/// Tile rows that are walked together, so that neighbouring workgroups share both factors' memory.
+inline constexpr std::uint32_t band = 8;
+
+inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
+                            bool wide, const special_loader* right = nullptr) {
+    const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
+    const auto way_of = [&](const fused& f, std::int64_t rows) {
+        return core.half.empty() ? reading_of(f, p.batch, rows, p.depth, core.lanes)
+                                 : packed_reading(f, p.batch, rows, p.depth,
+                                                  core.half == "Half" ? dtype::f16 : dtype::bf16);
+    };
+    const reading a = way_of(p.left, p.m), b = right ? reading{} : way_of(p.right, p.n);
+    const shape result = p.batch + p.m + p.columns;
+    std::string type = core.type;
+    if (core.asks_layout)
+        append_text(type, {",", bool_text(a.chunk_along_k()), ",",
+                           bool_text(right || b.chunk_along_k())});
+    launch l("matmul", "staged",
+             {index_type(wide), batch, columns, flat_store(p.epilogue, result),
+              emitted_name(p.epilogue.body->view()), cat({type, ">"}),
+              loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
+              right ? right->type
+                    : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)},
+             {&p.epilogue});
+    if (!a.bare) l.programs.push_back(p.left.body);
+    if (!b.bare) l.programs.push_back(p.right.body);
+    l.subgroup_size = core.subgroup_size;
+
+    const std::int64_t down = (p.m + core.m - 1) / core.m, across = (p.n + core.n - 1) / core.n;
+    const std::int64_t tiles = down * across * element_count(p.batch);
+    if (tiles > 0xffffffffLL)
+        fail(errc::size_overflow, "kernels", {"the product has ", tiles, " tiles"});
+    const std::uint32_t width = spread(l, tiles, device);
+    block_writer w(l, wide);
+    write_loader(w, l, p.left, a, p.batch + p.m + p.depth, depth);
+    if (right) right->write(w);
+    else write_loader(w, l, p.right, b, p.batch + p.n + p.depth, depth);
+    write_program(w, p.epilogue, result, columns);
+    w.row(p.batch, batch);
+    w.index(p.m);
+    w.index(p.n);
+    w.index(p.k);
+    for (const std::uint32_t v :
+         {static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(across), band,
+          static_cast<std::uint32_t>(tiles), width})
+        w.integer(static_cast<std::int32_t>(v));
+    w.align(8);
+    return l;
+}
+
+}}}  // namespace pumice::PUMICE_ABI::detail

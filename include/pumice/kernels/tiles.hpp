@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of the tiles in which products are computed, and how long they take.
+#pragma once
+
+#include <pumice/kernels/product.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+/// A tile of sums in registers, per workgroup and per invocation (shaders/tile_math.slang,
+/// Registers).
+struct register_tile {
+    int m, n, k, tm, tn;
+    double speed;  // the share of the device's rate that it reaches
+    constexpr int threads() const noexcept { return m / tm * (n / tn); }
+    constexpr std::int64_t shared(int element) const noexcept {
+        return static_cast<std::int64_t>(k) * (m + n + 8) * element;
+    }
+    constexpr bool sound() const noexcept {
+        const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
+        return power(m) && power(n) && power(k) && power(tm) && power(tn) && tm >= 4 && tn >= 4 &&
+               tm <= m && tn <= n && k >= 4 && threads() <= 1024 && tm * tn <= 128;
+    }
+};
+
+/// A tile of fragments, per workgroup and per subgroup (Matrices).
+struct matrix_tile {
+    int m, n, k, wm, wn;
+    double speed;  // the same
+    constexpr int subgroups() const noexcept { return m / wm * (n / wn); }
+    /// Whichever way the factors lie, and for a line of sums.
+    constexpr std::int64_t shared(int fragment_m) const noexcept {
+        const std::int64_t left = std::max(m * (k / 8 + 1), k * (m / 8 + 1)),
+                           right = std::max(n * (k / 8 + 1), k * (n / 8 + 1));
+        return 16 * std::max<std::int64_t>(left + right, static_cast<std::int64_t>(subgroups()) *
+                                                             fragment_m * (wn / 4 + 1));
+    }
+    constexpr bool sound() const noexcept {
+        const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
+        return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n &&
+               k >= 8 && m >= 8 && n >= 8;
+    }
+};
+
+template <class Row, std::size_t N>
+consteval std::array<Row, N> checked(std::array<Row, N> rows) {
+    for (const Row& r : rows)
+        if (!r.sound()) throw "a tile does not divide";
+    return rows;
+}
+
+// clang-format off
+inline constexpr auto register_tiles = checked(std::array<register_tile, 5>{{
+    //  m    n   k  tm  tn  speed
+    { 128, 128, 16, 16,  8, 0.90},
+    {  64,  64, 16,  8,  4, 1.00},
+    {  32,  64, 16,  4,  4, 0.76},
+    {  32,  32, 16,  4,  4, 0.69},
+    {  16,  64, 16,  4,  4, 0.67},
+}});
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
+    //  m    n   k  wm  wn  speed
+    { 128, 128, 64, 64, 64, 1.00},
+    { 128, 128, 32, 64, 64, 0.93},
+    {  64,  64, 32, 32, 32, 0.58},
+    {  32,  32, 32, 16, 16, 0.26},
+    {  32,  32, 16, 16, 16, 0.16},
+    {  32,  32,  8, 16, 16, 0.10},
+}});
+// clang-format on
+
+/// Expected of tiles of m x n at `rate` operations a second of a full device: where they are fewer
+/// than keep it busy, each has its part of the device all the same. Windows are found once
+/// for all rows of a tile.
+inline double tile_seconds(const product& p, int m, int n, double rate, const device_rates& rates) {
+    const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
+    const double rounds = std::max(1.0, static_cast<double>(groups) / rates.groups),
+                 sums = 2.0 * m * n * static_cast<double>(p.k) * (p.gathers() ? 1 + 80.0 / m : 1);
+    return rates.launch + 4 * rates.latency +
+           std::max(rounds * sums * rates.groups / rate, bytes_of(p) / rates.bandwidth);
+}
+
+/// Those rows that `fit`, as configurations of a kernel.
+template <class Row, std::size_t N, class Fits>
+support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
+                  const device_rates& rates, Fits&& fits) {
+    support s;
+    for (const Row& r : rows)
+        if (fits(r))
+            s.ways.push_back({{r.m, r.n, r.k}, tile_seconds(p, r.m, r.n, r.speed * rate, rates)});
+    s.yes = !s.ways.empty();
+    return s;
+}
+
+/// The row of a configuration.
+template <class Row, std::size_t N>
+const Row& row_of(const std::array<Row, N>& rows, const configuration& way) {
+    std::size_t i = 0;
+    while (way.sizes != std::array{rows[i].m, rows[i].n, rows[i].k, 0}) ++i;
+    return rows[i];
+}
+
+}}}  // namespace pumice::PUMICE_ABI::detail

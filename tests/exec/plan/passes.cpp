@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Passes run in order and by name, and what the graph computes is the same before and after each.
+#include <pumice/exec/host_engine.hpp>
+#include <pumice/exec/plan/passes.hpp>
+#include <pumice/policy/passes.hpp>
+
+#include <tests/exec/random_programs.hpp>
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace pm = pumice;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+template <class F>
+pm::error thrown_by(F&& f) {
+    try {
+        f();
+    } catch (const pm::error& e) {
+        return e;
+    }
+    FAIL("nothing was thrown");
+    return pm::error(pm::errc::cancelled, "", "");
+}
+
+/// What the kernels' references make of each kept node, without fusion; of a view, what it looks
+/// at.
+std::map<const pm::node*, bytes> computed(const pm::op_graph& graph) {
+    pm::array_list<pm::kernel_group> each;  // node alone, or with the other results of its call
+    std::map<const void*, std::size_t> calls;
+    for (pm::graph_node* n : graph.order()) {
+        if (pm::is_view(*n)) continue;
+        const auto* k = n->op().get_if<pm::kernel_op>();
+        if (k && !calls.emplace(k->call.get(), each.size()).second) {
+            each[calls[k->call.get()]].outputs.push_back(n);
+            continue;
+        }
+        each.push_back({n->op().is<pm::elementwise_op>() ? nullptr : n, {n}, {}});
+    }
+    pm::plan_builder b;
+    pm::lower(b, each, graph);
+    std::vector<bytes> made(b.nodes.size());
+    std::vector<std::byte*> memory(b.nodes.size());
+    for (std::size_t v = 0; v < b.nodes.size(); ++v) {
+        const pm::graph_node& n = *b.nodes[v];
+        if (n.is_given()) {
+            memory[v] = static_cast<pm::host_storage*>(n.what->data.get())->memory.data() +
+                        pm::byte_count(n.type(), pm::base_of(*n.what));
+        } else {
+            made[v].resize(static_cast<std::size_t>(b.made.values[v].bytes()));
+            memory[v] = made[v].data();
+        }
+    }
+    pm::array_list<pm::scalar> numbers;
+    for (const auto& s : b.scalars.sources())
+        numbers.push_back(s.n->op.get_if<pm::elementwise_op>()->scalars[s.index]);
+    for (const pm::plan_step& s : b.made.steps) {
+        pm::host_buffers buffers{{}, numbers};
+        for (const int v : s.buffers) buffers.memory.push_back(memory[static_cast<std::size_t>(v)]);
+        pm::solve_on_host(s.what, buffers);
+    }
+    std::map<const pm::node*, bytes> all;
+    for (const pm::graph_node* n : graph.order()) {
+        if (!n->kept) continue;
+        const pm::graph_node* base = n;
+        while (!base->is_given() && pm::is_view(*base)) base = base->inputs[0];
+        if (base->is_given()) continue;
+        all[n->origin] = made[static_cast<std::size_t>(b.find(base))];
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("passes: 200 random graphs compute the same before and after each") {
+    std::map<const pm::node*, bytes> before;
+    std::size_t nodes = 0;
+    int passes = 0, wrong = 0, shrunk = 0, unruly = 0;
+    const pm::context home(pm::host_only{},
+                           pm::watch_passes{[&](const pm::op_graph& g, std::string_view pass) {
+                               unruly += !pm::verify(g).empty();
+                               std::map<const pm::node*, bytes> now = computed(g);
+                               if (!pass.empty()) {
+                                   ++passes;
+                                   wrong += now != before;
+                                   shrunk += g.order().size() < nodes;
+                               }
+                               before = std::move(now);
+                               nodes = g.order().size();
+                           }});
+    for (unsigned seed = 1; seed <= 200; ++seed) {
+        // The same program twice over the same tensors, so that much is equal.
+        test::program_kind kind;
+        kind.evaluate = false;
+        std::mt19937 random(seed);
+        const test::variables start = test::beginning(random, home, kind);
+        std::mt19937 again = random;
+        test::variables all = start, second = start;
+        test::assign(random, all, kind);
+        test::assign(again, second, kind);
+        all.insert(all.end(), second.begin(), second.end());
+        pm::eval(all);
+        const pm::context plain(pm::host_only{}, pm::fusion::none{});
+        CHECK(test::differences(test::variables(all.begin(), all.begin() + 3),
+                                test::run(plain, seed, kind)) == 0);
+    }
+    CHECK(passes >= 200);
+    CHECK(wrong == 0);
+    CHECK(unruly == 0);
+    CHECK(shrunk >= 100);
+    MESSAGE(passes, " passes, ", shrunk, " of which left fewer nodes");
+}
+
+TEST_CASE("passes: the library's, then the user's in order; each may be left out by name") {
+    std::string seen;
+    const auto names = pm::watch_passes{
+        [&](const pm::op_graph&, std::string_view pass) { seen += std::string(pass) + ";"; }};
+    const pm::graph_pass one{"one", [](pm::op_graph&) {}}, two{"two", [](pm::op_graph&) {}};
+    const auto run = [&](const pm::context& home) {
+        seen.clear();
+        const pm::matrix<float> x = pm::ones<float>({2, 2}, home), y = pm::matmul(x, x) + x;
+        CHECK(y.to_vector() == std::vector<float>(4, 3));
+        return seen;
+    };
+    using host = pm::host_only;
+    CHECK(run(pm::context(host{}, names, one, two)) == ";merge_equal;one;two;");
+    CHECK(run(pm::context(host{}, names, two, one, pm::without_pass{"merge_equal"})) ==
+          ";two;one;");
+    CHECK(run(pm::context(host{}, names, one, two, pm::without_pass{"one"})) ==
+          ";merge_equal;two;");
+    CHECK(run(pm::context(host{}, names, one, pm::fusion::none{})).find("merge_equal") ==
+          std::string::npos);
+}
+
+TEST_CASE("passes: what one throws ends the evaluation, and the tensors stay lazy") {
+    bool fails = true;
+    const pm::graph_pass shaky{"shaky", [&](pm::op_graph&) {
+                                   if (fails) throw std::runtime_error("not today");
+                               }};
+    const pm::context home(pm::host_only{}, shaky);
+    const pm::matrix<float> x = pm::ones<float>({2, 2}, home), y = pm::matmul(x, x);
+    CHECK_THROWS_AS(y.to_vector(), std::runtime_error);
+    fails = false;
+    CHECK(y.to_vector() == std::vector<float>(4, 2));
+}
+
+TEST_CASE("passes: a write to one of two equal results does not show in the other") {
+    const pm::context home(pm::host_only{});
+    const pm::matrix<float> x = pm::ones<float>({2, 2}, home), b = pm::matmul(x, x);
+    pm::matrix<float> a = pm::matmul(x, x);
+    pm::eval(a, b);
+    CHECK(a.get()->data == b.get()->data);
+    a.host_mut()[0] = 7;
+    CHECK(a.to_vector() == std::vector<float>{7, 2, 2, 2});
+    CHECK(b.to_vector() == std::vector<float>(4, 2));
+    a += 1.0f;
+    CHECK(b.to_vector() == std::vector<float>(4, 2));
+}
+
+TEST_CASE("passes: each call of a user's kernel is made") {
+    int calls = 0;
+    const pm::kernel k("tick",
+                       "void tick(uint3 t, Input<F32> x, Output<F32> y) { y[t.x] = x[t.x]; }",
+                       {.inputs = {{}}, .host = [&calls](const pm::kernel_arguments& a) {
+                            ++calls;
+                            a.outputs[0].as<float>()[0] = a.inputs[0].as<float>()[0];
+                        }});
+    const pm::context home(pm::host_only{});
+    const pm::any_tensor x = pm::ones<float>({1}, home);
+    const std::vector<pm::any_tensor> both{k(x), k(x)};
+    pm::eval(both);
+    CHECK(calls == 2);
+}
+
+TEST_CASE("passes: one that gets a shape wrong is named") {
+    const pm::graph_pass wrong{"transpose", [](pm::op_graph& g) {
+                                   for (pm::graph_node* n : g.order())
+                                       if (n->op().is<pm::matmul_op>())
+                                           g.change(*n, pm::matmul_op{},
+                                                    {n->inputs[1], n->inputs[0]});
+                               }};
+    const pm::context home(pm::host_only{}, wrong);
+    const pm::matrix<float> x = pm::ones<float>({2, 3}, home), w = pm::ones<float>({3, 4}, home),
+                            y = pm::matmul(x, w);
+    const pm::error e = thrown_by([&] { pm::eval(y); });
+    CHECK(e.code() == pm::errc::invalid_argument);
+    CHECK(std::string(e.what()).find("after transpose") != std::string::npos);
+    REQUIRE(!e.reasons().empty());
+    CHECK(e.reasons()[0].find("(matmul)") != std::string::npos);
+}
+
+TEST_CASE("passes: one that makes a node read what is made of it is an error, and no hang") {
+    for (const bool replaces : {false, true}) {
+        const pm::graph_pass loop{"loop", [=](pm::op_graph& g) {
+                                      pm::graph_node &first = *g.order()[0],
+                                                     &last = *g.order().back();
+                                      if (replaces) return g.replace(first, last);
+                                      g.change(first, pm::copy_op{first.layout()}, {&last});
+                                  }};
+        const pm::context home(pm::host_only{}, loop);
+        const pm::matrix<float> x = pm::ones<float>({2, 2}, home), y = pm::matmul(x, x),
+                                z = pm::matmul(y, x);
+        const pm::error e = thrown_by([&] { pm::eval(z); });
+        CHECK(e.code() == pm::errc::invalid_argument);
+        CHECK(std::string(e.what()).find("reads what is made of it") != std::string::npos);
+    }
+}
+
+TEST_CASE("passes: a result is a tensor that is there, shown as it lies") {
+    // x times the identity is x, whose rows of a slice are not packed.
+    const pm::graph_pass identity{"identity", [](pm::op_graph& g) {
+                                      for (pm::graph_node* n : g.order())
+                                          if (n->op().is<pm::matmul_op>())
+                                              g.replace(*n, *n->inputs[0]);
+                                  }};
+    const pm::context home(pm::host_only{}, identity);
+    const pm::matrix<float> all = pm::matrix<float>(pm::reshape(pm::arange<float>(0, 12, 1, home),
+                                                                {3, 4})),
+                            eye = pm::eye<float>(2, -1, 0, home);
+    pm::matrix<float> packed =
+                          pm::matrix<float>(pm::view(all, pm::slice{0, 2}, pm::slice{0, 2}) + 0.0f),
+                      sliced = pm::view(all, pm::slice{1, 3}, pm::slice{2, 4});
+    pm::eval(packed);
+    pm::eval(sliced);
+    for (const bool read_too : {false, true})
+        for (pm::matrix<float> x : {packed, sliced}) {
+            pm::matrix<float> y = pm::matmul(x, eye), z = y + 1.0f;
+            if (read_too) pm::eval(y, z);
+            else pm::eval(y);
+            CHECK(y.to_vector() == x.to_vector());
+            CHECK(z.to_vector() == pm::matrix<float>(x + 1.0f).to_vector());
+            const std::vector<float> before = x.to_vector();
+            y += 1.0f;
+            pm::eval(y);
+            CHECK(x.to_vector() == before);
+        }
+}

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Plans that run once: results take memory in the order of the queue.
+#include "../random_programs.hpp"
+#include "../support.hpp"
+
+namespace pm = pumice;
+using table = test::vulkan::dispatcher;
+
+namespace {
+
+pm::any_tensor numbers(const pm::context& home, std::int64_t n, float start) {
+    std::vector<float> v(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + float(i % 17);
+    return pm::from_bytes(pm::dtype::f32, {n}, std::as_bytes(std::span(v)), home);
+}
+void eval(const pm::any_tensor& t) { pm::eval(std::span<const pm::any_tensor>(&t, 1)); }
+
+}  // namespace
+
+TEST_CASE(
+    "run once: a queue full of large results takes the memory of few, and each order gives the "
+    "same") {
+    for (const bool staged : {false, true}) {
+        CAPTURE(staged);
+        test::adversary device;
+        test::wishes w;
+        w.edit = device.edit();
+        w.staged = staged;
+        const std::optional<pm::context> home = test::open_context(w);
+        if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+        constexpr std::int64_t count = 5 << 20, bytes = 4 * count;
+        const pm::any_tensor x = numbers(*home, count, -16);  // up to 0
+        pm::eval(x);
+        const auto run = [&](test::adversary::order how, int first) {
+            device.how = how;
+            std::vector<pm::any_tensor> greatest;
+            for (int i = 0; i < 8; ++i) {
+                const pm::any_tensor y = pm::apply<pm::op::add>(x, double(first + i));
+                eval(y);
+                greatest.push_back(pm::reduce(pm::reduction::max, y));
+                eval(greatest.back());
+            }
+            CHECK(home->stats().device_bytes_peak < 4 * std::uint64_t(bytes));
+            bool right = true;
+            for (const pm::any_tensor& g : greatest)
+                right &= pm::to_vector<float>(g)[0] == float(first++);
+            return right;
+        };
+        CHECK(run(test::adversary::order::reversed, 0));
+        CHECK(run(test::adversary::order::random, 10));
+        device.drop_every = 1;
+        CHECK_FALSE(run(test::adversary::order::reversed, 20));
+    }
+}

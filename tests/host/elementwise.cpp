@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Loops and programs over strides, broadcasts and cuts between threads, against the reference.
+#include <pumice/expr/host_loop.hpp>
+#include <pumice/expr/ops.hpp>
+#include <pumice/host/elementwise.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace pumice;
+
+namespace {
+
+using f32_leaf = leaf_tree<dtype::f32>;
+using tree =
+    apply_tree<op::relu,
+               apply_tree<op::add, apply_tree<op::multiply, f32_leaf, f32_leaf>, f32_leaf>>;
+
+std::vector<float> numbers(std::int64_t n) {
+    static std::mt19937 random(5);
+    std::vector<float> v(static_cast<std::size_t>(n));
+    for (float& x : v) x = float(std::int32_t(random())) * 0x1p-31f;
+    return v;
+}
+host_array view(std::vector<float>& v, std::int64_t offset, strides steps) {
+    return {reinterpret_cast<std::byte*>(v.data()), dtype::f32, offset, steps};
+}
+
+/// Runs the tree by its loop and by its program, in one thread and in three; the reference decides.
+void check(const shape& domain, const array_list<host_array>& leaves, const strides& out_steps,
+           std::int64_t room) {
+    std::vector<float> want(static_cast<std::size_t>(room), -1);
+    const program_view body = program_of<tree>.view();
+    run_on_host(body, domain, leaves, {}, std::vector{view(want, 0, out_steps)});
+    for (native_loop* native : {loop_of<tree>, static_cast<native_loop*>(nullptr)})
+        for (const unsigned count : {1u, 3u}) {
+            thread_pool threads(count);
+            std::vector<float> got(static_cast<std::size_t>(room), -1);
+            host_elementwise{body, native, domain, leaves, {}, {view(got, 0, out_steps)}}
+                .run(threads);
+            CHECK_MESSAGE(got == want, to_string(domain) << ", " << count << " threads");
+        }
+}
+
+}  // namespace
+
+TEST_CASE("dense, broadcast, turned round and transposed operands, and none at all") {
+    const std::int64_t n = 5 * 700;
+    std::vector<float> a = numbers(n), b = numbers(n), c = numbers(700);
+    const strides dense{700, 1};
+    check({5, 700}, {view(a, 0, dense), view(b, 0, dense), view(a, 0, dense)}, dense, n);
+    check({5, 700}, {view(a, 0, dense), view(b, n - 1, {-700, -1}), view(c, 0, {0, 1})}, dense, n);
+    check({5, 700}, {view(a, 0, {1, 5}), view(b, 0, {1, 0}), view(c, 7, {0, 0})}, dense, n);
+    check({5, 700}, {view(a, 0, dense), view(b, 0, dense), view(c, 0, {0, 1})}, {1, 5}, n);
+    check({}, {view(a, 1, {}), view(b, 2, {}), view(c, 3, {})}, {}, 1);
+    check({3, 0}, {view(a, 0, {0, 1}), view(b, 0, {0, 1}), view(c, 0, {0, 1})}, {0, 1}, 1);
+    check({1, 1, 2}, {view(a, 0, {9, 9, 1}), view(b, 0, {1, 1, 1}), view(c, 0, {0, 0, 0})},
+          {2, 2, 1}, 2);
+}
+
+TEST_CASE("work that is cut between threads, in the middle of a row and between rows") {
+    for (const shape& domain : {shape{17 * least_part + 77}, shape{23, 100003}}) {
+        const std::int64_t n = element_count(domain);
+        std::vector<float> a = numbers(n), b = numbers(n), c = numbers(domain.back());
+        const strides dense = row_major_strides(domain);
+        strides row = strides::filled(domain.rank(), 0);
+        row[domain.rank() - 1] = 1;
+        check(domain, {view(a, 0, dense), view(b, 0, dense), view(c, 0, row)}, dense, n);
+    }
+}

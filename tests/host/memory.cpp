@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The host's memory: aligned, zeroed when asked, large blocks kept within a bound.
+#include <pumice/host/memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <vector>
+
+using namespace pumice;
+
+TEST_CASE(
+    "a large block is used again by the next tensor of about its size, a small one is not kept") {
+    const auto pool = std::make_shared<host_pool>();
+    const std::int64_t large = 1 << 20;
+    std::byte* first = nullptr;
+    {
+        const host_memory m(large, pool);
+        first = m.data();
+        CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
+        const host_memory other(large, pool);
+        CHECK(other.data() != first);
+    }
+    const host_memory again(large - large / 8, pool), more(large, pool);
+    CHECK((again.data() == first || more.data() == first));
+    CHECK(again.size() == large - large / 8);
+    const host_memory far_smaller(large / 2, pool);
+    CHECK(far_smaller.data() != first);
+}
+
+TEST_CASE("memory that is used again is filled as it is asked for") {
+    const auto pool = std::make_shared<host_pool>();
+    const std::int64_t n = host_pool::least;
+    for (int i = 0; i < 3; ++i) {
+        host_memory m(n, pool);
+        m.fill(nullptr);
+        CHECK((m.data()[0] == std::byte(0) && m.data()[n - 1] == std::byte(0)));
+        const std::vector<std::byte> ones(std::size_t(n), std::byte(1));
+        m.fill(ones.data());
+        CHECK((m.data()[0] == std::byte(1) && m.data()[n - 1] == std::byte(1)));
+    }
+}
+
+TEST_CASE("no more is kept than the bound, and a block too large for it is let go") {
+    host_pool pool;
+    const host_pool::block a = pool.take(host_pool::most_kept + 64);
+    REQUIRE(a.data);
+    pool.give(a);
+    std::vector<host_pool::block> many;
+    for (int i = 0; i < 40; ++i) many.push_back(pool.take(host_pool::least + i * (64 << 10)));
+    for (const host_pool::block& b : many) pool.give(b);
+    int kept = 0;
+    for (int i = 0; i < 40; ++i) {
+        const host_pool::block b = pool.take(many[std::size_t(i)].size);
+        for (const host_pool::block& m : many) kept += m.data == b.data;
+        ::operator delete(b.data);
+    }
+    CHECK(kept > 0);
+}
+
+TEST_CASE("threads may share a pool") {
+    const auto pool = std::make_shared<host_pool>();
+    std::atomic<int> wrong{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 200; ++i) {
+                const host_memory m(host_pool::least * (1 + (i + t) % 5), pool);
+                m.data()[0] = m.data()[m.size() - 1] = std::byte(t);
+                std::this_thread::yield();
+                wrong += m.data()[0] != std::byte(t) || m.data()[m.size() - 1] != std::byte(t);
+            }
+        });
+    threads.clear();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a small storage is one block with its memory, a large one uses the pool") {
+    const auto pool = std::make_shared<host_pool>();
+    for (const std::int64_t bytes : {std::int64_t(0), std::int64_t(1), std::int64_t(63),
+                                     std::int64_t(4096), host_pool::least, 3 * host_pool::least}) {
+        std::shared_ptr<storage> kept;
+        {
+            const std::shared_ptr<host_storage> s = host_storage::make(bytes, pool);
+            CHECK(reinterpret_cast<std::uintptr_t>(s->memory.data()) % 64 == 0);
+            CHECK(s->memory.size() == bytes);
+            const std::vector<std::byte> ones(std::size_t(bytes), std::byte(1));
+            s->memory.fill(ones.data());
+            kept = s;
+        }
+        const host_memory& m = static_cast<const host_storage&>(*kept).memory;
+        CHECK(std::count(m.data(), m.data() + bytes, std::byte(1)) == bytes);
+    }
+}

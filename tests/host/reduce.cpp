@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Sums, means and extremes against the same in double; tests/device compares any layout with the
+// reference.
+#include <pumice/host/reduce.hpp>
+
+#include <pumice/exec/select.hpp>
+
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace host_test;
+
+TEST_CASE("host reduce: rows and columns, small ones alone and large ones by threads") {
+    const pm::context home = host();
+    for (const auto& [rows, columns] :
+         {std::pair{1, 1}, {3, 40}, {37, 1000}, {8, 300001}, {900, 333}}) {
+        const pm::matrix<float> x = ramp(rows, columns, home);
+        const double bound = 4 * 0x1p-23 * 20 * columns;
+        CHECK(near(pm::vector<float>(pm::sum(x, pm::axis<1>)).to_vector(), by_rows(x, total_of),
+                   bound));
+        const auto average = [](const std::vector<double>& v) {
+            return total_of(v) / double(v.size());
+        };
+        CHECK(near(pm::vector<float>(pm::mean(x, pm::axis<1>)).to_vector(), by_rows(x, average),
+                   1e-5));
+        const auto top = [](const std::vector<double>& v) {
+            return *std::max_element(v.begin(), v.end());
+        };
+        CHECK(near(pm::vector<float>(pm::max(x, pm::axis<1>)).to_vector(), by_rows(x, top), 0));
+        const pm::matrix<float> turned(pm::copy<pm::row_major>(pm::transpose(x)));
+        pm::eval(turned);
+        CHECK(near(pm::vector<float>(pm::sum(turned, pm::axis<0>)).to_vector(),
+                   by_rows(x, total_of), bound));
+        CHECK(near(pm::vector<float>(pm::max(turned, pm::axis<0>)).to_vector(), by_rows(x, top),
+                   0));
+        // Fused on both sides: through the plan.
+        const pm::vector<float> fused = pm::sum(x * 2.0f, pm::axis<1>) + 1.0f;
+        std::vector<double> twice = by_rows(x, total_of);
+        for (double& t : twice) t = 2 * t + 1;
+        CHECK(near(fused.to_vector(), twice, 2 * bound));
+    }
+}
+
+TEST_CASE("host reduce: one result for any number of threads") {
+    std::vector<float> v(2200001), got(2);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = 1.0f / float(i + 1);
+    for (std::size_t k = 0; k < 2; ++k) {
+        pm::reduce_problem p;
+        p.inner = {std::int64_t(v.size())};
+        const auto body = std::make_shared<pm::program>();
+        body->outputs = {body->push({pm::instruction::code::leaf, pm::dtype::f32, 0, {}, nullptr})};
+        p.prologue = {body, {{0, pm::dtype::f32, 0, {1}}}, {}, {}};
+        const auto end = std::make_shared<pm::program>();
+        end->outputs = {end->push({pm::instruction::code::given, pm::dtype::f32, 0, {}, nullptr})};
+        p.epilogue = {end, {}, {}, {{1, pm::dtype::f32, 0, {}}}};
+        pm::thread_pool threads(k == 0 ? 1 : 4);
+        pm::run_on_host(p,
+                        {{reinterpret_cast<std::byte*>(v.data()),
+                          reinterpret_cast<std::byte*>(&got[k])}},
+                        threads);
+    }
+    CHECK(got[0] == got[1]);
+    CHECK(got[0] == doctest::Approx(15.1812));
+}

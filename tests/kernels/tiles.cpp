@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel and which tile a product gets, and what is expected of each.
+#include <pumice/kernels/conv.hpp>
+#include <tests/kernels/products.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace pumice_test;
+
+namespace {
+
+/// Name of the fastest of the kernels that take the problem.
+template <class... K, class P>
+std::string chosen(const P& p, const device_info& d) {
+    std::string best;
+    double least = 0;
+    const auto ask = [&]<class Kernel>() {
+        const support s = Kernel::supports(p, d);
+        if (s.yes && (best.empty() || s.best().seconds < least))
+            best = Kernel::name, least = s.best().seconds;
+    };
+    (ask.template operator()<K>(), ...);
+    return best;
+}
+std::string chosen(const matmul_problem& p, const device_info& d) {
+    return chosen<matmul_cooperative, matmul_split_k, matmul_tiled>(p, d);
+}
+
+}  // namespace
+
+TEST_CASE("tiles: the kernel of a product") {
+    const device_info d = gpu();
+    device_info plain = d;
+    plain.cooperative_matrix = false;
+    plain.matrix_shapes.clear();
+    for (const dtype t : {dtype::f16, dtype::bf16}) {
+        CHECK(chosen(product(t, 4096, 4096, 4096), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 8, 4096, 4096), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 128, 128, 128), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 1, 4096, 4096), d) == "matmul/split_k");
+        CHECK(chosen(product(t, 1, 128, 784), d) == "matmul/split_k");
+        CHECK(chosen(product(t, 1024, 1024, 64), plain) == "matmul/tiled");
+        CHECK(chosen(product(t, 64, 64, 64), plain) == "matmul/split_k");
+        CHECK(chosen(product(t, 1, 128, 784), plain) == "matmul/split_k");
+    }
+    CHECK(chosen(product(dtype::f32, 4096, 4096, 4096), d) == "matmul/tiled");
+    CHECK(chosen(product(dtype::f32, 1, 128, 784), d) == "matmul/split_k");
+    CHECK(chosen(product(dtype::f32, 128, 1, 784), d) == "matmul/split_k");
+    CHECK(chosen(product(dtype::f64, 1000, 1000, 100), d) == "matmul/tiled");
+    CHECK(chosen(product(dtype::i32, 1000, 1000, 100), d) == "matmul/tiled");
+    CHECK(chosen(product(dtype::f64, 100, 100, 100), d) == "matmul/split_k");
+    CHECK(chosen(product(dtype::i32, 100, 100, 100), d) == "matmul/split_k");
+}
+
+TEST_CASE("tiles: sizes follow the problem and stay within the device") {
+    device_info d = gpu();
+    const auto type = [&](const matmul_problem& p) {
+        return matmul_cooperative::make(p, d, matmul_cooperative::supports(p, d).best())
+            .arguments.at(5);
+    };
+    CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
+          "Matrices<Half,128,128,64,64,64,16,16,16,32,true,false>");
+    CHECK(type(product(dtype::bf16, 1, 128, 784)) ==
+          "Matrices<Bfloat,32,32,32,16,16,16,16,16,32,true,false>");
+    d.shared_memory = 32 << 10;
+    CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
+          "Matrices<Half,128,128,32,64,64,16,16,16,32,true,false>");
+    d = gpu();
+    const auto plain = [&](const matmul_problem& p) {
+        return matmul_tiled::make(p, d, matmul_tiled::supports(p, d).best()).arguments.at(5);
+    };
+    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,64,64,16,8,4>");
+    d.max_workgroup_invocations = 64;
+    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,32,32,16,4,4>");
+    d.max_workgroup_invocations = 32;
+    CHECK_FALSE(matmul_tiled::supports(product(dtype::f32, 64, 64, 64), d).yes);
+}
+
+TEST_CASE("tiles: a device of other rates is given other kernels") {
+    device_info d = gpu(), wide = d;
+    wide.measured.bandwidth *= 2;
+    for (const matmul_problem& p :
+         {product(dtype::f16, 8, 4096, 4096), product(dtype::f16, 2, 65536, 256)}) {
+        CHECK(chosen(p, d) == "matmul/cooperative");
+        CHECK(chosen(p, wide) == "matmul/split_k");
+    }
+}
