@@ -40,20 +40,20 @@ cross()             { tests/checks/cross; }
 wrong_programs()    { tests/fail/run; }
 headers_alone()     { tests/checks/headers_alone; }
 
-front() { each "" $gcc/test_front; }
+front() { tests/cases "" $gcc/test_front; }
 
 # With every call and barrier checked, and nothing to be said against any.
 software() {
   VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
-    each tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt
+    tests/cases tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt
   ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
-canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary each tools/on-software-driver $gcc/test_{vk,device}; }
+canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
-plain() { PUMICE_TEST_RUN=plain without=canary each tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
-host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary each "" $gcc/test_{device,model}; }
+plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
+host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }
@@ -92,7 +92,7 @@ asan_build() { make asan tests && has asan test_device; }
 # Every case, with a quarter of the samples.
 asan() {
   PUMICE_TEST_SCALE=0.25 PUMICE_TEST_RUN=asan without=canary \
-    each tools/on-plain-driver $asan/test_{front,vk,slang,device,model,threads}
+    tests/cases tools/on-plain-driver $asan/test_{front,vk,slang,device,model,threads}
 }
 
 # Files that nobody vouches for, loaded one by one; the sanitizers take several times as long as the 10 s that a user may wait.
@@ -101,7 +101,7 @@ hostile() { make asan hostile_loader && PUMICE_HOSTILE_SECONDS=30 tests/hostile/
 fuzz() { make asan fuzzers && tests/fuzz/run $asan/hostile; }
 
 tsan() {
-  make tsan test_threads && PUMICE_TEST_RUN=asan each tools/on-plain-driver build/tsan/tests/test_threads
+  make tsan test_threads && PUMICE_TEST_RUN=asan tests/cases tools/on-plain-driver build/tsan/tests/test_threads
 }
 
 ### What they are made of.
@@ -122,37 +122,6 @@ has() {                                # PRESET TARGET...: the build files know 
     missing=1
   done
   return $missing
-}
-
-# Runs test programs under a driver and adds up what they say; `only` and `without` choose by a word in the names.
-each() {                               # DRIVER PROGRAM...
-  local driver=$1 program log status counts p=0 f=0 s=0 filter=()
-  shift
-  [[ ! ${only-} ]] || filter=("--test-case=*$only*")
-  [[ ! ${without-} ]] || filter=("--test-case-exclude=*$without*")
-  log=$(mktemp)
-  for program; do
-    echo "## ${only+only $only of }$program"
-    if [[ ! -x $program ]]; then
-      echo "MISSING: $program was not built"
-      f=$((f + 1))
-      continue
-    fi
-    timeout -k 9 900 $driver "$program" "${filter[@]}" 2>&1 | tee "$log"
-    status=${PIPESTATUS[0]}
-    read -r -a counts < <(counts_in "$log")
-    if [[ ${#counts[@]} != 3 ]]; then
-      echo "FAILED: $program died with status $status"
-      counts=(0 1 0)
-    elif [[ $status != 0 && ${counts[1]} == 0 ]]; then
-      echo "FAILED: $program passed its tests, then died with status $status"
-      counts[1]=1
-    fi
-    p=$((p + counts[0])) f=$((f + counts[1])) s=$((s + counts[2]))
-  done
-  rm "$log"
-  say_counts $p $f $s
-  [[ $f == 0 ]]
 }
 
 say_counts() { echo "$1 passed, $2 failed, $3 skipped"; [[ $2 == 0 ]]; }
