@@ -181,6 +181,38 @@ TEST_CASE("reductions with NaN, infinities and extremes") {
     }
 }
 
+TEST_CASE("reductions by an op, of every type, any layout") {
+    for (const auto& m : machines()) {
+        tally count("reduce by an op on " + m->info().name);
+        dice d(17);
+        int turn = 0;
+        const op_info* const ops[] = {&op_info_of<op::add>, &op_info_of<op::maximum>,
+                                      &op_info_of<op::bitwise_xor>, &op_info_of<op::logical_xor>};
+        for (const dtype type : all_dtypes)
+            for (const op_info* by : ops) {
+                if (!reduces(*by, type)) continue;
+                for (int i = 0; i < samples(2); ++i) {
+                    workspace w(d, d.chance(0.1));
+                    std::vector<result> out;
+                    reduce_problem p =
+                        plain(w, reduction::by_op, type,
+                              random_shape(d, static_cast<int>(d.in(0, 3)), 300),
+                              random_shape(d, static_cast<int>(d.in(0, 3)), 3000),
+                              d.chance(0.4) ? placing::dense : placing::any, values::tiny, out);
+                    p.by = by;
+                    check_kernels(turn++ % 4, *m, p, w, out, {tolerance{4}},
+                                  std::string(by->name) + " " + describe(p), count);
+                }
+            }
+        workspace w(d);  // long enough for slices
+        std::vector<result> out;
+        reduce_problem p = plain(w, reduction::by_op, dtype::i32, {3}, {200229}, placing::dense,
+                                 values::plain, out);
+        p.by = &op_info_of<op::bitwise_xor>;
+        check_kernels(-1, *m, p, w, out, {tolerance{}}, "long " + describe(p), count);
+    }
+}
+
 TEST_CASE("the variance of values far from 0 does not cancel, in a row nor in slices") {
     for (const auto& m : machines()) {
         tally count("distant variances on " + m->info().name);

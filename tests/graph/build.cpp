@@ -90,6 +90,19 @@ TEST_CASE("reductions: axes, kept or not, types") {
     CHECK(reduce(reduction::sum, of({0})).shape() == shape{});
 }
 
+TEST_CASE("a reduction by an op takes ops of two values that give the type that they take") {
+    const any_tensor x = of({2, 3, 4});
+    const std::int64_t last[] = {-1};
+    CHECK(reduce(op_info_of<op::maximum>, x, last, true).shape() == shape{2, 3, 1});
+    CHECK(reduce(op_info_of<op::logical_xor>, of({2}, dtype::boolean)).dtype() == dtype::boolean);
+    CHECK(code_of([&] { reduce(op_info_of<op::less>, x); }) == errc::dtype_mismatch);
+    CHECK(code_of([&] { reduce(op_info_of<op::exp>, x); }) == errc::dtype_mismatch);
+    CHECK(code_of([&] { reduce(op_info_of<op::bitwise_xor>, x); }) == errc::dtype_mismatch);
+    CHECK(says(text_of_error([&] { reduce(op_info_of<op::less>, x); }), {"[reduce by less]"}));
+    CHECK(code_of([&] { reduce(op_info_of<op::add>, of({2, 0}), last); }) ==
+          errc::invalid_argument);
+}
+
 TEST_CASE("matmul, as NumPy's") {
     const auto product = [](const shape& a, const shape& b) {
         return matmul(of(a), of(b)).shape();

@@ -60,6 +60,7 @@ TEST_CASE("every reduction has a name") {
     CHECK(to_string(reduction::sum) == "sum");
     CHECK(to_string(reduction::logsumexp) == "logsumexp");
     CHECK(to_string(reduction::var) == "var");
+    CHECK(to_string(reduction::by_op) == "by_op");
     CHECK(to_string(normalization::rms_norm) == "rms_norm");
 }
 

@@ -37,6 +37,15 @@ TEST_CASE("axes: reductions over one axis, several, all, and with the axes kept"
     CHECK(values(pm::sum(deep * 2.0f, pm::axes<-1, -3>)) == reals{120, 184, 248});
 }
 
+TEST_CASE("axes: a reduction by an op") {
+    const auto x = counting<2, 3>();
+    CHECK(values(pm::maximum.reduce(x, pm::axis<1>)) == reals{2, 5});
+    CHECK(values(pm::add.reduce(x * 2.0f, pm::axis<0>, pm::keepdims)) == reals{6, 10, 14});
+    CHECK(values(pm::logical_xor.reduce(x > 1.0f)) == reals{0});
+    const std::int64_t first[] = {0};
+    CHECK(pm::minimum.reduce(pm::any_tensor(x.get()), first).shape() == pm::shape{3});
+}
+
 TEST_CASE("axes: softmax sums to one, and its logarithm does not overflow") {
     const auto x = counting<2, 3>() * 100.0f;
     for (const float s : values(pm::sum(pm::softmax(x), pm::axis<1>)))

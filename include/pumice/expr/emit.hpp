@@ -115,7 +115,9 @@ private:
         out_.append("    public typealias Value = ").append(arith(output(0).type)).append(";\n");
         std::string_view given = "float";
         each(code::given, [&](const instruction& i) { given = arith(i.type); });
-        out_.append("    public typealias Given = ").append(given).append(";\n");
+        const bool pair = p_.givens() == 2;
+        out_.append("    public typealias Given = ").append(pair ? "Pair<" : "").append(given);
+        out_.append(pair ? ">;\n" : ";\n");
     }
     constexpr void pointer(std::string_view prefix, int number, dtype type) {
         out_.append("        public ").append(element(type)).append(".Storage* ");
@@ -260,7 +262,9 @@ private:
             case code::leaf:
             case code::iota: item("v.x", i.index); break;
             case code::scalar: item("a.s", i.index); break;
-            case code::given: out_.append("g"); break;
+            case code::given:
+                out_.append(p_.givens() < 2 ? "g" : i.index == 0 ? "g.first" : "g.second");
+                break;
             default: item("t", ordinal(n));
         }
     }

@@ -74,11 +74,17 @@ constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) {
     return {&op_info_of<Ops>...};
 }
 
-/// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp).
+/// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp),
+/// `reduce` with the reductions (tensor/axes.hpp).
 template <class Op>
 struct op_function {
     template <class... A>
     constexpr auto operator()(A&&... operands) const;
+    /// Elements joined by the op, along axes that the other arguments name as those of pm::sum:
+    /// pm::bitwise_xor.reduce(x, pm::axis<0>). The op has to be associative and commutative, and to
+    /// give the type that it takes; order and brackets are left open (NumPy's ufunc.reduce).
+    template <class X, class... A>
+    auto reduce(X&& x, A&&... axes) const;
 };
 
 }}  // namespace pumice::PUMICE_ABI

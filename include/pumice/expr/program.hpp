@@ -174,4 +174,10 @@ constexpr std::optional<dtype> result_type(const op_info& op,
     return op.rule.gives == type_rule::result::boolean ? dtype::boolean : common;
 }
 
+/// Whether `op` joins two values of `type` to one of it, so that an array can be reduced by it.
+constexpr bool reduces(const op_info& op, dtype type) noexcept {
+    const dtype operands[] = {type, type};
+    return op.arity == 2 && result_type(op, operands) == type;
+}
+
 }}  // namespace pumice::PUMICE_ABI

@@ -45,9 +45,22 @@ PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
                                   std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
+/// Joins the elements by an op of two values, as NumPy's ufunc.reduce does. The op has to be
+/// associative and commutative, for order and brackets are left open. Throws errc::dtype_mismatch
+/// unless it gives the type that it takes, errc::invalid_argument where there is nothing to join.
+PUMICE_FUNCTION any_tensor reduce(const op_info& by, const any_tensor& x,
+                                  std::span<const std::int64_t> axes = {}, bool keepdims = false);
+
+namespace detail {
+/// Either of the two; `by` is null unless the reduction is by an op.
+PUMICE_FUNCTION any_tensor reduce_by(reduction what, const op_info* by, const any_tensor& x,
+                                     std::span<const std::int64_t> axes, bool keepdims);
+}  // namespace detail
+
 /// What `reduce` makes of its arguments, and the shape that it gives.
 PUMICE_FUNCTION reduce_op make_reduction(reduction what, int rank,
-                                         std::span<const std::int64_t> axes, bool keepdims);
+                                         std::span<const std::int64_t> axes, bool keepdims,
+                                         const op_info* by = nullptr);
 PUMICE_FUNCTION shape reduced_shape(const reduce_op& op, const shape& from);
 
 /// Each element by what all along `axes` give together. Needs floating point and at least one axis.
@@ -258,12 +271,12 @@ inline array_list<int> normalize_axes(std::span<const std::int64_t> axes, int ra
 }  // namespace detail
 
 PUMICE_BODY reduce_op make_reduction(reduction what, int rank, std::span<const std::int64_t> axes,
-                                     bool keepdims) {
+                                     bool keepdims, const op_info* by) {
     const std::string place(to_string(what));
     array_list<int> list = detail::normalize_axes(axes, rank, place.c_str());
     if (list.empty())
         for (int i = 0; i < rank; ++i) list.push_back(i);
-    return {what, std::move(list), keepdims};
+    return {what, std::move(list), keepdims, by};
 }
 
 PUMICE_BODY shape reduced_shape(const reduce_op& op, const shape& from) {
@@ -281,7 +294,16 @@ PUMICE_BODY shape reduced_shape(const reduce_op& op, const shape& from) {
 
 PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
                               std::span<const std::int64_t> axes, bool keepdims) {
-    const std::string place(to_string(what));
+    return detail::reduce_by(what, nullptr, x, axes, keepdims);
+}
+PUMICE_BODY any_tensor reduce(const op_info& by, const any_tensor& x,
+                              std::span<const std::int64_t> axes, bool keepdims) {
+    return detail::reduce_by(reduction::by_op, &by, x, axes, keepdims);
+}
+
+PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, const any_tensor& x,
+                                         std::span<const std::int64_t> axes, bool keepdims) {
+    const std::string place = by ? cat({"reduce by ", by->name}) : std::string(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
     const bool real =
@@ -291,15 +313,18 @@ PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
         detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
     if (logical && type != dtype::boolean)
         detail::throw_types(place, std::span(&type, 1), "needs bool");
-    if (!logical && type == dtype::boolean)
+    if (by && !reduces(*by, type))
+        detail::throw_types(place, std::span(&type, 1),
+                            "needs an op of two values that gives the type that it takes");
+    if (!logical && !by && type == dtype::boolean)
         detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
-    reduce_op op = make_reduction(what, x.rank(), axes, keepdims);
+    reduce_op op = make_reduction(what, x.rank(), axes, keepdims, by);
     if (arg && !axes.empty() && axes.size() != 1)
         fail(errc::invalid_argument, place, {"takes one axis or none"});
     const shape out = reduced_shape(op, x.shape());
     bool nothing = false;
     for (const int axis : op.axes) nothing |= x.shape()[axis] == 0;
-    const bool has_identity = !arg && what != reduction::max && what != reduction::min;
+    const bool has_identity = !arg && !by && what != reduction::max && what != reduction::min;
     if (nothing && !has_identity && element_count(out) != 0)
         fail(errc::invalid_argument, place,
              {"a reduction of no elements has no value (shape ", to_string(x.shape()), ")"});

@@ -95,12 +95,13 @@ enum class reduction : std::uint8_t {
     argmax,
     argmin,
     logsumexp,
-    var
+    var,
+    by_op  // joined by an op that reduce_op names
 };
 
 constexpr std::string_view to_string(reduction r) noexcept {
     constexpr std::string_view names[] = {"sum", "prod",   "max",    "min",       "mean", "any",
-                                          "all", "argmax", "argmin", "logsumexp", "var"};
+                                          "all", "argmax", "argmin", "logsumexp", "var",  "by_op"};
     return names[static_cast<int>(r)];
 }
 
@@ -109,6 +110,7 @@ struct reduce_op {
     reduction what = reduction::sum;
     array_list<int> axes;  // ascending, within the input's rank
     bool keepdims = false;
+    const op_info* by = nullptr;
 };
 
 enum class normalization : std::uint8_t { softmax, log_softmax, layer_norm, rms_norm };

@@ -26,6 +26,7 @@ inline std::string describe(const node& n) {
         std::string operator()(const reshape_op&) const { return "reshape"; }
         std::string operator()(const copy_op&) const { return "copy"; }
         std::string operator()(const reduce_op& op) const {
+            if (op.by) return cat({"reduce by ", op.by->name});
             return std::string(to_string(op.what));
         }
         std::string operator()(const normalize_op& op) const {

@@ -229,7 +229,7 @@ struct op_words {
     void operator()(const reshape_op&) const {}
     void operator()(const copy_op& op) const { key.add_list(op.layout); }
     void operator()(const reduce_op& op) const {
-        key.add_all(op.what, op.keepdims);
+        key.add_all(op.what, op.keepdims, detail::bits_of_key(op.by));
         key.add_axes(op.axes);
     }
     void operator()(const normalize_op& op) const {

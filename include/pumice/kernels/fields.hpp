@@ -78,10 +78,13 @@ struct fields_of<elementwise_problem> {
 template <>
 struct fields_of<reduce_problem> {
     static constexpr const char* name = "reduce";
-    static constexpr auto list = std::tuple{
-        field{"what", &reduce_problem::what},         field{"outer", &reduce_problem::outer},
-        field{"inner", &reduce_problem::inner},       field{"prologue", &reduce_problem::prologue},
-        field{"epilogue", &reduce_problem::epilogue}, field{"result", &reduce_problem::result}};
+    static constexpr auto list = std::tuple{field{"what", &reduce_problem::what},
+                                            field{"outer", &reduce_problem::outer},
+                                            field{"inner", &reduce_problem::inner},
+                                            field{"prologue", &reduce_problem::prologue},
+                                            field{"epilogue", &reduce_problem::epilogue},
+                                            field{"result", &reduce_problem::result},
+                                            field{"by", &reduce_problem::by}};
 };
 template <>
 struct fields_of<normalize_problem> {

@@ -16,7 +16,8 @@ struct elementwise_problem {
     fused body;
 };
 
-/// For each outer coordinate o: epilogue(o, reduce over r of prologue(o ++ r)).
+/// For each outer coordinate o: epilogue(o, reduce over r of prologue(o ++ r)). The op `by`, where
+/// it is what reduces, joins two values to one; in which order and how bracketed is left open.
 /// The accumulator that the epilogue is given has the type `result`.
 struct reduce_problem {
     reduction what = reduction::sum;
@@ -24,6 +25,7 @@ struct reduce_problem {
     fused prologue;             // over outer ++ inner
     fused epilogue;             // over outer
     dtype result = dtype::f32;  // type of the reduced value: i64 for argmax and argmin
+    const op_info* by = nullptr;
 };
 
 /// For each outer coordinate o: epilogue(o ++ c, normalised(prologue(o ++ .))[c]).

@@ -16,6 +16,15 @@ namespace detail {
 
 inline constexpr int reduce_group = 256;
 
+/// op(given 0, given 1).
+inline std::shared_ptr<const program> joining(const op_info& op, dtype type) {
+    auto p = std::make_shared<program>();
+    instruction join{instruction::code::apply, type, 0, {0, 1}, &op};
+    for (std::uint16_t i = 0; i < 2; ++i) p->push({instruction::code::given, type, i});
+    p->outputs.push_back(p->push(join));
+    return p;
+}
+
 /// The struct of shaders/reduce.slang; empty where the reduction does not take the type.
 inline std::string reduction_struct(reduction what, dtype type, bool wide) {
     const bool logical = type == dtype::boolean;
@@ -24,13 +33,21 @@ inline std::string reduction_struct(reduction what, dtype type, bool wide) {
     if (what == reduction::all || (logical && what == reduction::min))
         return cat({"All<", index_type(wide), ">"});
     const bool real = what == reduction::logsumexp || what == reduction::var;
-    if (logical || (real && !is_floating(type))) return "";
+    if (logical || (real && !is_floating(type)) || what == reduction::by_op) return "";
     constexpr std::string_view names[] = {"Sum", "Prod",    "Max",     "Min",       "Mean", "Any",
                                           "All", "Extreme", "Extreme", "LogSumExp", "Var"};
     return cat({names[static_cast<int>(what)], "<", info(type).slang, ", ", index_type(wide),
                 what == reduction::argmax   ? ", 1>"
                 : what == reduction::argmin ? ", -1>"
                                             : ">"});
+}
+
+/// The same, of a problem. Pre: it is supported.
+inline std::string reduction_struct(const reduce_problem& p, bool wide) {
+    const dtype type = p.prologue.type();
+    if (!p.by) return reduction_struct(p.what, type, wide);
+    return cat({"Joined<", info(type).slang, ", ", index_type(wide), ", ",
+                emitted_name(joining(*p.by, type)->view()), ">"});
 }
 
 enum class reduce_step { whole, slice, joined };
@@ -114,9 +131,9 @@ struct reduce_plan {
         constexpr const char* entries[] = {"whole", "slice", "joined"};
         launch l("reduce", entries[static_cast<int>(step)],
                  {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
-                  index_type(wide), reduction_struct(p.what, p.prologue.type(), wide), outer_rank,
-                  inner_rank},
+                  index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank},
                  {&p.prologue, &p.epilogue});
+        if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
         if (step != reduce_step::joined)
             l.specialise({lanes, columns ? 1 : 0, flat ? static_cast<int>(*flat) : -1});
         const std::uint32_t width =
@@ -152,8 +169,10 @@ inline support supports_reduction(const reduce_problem& p, bool columns, bool ve
                                   const device_info& device) {
     for (const fused* f : {&p.prologue, &p.epilogue})
         if (support s = supports_types(*f, device); !s.yes) return s;
-    if (reduction_struct(p.what, reduced_type(p), false).empty())
-        return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
+    if (p.by ? !reduces(*p.by, p.prologue.type())
+             : reduction_struct(p.what, reduced_type(p), false).empty())
+        return support::no({p.by ? p.by->name : to_string(p.what), " does not take ",
+                            to_string(p.prologue.type())});
     const reduce_plan plan(p, columns, vectors);
     if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
     if (support index = supports_index(plan.wide, device); !index.yes) return index;

@@ -74,9 +74,17 @@ PUMICE_FUNCTION node_ptr reduce_typed(const operation& lasting, dtype type, cons
 /// The same of a softmax.
 PUMICE_FUNCTION node_ptr softmax_typed(const operation& lasting, const node_ptr& x);
 
-template <reduction What, class X>
+/// Named in compile errors; never defined.
+template <class Op, class Element> struct op_does_not_reduce;
+
+template <reduction What, class Op, class X>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
+    if constexpr (What == reduction::by_op) {
+        if constexpr (!reduces(op_info_of<Op>, dtype_of<e>))
+            static_cast<void>(op_does_not_reduce<Op, e>{});
+        return true;
+    }
     if constexpr ((What == reduction::mean || What == reduction::logsumexp ||
                    What == reduction::var) &&
                   !is_floating(dtype_of<e>))
@@ -84,12 +92,14 @@ constexpr bool check_reduced() {
     if constexpr ((What == reduction::any || What == reduction::all) &&
                   dtype_of<e> != dtype::boolean)
         static_cast<void>(op_needs_bool<e>{});
-    if constexpr (What != reduction::any && What != reduction::all && dtype_of<e> == dtype::boolean)
+    if constexpr (What != reduction::any && What != reduction::all && What != reduction::by_op &&
+                  dtype_of<e> == dtype::boolean)
         static_cast<void>(op_needs_numbers_use_astype<e>{});
     return true;
 }
 
-template <reduction What>
+/// By `Op` where that is what reduces.
+template <reduction What, class Op = void>
 struct reducer {
     /// Over all axes.
     template <array_argument X>
@@ -111,17 +121,21 @@ struct reducer {
     /// Of run-time type; all axes where none is named.
     any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},
                           bool keep = false) const {
-        return noted(reduce(What, x, list, keep));
+        return noted(reduce_by(What, by(), x, list, keep));
     }
 
 private:
+    static constexpr const op_info* by() {
+        if constexpr (std::is_void_v<Op>) return nullptr;
+        else return &op_info_of<Op>;
+    }
     template <class X, bool Keep, class Axes>
     static auto run(const auto& x, Axes) {
-        static_assert(check_reduced<What, X>());
+        static_assert(check_reduced<What, Op, X>());
         constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
         using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
         static const auto& lasting =
-            *new operation(make_reduction(What, extents_of<X>::rank, Axes::list, Keep));
+            *new operation(make_reduction(What, extents_of<X>::rank, Axes::list, Keep, by()));
         return tensor<element, reduced_t<X, Keep, Axes>>(in_place{}, [&] {
             return reduce_typed(lasting, dtype_of<element>, x.get(), Axes::list);
         });
@@ -129,6 +143,12 @@ private:
 };
 
 }  // namespace detail
+
+template <class Op>
+template <class X, class... A>
+auto op_function<Op>::reduce(X&& x, A&&... axes) const {
+    return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), std::forward<A>(axes)...);
+}
 
 // Reductions keep the element type; mean and logsumexp need floating point, any and all bool.
 inline constexpr detail::reducer<reduction::sum> sum;
@@ -309,7 +329,7 @@ PUMICE_BODY node_ptr reduce_typed(const operation& lasting, dtype type, const no
     const reduce_op& op = *lasting.get_if<reduce_op>();
     node_ptr n = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1});
     if (n) return n;
-    n = noted(reduce(op.what, any_tensor(x), axes, op.keepdims)).get();
+    n = noted(reduce_by(op.what, op.by, any_tensor(x), axes, op.keepdims)).get();
     return n;
 }
 

@@ -78,6 +78,17 @@ TEST_CASE("plan in JSON: a step a line, with the ops by name") {
  ["f32",2.0]])") != std::string::npos);
 }
 
+TEST_CASE("plan in JSON: an op that reduces stands by its name, and has to take what it reduces") {
+    const auto home = std::make_shared<pumice_test::planning_engine>();
+    const pm::any_tensor roots[] = {
+        pm::reduce(pm::op_info_of<pm::op::maximum>, home->given({2, 3}))};
+    const std::string text = pm::to_json(home->plan_of(roots)->what);
+    CHECK(text.find(R"("by":"maximum")") != std::string::npos);
+    CHECK(pm::to_json(pm::plan_from_json(text)) == text);
+    CHECK(refused(with(text, R"("by":"maximum")", R"("by":null)"), "reduces by no op"));
+    CHECK(refused(with(text, R"("what":"by_op")", R"("what":"max")"), "reduces by no op"));
+}
+
 TEST_CASE("plan in JSON: what is no plan is refused by name") {
     const std::string good = pm::to_json(simple());
     CHECK(pm::plan_from_json(good).steps.size() == 1);

@@ -176,7 +176,7 @@ private:
         else if constexpr (std::is_same_v<Enum, value_role>)
             return static_cast<int>(value_role::output) + 1;
         else if constexpr (std::is_same_v<Enum, reduction>)
-            return static_cast<int>(reduction::var) + 1;
+            return static_cast<int>(reduction::by_op) + 1;
         else if constexpr (std::is_same_v<Enum, normalization>)
             return static_cast<int>(normalization::rms_norm) + 1;
         else if constexpr (std::is_same_v<Enum, scattering>)
@@ -280,6 +280,15 @@ private:
         return std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end()) &&
                std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end());
     }
+    /// An op's name, or nothing.
+    void code_one(json& j, value<const op_info*>& op) {
+        if constexpr (reads)
+            op = j.is_null()
+                     ? nullptr
+                     : &op_named(wanted(j.is_string(), j, "an op").template get<std::string>());
+        else if (op) j = named(*op);
+        else j = nullptr;
+    }
     /// [what, type, number] of what is read, [what, type, op, arguments] of what is computed.
     void code_one(json& j, value<instruction>& i) {
         using code_of = instruction::code;
@@ -306,8 +315,7 @@ private:
         } else {
             j = json::array({words[static_cast<std::size_t>(i.what)], to_string(i.type)});
             if (i.what == code_of::apply) {
-                j.push_back(i.op->name);
-                ops[std::string(i.op->name)] = hex(hash_of(i.op->body));
+                j.push_back(named(*i.op));
             }
             if (i.arity() == 0) j.push_back(i.index);
             for (int a = 0; a < i.arity(); ++a) j.push_back(i.args[a]);
@@ -377,6 +385,11 @@ private:
         }
     }
 
+    /// Writes down which text the op's name stands for.
+    std::string_view named(const op_info& op) {
+        ops[std::string(op.name)] = hex(hash_of(op.body));
+        return op.name;
+    }
     const op_info& op_named(std::string_view name) const {
         for (const op_info* op : infos_of(all_ops{}))
             if (op->name == name) return *op;

@@ -104,6 +104,7 @@ private:
         const auto held = fresh<reduce_problem>();
         reduce_problem& p = *held;
         p.what = op.what;
+        p.by = op.by;
         p.result = group_.anchor->type();
         index_list order, inner;
         affine at;  // coordinates of the kept axes -> index of the result

@@ -128,6 +128,8 @@ private:
             const fused* const after = p.kind().after(p.get());
             if (after && after->body) program(i, *after, 1);
             if (faults_.size() != before) continue;
+            if (const auto* r = p.get_if<reduce_problem>(); r && !reduced(*r))
+                fault({"step ", i, " reduces by no op that takes its values"});
             visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
                 if (o.buffer < 0 && write) return;  // nobody wants it
                 if (o.steps.rank() != domain.rank())
@@ -161,6 +163,9 @@ private:
             if (count > most || reach > most) return false;
         }
         return true;
+    }
+    static bool reduced(const reduce_problem& p) {
+        return p.what == reduction::by_op ? p.by && reduces(*p.by, p.prologue.type()) : !p.by;
     }
     void program(std::size_t step, const fused& f, int givens) {
         using code = instruction::code;

@@ -102,6 +102,8 @@ public:
         if (!takes(1) || !has_axes(op.axes)) return;
         const bool arg = op.what == reduction::argmax || op.what == reduction::argmin;
         if (at_->type() != (arg ? dtype::i64 : type(0))) fault({"is ", to_string(at_->type())});
+        if (op.what == reduction::by_op ? !op.by || !reduces(*op.by, type(0)) : op.by != nullptr)
+            fault({"is reduced by no op that takes it"});
         gives(reduced_shape(op, extent(0)));
     }
     void operator()(const normalize_op& op) {

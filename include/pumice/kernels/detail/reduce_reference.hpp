@@ -93,11 +93,31 @@ T reduce_values(reduction what, dtype type, std::span<const T> values) {
     }
 }
 
+/// `count` values of the type that `type` is computed in, joined by an op until one is left at the
+/// front: the first half with the second, so that the op's loop is a long one.
+inline void join_values(const op_info& op, dtype type, std::byte* values, std::int64_t count) {
+    const dtype held = computed_as(type);
+    const std::int64_t size = info(held).bits / 8;
+    alignas(8) std::byte joined[8 * host_block_size];
+    while (count > 1) {
+        const std::int64_t half = count / 2, second = count - half;
+        for (std::int64_t i = 0; i < half; i += host_block_size) {
+            const std::int64_t n = std::min(host_block_size, half - i);
+            const void* const in[] = {values + i * size, values + (second + i) * size};
+            op.host(info(type).arithmetic, in, joined, static_cast<std::size_t>(n));
+            if (!is_floating(type)) settle_block(type, joined, n);
+            std::memcpy(values + i * size, joined, static_cast<std::size_t>(n * size));
+        }
+        count = second;
+    }
+}
+
 }  // namespace detail
 
 /// What every reduction kernel computes.
 inline void reference(const reduce_problem& p, const host_buffers& buffers) {
-    const dtype type = detail::reduced_type(p), wide = detail::widest(type);
+    const dtype type = detail::reduced_type(p),
+                wide = p.by ? detail::computed_as(type) : detail::widest(type);
     const bool place = p.what == reduction::argmax || p.what == reduction::argmin;
     const fused program = cast_value(p.prologue, type);
     host_rows prologue(program, buffers), epilogue(p.epilogue, buffers);
@@ -109,12 +129,21 @@ inline void reference(const reduce_problem& p, const host_buffers& buffers) {
         for (std::int64_t column = 0; column < columns; ++column) {
             if (!p.outer.empty()) at[at.rank() - 1] = column;
             values.clear();
+            std::int64_t taken = 0;
             for_each_row(p.inner, [&](const index_list& inner) {
                 index_list c = at;
                 for (std::int64_t i : inner) c.push_back(i);
                 if (!p.inner.empty()) c.push_back(0);
-                prologue.read(c, wide, values.grow(n), n);
+                values.grow(n);
+                prologue.read(c, wide, values.at(0) + taken * (info(wide).bits / 8), n);
+                taken += n;
             });
+            if (p.by) {
+                if (taken == 0) values.grow(1);
+                detail::join_values(*p.by, type, values.at(0), taken);
+                epilogue.write(at, wide, values.at(0), 1);
+                continue;
+            }
             detail::visit_widest(type, [&]<class T>(T) {
                 const std::span<const T> reduced = values.as<T>();
                 if (place)
