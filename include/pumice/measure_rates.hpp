@@ -8,25 +8,22 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-namespace detail {
-
-/// Seconds that the kernels of an evaluation take: the least of some.
+/// Seconds that the kernels of evaluating `make()` take: the least of six evaluations. 0 where the
+/// device has no clock.
 template <class F>
-double least_seconds(const context& home, F&& make) {
+double kernel_seconds(const context& home, F&& make) {
     double least = 0;
     for (int i = 0; i < 6; ++i) {
         profiler watch(home);
         const any_tensor t = make();
         eval(std::span(&t, 1));
-        double sum = 0;
+        double total = 0;
         for (const profile_event& e : watch.finish().events)
-            if (e.track != 0) sum += e.duration_us * 1e-6;
-        if (i == 0 || sum < least) least = sum;
+            if (e.track != 0) total += e.duration_us * 1e-6;
+        if (i == 0 || total < least) least = total;
     }
     return least;
 }
-
-}  // namespace detail
 
 /// Measures the context's device, which should have nothing else to do: some hundred milliseconds
 /// and 1 GiB of its memory. For the policy measured_rates. Throws errc::unsupported where the
@@ -40,14 +37,14 @@ inline device_rates measure_rates(const context& home = default_context()) {
     };
     {
         const any_tensor x = ready(dtype::f32, {std::int64_t{1} << 26}), y = ready(dtype::f32, {1});
-        r.launch = std::max(detail::least_seconds(home, [&] { return y * 2.0; }) - r.latency, 1e-7);
+        r.launch = std::max(kernel_seconds(home, [&] { return y * 2.0; }) - r.latency, 1e-7);
         r.bandwidth =
-            2.0 * 4 * (1 << 26) / (detail::least_seconds(home, [&] { return x * 2.0; }) - r.launch);
+            2.0 * 4 * (1 << 26) / (kernel_seconds(home, [&] { return x * 2.0; }) - r.launch);
     }
     const auto product_rate = [&](dtype type, std::int64_t n) {
         const any_tensor a = ready(type, {n, n});
         const double side = static_cast<double>(n);
-        return 2 * side * side * side / detail::least_seconds(home, [&] { return matmul(a, a); });
+        return 2 * side * side * side / kernel_seconds(home, [&] { return matmul(a, a); });
     };
     const device_type type = home.device().type;
     const bool slow = type == device_type::cpu || type == device_type::host;

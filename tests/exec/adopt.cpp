@@ -306,3 +306,12 @@ TEST_CASE("adopt: what is missing is named") {
     const pm::context host{pm::host_only{}};
     CHECK(test::code_of([&] { pm::finished(host); }) == pm::errc::invalid_argument);
 }
+
+TEST_CASE("adopt: kernels are chosen by the rates that a policy tells") {
+    if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    program mine;
+    if (!mine.open()) PUMICE_SKIP("vulkan-device", "no Vulkan device");
+    const pm::device_rates slow{1e9, 1e9, 0, 1e-3, 1e-6, 64, 1e6};
+    CHECK(pm::context::adopt(mine.handles(), pm::measured_rates{slow}).device().rates().launch ==
+          1e-3);
+}

@@ -32,3 +32,18 @@ TEST_CASE("measure_rates: of a device, told to a context") {
     fast.bandwidth *= 1000;
     CHECK(expected(r) != expected(fast));
 }
+
+TEST_CASE(
+    "measure_rates: a described device is told, and keeps the rates that it was described by") {
+    pm::device_info described;
+    described.name = "described";
+    const pm::device_rates slow{1e9, 1e9, 0, 1e-3, 1e-6, 64, 1e6},
+        fast{1e12, 1e13, 0, 1e-6, 1e-6, 64, 1e6};
+    const pm::context plain{pm::null_device{described}};
+    CHECK(!plain.device().measured.known());
+    const pm::context told(pm::null_device{described}, pm::measured_rates{slow});
+    CHECK(told.device().rates().bandwidth == 1e9);
+    described.measured = fast;
+    const pm::context kept{pm::null_device{described}};
+    CHECK(kept.device().rates().bandwidth == 1e12);
+}

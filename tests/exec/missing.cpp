@@ -7,6 +7,7 @@
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -20,6 +21,7 @@
 namespace pm = pumice;
 namespace fs = std::filesystem;
 using pm::errc;
+using test::thrown_by;
 using test::variable;
 
 namespace {
@@ -27,17 +29,6 @@ namespace {
 void has(const std::string& text, std::initializer_list<std::string_view> words) {
     for (const std::string_view word : words)
         CHECK_MESSAGE(text.find(word) != std::string::npos, "no \"" << word << "\" in " << text);
-}
-
-template <class F>
-pm::error thrown_by(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        return e;
-    }
-    FAIL_CHECK("nothing was thrown");
-    return {errc::cancelled, "", ""};
 }
 
 /// The host computes, and one warning says why and what to do.

@@ -44,8 +44,9 @@ inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs
     detail::apply_pack_environment(policies);
     auto instance =
         vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr, theirs.api_version);
-    const vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),
-                                                      instance->table(), theirs.created_with);
+    vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),
+                                                instance->table(), theirs.created_with);
+    chosen.info.measured = policies.rates;
     if (!chosen.refusals.empty())
         throw error(errc::no_device, "adopt",
                     cat({chosen.info.name, " was not made with what Pumice needs"}),

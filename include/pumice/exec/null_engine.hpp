@@ -15,7 +15,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 class null_engine final : public graph_engine {
 public:
     null_engine(device_info described, policy_set policies)
-        : graph_engine(std::move(policies)), info_(std::move(described)) {}
+        : graph_engine(std::move(policies)), info_(std::move(described)) {
+        if (this->policies().rates.known()) info_.measured = this->policies().rates;
+    }
 
     node_ptr create(dtype type, const shape& extent, const void*) override {
         return make_data(type, extent, std::make_shared<nothing>(), shared_from_this());

@@ -98,6 +98,14 @@ inline void reference(const matmul_problem& p, const host_buffers& buffers) {
     });
 }
 
+namespace detail {
+/// What products by plain arithmetic need.
+inline support supports_arithmetic(const matmul_problem& p, const device_info& device) {
+    if (support s = supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes) return s;
+    return supports_sum(p.a.type(), p.b.type());
+}
+}  // namespace detail
+
 /// Plain arithmetic: every element type, any strides, any device.
 struct matmul_tiled {
     using problem_type = matmul_problem;
@@ -105,9 +113,7 @@ struct matmul_tiled {
     static constexpr bool portable = true;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
-            return s;
-        if (support s = detail::supports_sum(p.a.type(), p.b.type()); !s.yes) return s;
+        if (support s = detail::supports_arithmetic(p, device); !s.yes) return s;
         return detail::supports_registers(detail::product_of(p), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device,
@@ -145,8 +151,7 @@ struct matmul_split_k {
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
-            return s;
+        if (support s = detail::supports_arithmetic(p, device); !s.yes) return s;
         return detail::supports_split_k(detail::split_k_product_of(p), p.a, p.b, device);
     }
     static launch make(const matmul_problem& asked, const device_info& device,

@@ -93,10 +93,9 @@ inline double split_k_seconds(const product& p, const split_k_shape& f, const de
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
-/// a workgroup so many lines of columns, each in so many slices along k.
+/// a workgroup so many lines of columns, each in so many slices along k. Pre: supports_sum.
 inline support supports_split_k(const product& p, const fused& left, const fused& right,
                                 const device_info& device) {
-    if (support s = supports_sum(left.type(), right.type()); !s.yes) return s;
     // A product has one precision at any size.
     for (const fused* f : {&left, &right})
         if (f->body->code.size() > 1 && fragment_for(f->type(), device))

@@ -69,15 +69,16 @@ inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
 }});
 // clang-format on
 
-/// Expected of tiles of m x n at `rate` operations a second of a full device: where they are fewer
-/// than keep it busy, each has its part of the device all the same. Windows are found once
-/// for all rows of a tile.
-inline double tile_seconds(const product& p, int m, int n, double rate, const device_rates& rates) {
+/// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
+/// full device: where they are fewer than keep it busy, each has its part of the device all the
+/// same. Windows are found once for all rows of a tile.
+inline double tile_seconds(const product& p, double bytes, int m, int n, double rate,
+                           const device_rates& rates) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
     const double rounds = std::max(1.0, static_cast<double>(groups) / rates.groups),
                  sums = 2.0 * m * n * static_cast<double>(p.k) * (p.gathers() ? 1 + 80.0 / m : 1);
     return rates.launch + 4 * rates.latency +
-           std::max(rounds * sums * rates.groups / rate, bytes_of(p) / rates.bandwidth);
+           std::max(rounds * sums * rates.groups / rate, bytes / rates.bandwidth);
 }
 
 /// Those rows that `fit`, as configurations of a kernel.
@@ -85,9 +86,11 @@ template <class Row, std::size_t N, class Fits>
 support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
                   const device_rates& rates, Fits&& fits) {
     support s;
+    const double bytes = bytes_of(p);
     for (const Row& r : rows)
         if (fits(r))
-            s.ways.push_back({{r.m, r.n, r.k}, tile_seconds(p, r.m, r.n, r.speed * rate, rates)});
+            s.ways.push_back({{r.m, r.n, r.k},
+                              tile_seconds(p, bytes, r.m, r.n, r.speed * rate, rates)});
     s.yes = !s.ways.empty();
     return s;
 }

@@ -77,7 +77,7 @@ PUMICE_FUNCTION node_ptr softmax_typed(const operation& lasting, const node_ptr&
 /// Named in compile errors; never defined.
 template <class Op, class Element> struct op_does_not_reduce;
 
-template <reduction What, class Op, class X>
+template <reduction What, class X, class Op = void>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
     if constexpr (What == reduction::by_op) {
@@ -131,7 +131,7 @@ private:
     }
     template <class X, bool Keep, class Axes>
     static auto run(const auto& x, Axes) {
-        static_assert(check_reduced<What, Op, X>());
+        static_assert(check_reduced<What, X, Op>());
         constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
         using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
         static const auto& lasting =

@@ -6,6 +6,7 @@
 #include <pumice/policy/passes.hpp>
 
 #include <tests/exec/random_programs.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,17 +17,7 @@ namespace pm = pumice;
 namespace {
 
 using bytes = std::vector<std::byte>;
-
-template <class F>
-pm::error thrown_by(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        return e;
-    }
-    FAIL("nothing was thrown");
-    return pm::error(pm::errc::cancelled, "", "");
-}
+using test::thrown_by;
 
 /// What the kernels' references make of each kept node, without fusion; of a view, what it looks
 /// at.

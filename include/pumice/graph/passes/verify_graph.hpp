@@ -3,10 +3,10 @@
 // The rules of an op_graph, checked: what a pass got wrong is named, with node and op.
 #pragma once
 
-#include <pumice/graph/build.hpp>
 #include <pumice/graph/custom_kernel.hpp>
 #include <pumice/graph/op_graph.hpp>
 #include <pumice/graph/print.hpp>
+#include <pumice/graph/window.hpp>
 
 #include <string>
 #include <vector>

@@ -3,6 +3,7 @@
 // Builders of ONNX operators over windows and matrices: Conv, the pools, MatMul, Gemm.
 #pragma once
 
+#include <pumice/graph/window.hpp>
 #include <pumice/model/detail/onnx_node.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
