@@ -4,6 +4,7 @@
 // clusters.
 #include <pumice/graph/print.hpp>
 #include <pumice/graph/scan.hpp>
+#include <pumice/graph/window.hpp>
 
 #include "support.hpp"
 

@@ -6,6 +6,7 @@
 #include <pumice/graph/gather.hpp>
 #include <pumice/graph/norms.hpp>
 #include <pumice/graph/scan.hpp>
+#include <pumice/graph/window.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/operands.hpp>
 
