@@ -102,11 +102,11 @@ void visit_operands(const problem& p, F&& f) {
 inline std::int64_t written_bytes(const problem& p) {
     if (const auto* w = p.get_if<scatter_problem>())
         return byte_count(w->output.type, w->count * w->width);
-    std::int64_t sum = 0;
+    std::int64_t bytes = 0;
     visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
-        if (write && o.buffer >= 0) sum += byte_count(o.type, element_count(domain));
+        if (write && o.buffer >= 0) bytes += byte_count(o.type, element_count(domain));
     });
-    return sum;
+    return bytes;
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -6,6 +6,7 @@
 #include <pumice/exec/host_engine.hpp>
 
 #include "../vulkan/gate.hpp"
+#include "support.hpp"
 
 #include <pumice/front.hpp>
 
@@ -113,6 +114,55 @@ void check_lost(any_tensor& t, const pm::context& home) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Elements [from, from + n) of buffer 0, and as many of buffer 1, to those of buffer 2 behind
+/// `to`.
+pm::elementwise_problem part_of(std::int64_t n, std::int64_t from, std::int64_t to) {
+    pm::elementwise_problem p = pumice_test::sum_of(2, n);
+    p.body.leaves[0].offset = from;
+    p.body.outputs[0].offset = to;
+    return p;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "state: a part that is added to is a giving where it reads what it writes, and then no "
+    "more") {
+    using pumice_test::plan_maker, pumice_test::copy_of, pumice_test::total_of;
+    const auto givings = [](std::int64_t from, std::int64_t to, auto&& more) {
+        plan_maker m;
+        const int state = m.input(8), x = m.input(2), out = m.output(8);
+        m.step(copy_of(8), {state, out});
+        m.step(part_of(2, from, to), {state, x, out});
+        more(m, state, out);
+        const auto p = m.take();
+        if (!p->givings.empty()) CHECK(p->steps[0].unless_given == 0);
+        return p->givings.size();
+    };
+    const auto nothing = [](plan_maker&, int, int) {};
+    CHECK(givings(4, 4, nothing) == 1);
+    CHECK(givings(4, 3, nothing) == 0);
+    CHECK(givings(4, 4, [](plan_maker& m, int state, int) {
+              m.step(total_of(8), {state, m.output(1)});
+          }) == 0);
+    CHECK(givings(4, 4, [](plan_maker& m, int, int out) {
+              m.step(total_of(8), {out, m.output(1)});
+          }) == 1);
+
+    // Another view of the memory, 16 bytes in, is read before the state is written, or as it is.
+    plan_maker m;
+    const int state = m.input(8), seen = m.input(2), x = m.input(2), out = m.output(8);
+    m.step(copy_of(8), {state, out});
+    m.step(part_of(2, 0, 4), {seen, x, out});
+    const auto p = m.take();
+    CHECK(pm::reads_before(*p, seen, out, 16));
+    CHECK(!pm::reads_before(*p, seen, out, 12));
+    CHECK(!pm::reads_before(*p, seen, out, 14));
+    CHECK(pm::reads_before(*p, state, out, 0));
+}
 
 TEST_CASE("state: eager, a row of a cache is written in place, and added to") {
     pm::policy_set eager;
