@@ -55,6 +55,33 @@ TEST_CASE("a strided, broadcast, reversed program of two outputs, longer than a 
     CHECK(wrong == 0);
 }
 
+TEST_CASE("outputs that lie where leaves do: all is read before anything is written") {
+    constexpr std::size_t n = 700;
+    const strides steps = {1};
+    {
+        builder b;
+        const auto x = b.leaf(0), y = b.leaf(1);
+        b.out({y, x});  // swapped
+        std::vector<float> first = counting(n), second = counting(n, 1000);
+        run(b, {n}, {view_of(first, steps), view_of(second, steps)}, {},
+            {view_of(first, steps), view_of(second, steps)});
+        CHECK(first == counting(n, 1000));
+        CHECK(second == counting(n));
+    }
+    {
+        builder b;
+        const auto x = b.leaf(0), more = b.apply<op::add>(x, b.number(0));
+        b.out({more, b.apply<op::add>(more, x)});
+        std::vector<float> values = counting(n), sums(n);
+        run(b, {n}, {view_of(values, steps)}, {scalar(1.0f)},
+            {view_of(values, steps), view_of(sums, steps)});
+        CHECK(values == counting(n, 1));
+        int wrong = 0;
+        for (std::size_t i = 0; i < n; ++i) wrong += sums[i] != 2 * static_cast<float>(i) + 1;
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("rank 0 and empty domains") {
     builder b;
     b.out({b.apply<op::negative>(b.leaf(0))});

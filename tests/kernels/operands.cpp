@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands that a problem of each kind is said to have: every one once, over its domain, and
 // the bytes of the tensor behind it. (tests/exec/plan/verify.cpp holds random programs to it.)
+#include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/graph/gather.hpp>
 #include <pumice/graph/norms.hpp>
@@ -283,14 +284,17 @@ TEST_CASE("operands: of a scatter, keys and their order, updates, data and outpu
         CHECK(seen[i].written == (i == 4));
         CHECK(seen[i].begin == 0);
         CHECK(seen[i].end == byte_count(seen[i].tensor->type, seen[i].tensor->count()));
-        for (std::size_t k = 0; k < i; ++k) CHECK(seen[i].tensor != seen[k].tensor);
+        // The data is read where it is written: a step before has copied it there, or it is given.
+        for (std::size_t k = 0; k < i; ++k)
+            CHECK((seen[i].tensor == seen[k].tensor) == (i == 4 && k == 3));
     }
     const auto& p = *s.what.get_if<scatter_problem>();
     CHECK(seen[0].tensor == l.behind(s, p.keys));
     CHECK(seen[1].tensor->type == dtype::i64);
     CHECK(seen[2].tensor == updates.get().get());
-    CHECK(seen[3].tensor == a.get().get());
     CHECK(seen[4].tensor == l.behind(s, p.output));
+    CHECK(is_plain_copy(l.b.made.steps[l.b.made.steps.size() - 2]));
+    CHECK(written_bytes(s.what) == 5 * 12 * 4);
 }
 
 TEST_CASE("operands: of a kernel of one's own, what is fused and what is not") {

@@ -36,8 +36,9 @@ enum class errc {
     bad_file,        // a file that breaks its format
     unsupported_op,  // a model asks for an operator that Pumice lacks
     cancelled,
-    forked,   // it was made before fork(), by the parent of this process
-    exiting,  // the process is at its end, and the driver has ended
+    forked,       // it was made before fork(), by the parent of this process
+    exiting,      // the process is at its end, and the driver has ended
+    values_lost,  // a run that wrote over the tensor failed or was stopped halfway
 };
 
 constexpr std::string_view to_string(errc code) noexcept {
@@ -49,7 +50,7 @@ constexpr std::string_view to_string(errc code) noexcept {
         "out_of_memory",    "unsupported",       "no_slang",
         "compile_failed",   "vulkan_failed",     "io_failed",
         "bad_file",         "unsupported_op",    "cancelled",
-        "forked",           "exiting",
+        "forked",           "exiting",           "values_lost",
     };
     return names[static_cast<int>(code)];
 }

@@ -11,8 +11,14 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Throws for the inputs of a function that is traced, and where a run lost the values.
 inline void must_hold_values(const node& n) {
-    if (n.data) return;
+    if (n.data && !n.data->lost) return;
+    if (n.data)
+        fail(errc::values_lost, "tensor",
+             {"its values are lost: a run that wrote over them in place failed or was stopped "
+              "before it was through; make the tensor anew, and let a second handle hold it where "
+              "a run that may stop must leave it (the run then works on a copy)"});
     fail(errc::invalid_argument, "compile",
          {"the value of a traced input was asked for; what a compiled function does must not "
           "depend on values (use `where`, or compute it outside)"});
@@ -124,6 +130,43 @@ protected:
         return any_tensor(std::move(n));
     }
 
+    /// Whether such memory of this engine's, where nobody else looks at it, can become that of a
+    /// value of so many bytes.
+    virtual bool may_give(const storage&, std::int64_t bytes) const {
+        static_cast<void>(bytes);
+        return false;
+    }
+    /// The givings that an evaluation can carry out: of tensors that nobody refers to afterwards.
+    giving_mask what_gives(const plan_run& run) const {
+        return choose_givings(run.what(), value_role::input, [&](int from, int to) {
+            return run.dying[static_cast<std::size_t>(from)] &&
+                   may_give(*run.given[static_cast<std::size_t>(from)], run.what().at(to)) &&
+                   is_alone(run, from, to);
+        });
+    }
+    /// The same of a run of a prepared graph: of inputs that nobody else holds, all where they are
+    /// `donated`, else those that are the handle of the result. An output that keeps its memory
+    /// takes none. Pre: the inputs are evaluated.
+    giving_mask what_gives(const plan& p, std::span<const any_tensor> inputs,
+                           std::span<const any_tensor> outputs, bool donated) const {
+        return choose_givings(p, value_role::input, [&](int from, int to) {
+            const any_tensor& in = inputs[p.at(from).index];
+            const any_tensor& out = outputs[p.at(to).index];
+            const node_ptr& n = in.get();
+            return n.use_count() == 1 && n->data.use_count() == 1 && n->row_major() &&
+                   (&in == &out || (donated && !may_overwrite(out, p.at(to)))) &&
+                   may_give(*n, p.at(to));
+        });
+    }
+    /// True where nobody but this handle can see what is in the tensor's memory.
+    bool may_overwrite(const any_tensor& t, const plan_value& like) const {
+        if (!t.has_value() || t.get().use_count() != 1) return false;
+        const node& n = *t.get();
+        return n.realised() && n.data.use_count() == 1 && n.owner.get() == this &&
+               n.type == like.type && n.extent == like.extent && n.layout() == like.layout &&
+               n.offset == 0;
+    }
+
     struct cleared {
         evaluation& e;
         ~cleared() { e.clear(); }
@@ -142,7 +185,11 @@ protected:
         const plan& p = e.run.what();
         bool makes = false;
         for (const int v : p.outputs) makes |= p.at(v).alias < 0;
-        if (makes) execute(e.run);
+        if (makes) {
+            e.run.givings = what_gives(e.run);
+            execute(e.run);
+            e.run.settle();
+        }
         const auto node_of = [&](int v) { return e.nodes[static_cast<std::size_t>(v)]; };
         for (const int v : p.outputs)
             if (p.at(v).alias < 0) {
@@ -164,23 +211,26 @@ protected:
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
         submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                       std::span<any_tensor> outputs, const std::stop_token& stop, bool) override {
+                       std::span<any_tensor> outputs, const std::stop_token& stop,
+                       bool donated) override {
             const std::lock_guard lock(home_.mutex_);
             plan_run& run = planned_.run;
             const plan& p = run.what();
             const borrowed lent{*this};
+            for (const any_tensor& t : inputs) home_.evaluate(std::span(&t.get(), 1));
+            run.givings = home_.what_gives(p, inputs, outputs, donated);
             for (std::size_t i = 0; i < inputs.size(); ++i)
                 lend(p.inputs[i], home_.dense(inputs[i], 0));
             for (std::size_t i = 0; i < keys.size(); ++i)
                 lend(p.parameters[i], home_.create(dtype::u32, {}, &keys[i]));
             home_.execute(run, stop);
-            for (std::size_t i = 0; i < outputs.size(); ++i) {
-                const plan_value& v = p.at(p.outputs[i]);
-                outputs[i] =
-                    home_.make_tensor(v,
-                                      std::move(run.made[static_cast<std::size_t>(p.outputs[i])]),
-                                      run.record_of(v));
-            }
+            std::vector<any_tensor> results;
+            results.reserve(outputs.size());
+            for (const int v : p.outputs)
+                results.push_back(home_.make_tensor(p.at(v), run.made[static_cast<std::size_t>(v)],
+                                                    run.record_of(p.at(v))));
+            run.settle();
+            std::move(results.begin(), results.end(), outputs.begin());
             return {};
         }
         std::string explain() const override {
@@ -269,6 +319,27 @@ protected:
     std::atomic<bool> profiles_{false};            // one is, for who has no lock
 
 private:
+    bool may_give(const node& n, const plan_value& to) const {
+        must_hold_values(n);
+        return n.offset == 0 && may_give(*n.data, to.bytes());
+    }
+    /// Whether nobody but an evaluation looks at the memory of `from`, and the evaluation, by other
+    /// views, only before it is written as that of `to`.
+    static bool is_alone(const plan_run& run, int from, int to) {
+        const plan& p = run.what();
+        const auto giver = static_cast<std::size_t>(from);
+        const std::shared_ptr<storage>& memory = run.given[giver]->data;
+        long holders = 1;
+        for (std::size_t v = 0; memory.use_count() > 1 && v < run.given.size(); ++v) {
+            if (v == giver || !run.given[v] || run.given[v]->data != memory) continue;
+            if (!run.dying[v] ||
+                !reads_before(p, static_cast<int>(v), to, run.begin_of(v) - run.begin_of(giver)))
+                return false;
+            ++holders;
+        }
+        return memory.use_count() == holders;
+    }
+
     /// Pre: what the value `whole` has a node for is realised.
     static void realise_within(const evaluation& e, int whole, const plan_value& part, node& n) {
         const auto number = static_cast<std::size_t>(whole);

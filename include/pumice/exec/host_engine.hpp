@@ -42,6 +42,7 @@ public:
         node_ptr n = allocate_node(type, extent, operation::borrowed(lasting), inputs[0]->owner);
         std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
         loop.run(made->memory.data(), threads_);
+        at_once_bytes_ += static_cast<std::uint64_t>(made->memory.size());
         n->realise(std::move(made));
         ++at_once_;
         return n;
@@ -62,6 +63,8 @@ public:
 
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
         const std::lock_guard lock(mutex_);
+        if (n->data && static_cast<std::int64_t>(bytes.size()) == byte_count(n->type, n->count()))
+            n->data->lost = false;
         std::memcpy(first_of(*n) + begin, bytes.data(), bytes.size());
     }
 
@@ -74,6 +77,7 @@ public:
         const std::uint64_t more = at_once_;
         counted.evals += more;
         counted.dispatches += more;
+        counted.written_bytes += at_once_bytes_;
         return counted;
     }
     const device_info& device() const override { return info_; }
@@ -88,8 +92,8 @@ private:
         must_hold_values(n);
         return first_value(n);
     }
-    /// Not so the inputs of a function that is traced.
-    static bool lies_here(const node& n) { return n.realised() && n.data; }
+    /// Not so the inputs of a function that is traced, and what a run lost.
+    static bool lies_here(const node& n) { return n.realised() && n.data && !n.data->lost; }
 
     std::shared_ptr<host_storage> allocate(std::int64_t bytes) const {
         return host_storage::make(bytes, pool_);
@@ -135,6 +139,7 @@ private:
                                         touched);
             loop.run(made->memory.data(), threads_);
             ++stats_.dispatches;
+            stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
         }
         ++stats_.evals;
         n.realise(made);
@@ -142,8 +147,12 @@ private:
         return true;
     }
 
+    bool may_give(const storage& s, std::int64_t bytes) const override {
+        return static_cast<const host_storage&>(s).memory.size() == bytes;
+    }
+
     void execute(plan_run& run, const std::stop_token& stop) override {
-        run_steps_on_host(
+        const std::int64_t written = run_steps_on_host(
             run, threads_, profiling_.get(), stop,
             [&](const plan_value& v, std::shared_ptr<storage>& made) {
                 const std::shared_ptr<host_storage> s = allocate(v.bytes());
@@ -151,7 +160,9 @@ private:
                 return s->memory.data();
             },
             [](const node& n) { return bytes_of(n); });
-        stats_.dispatches += run.what().steps.size();
+        stats_.written_bytes += static_cast<std::uint64_t>(written);
+        for (const plan_step& s : run.what().steps)
+            stats_.dispatches += !run.givings.contains(s.unless_given);
         ++stats_.evals;
     }
 
@@ -160,7 +171,7 @@ private:
     device_info info_;
     std::string report_;
     statistics stats_;
-    counter at_once_;  // dispatches that took no lock
+    counter at_once_, at_once_bytes_;  // dispatches that took no lock, and what they wrote
     std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
     thread_pool threads_;
 };

@@ -65,6 +65,7 @@ private:
         const std::shared_ptr<const dispatch_list> list = dispatches_of(run, {});
         for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list->record(i);
         stats_.dispatches += list->size();
+        stats_.written_bytes += static_cast<std::uint64_t>(list->written_bytes());
         if (policies().kernel_sink)
             for (const launch* l : list->launches()) gather(*l);
         remember({run.planned, list});

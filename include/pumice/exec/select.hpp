@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/plan/lower.hpp>
+#include <pumice/kernels/operands.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -90,6 +91,7 @@ inline choice choose(const problem& p, const device_info& device, const policy_s
     if (const auto* own = p.get_if<custom_kernel_problem>())
         c.record->kernel = cat({"kernel/", own->call->what->name});
     c.record->fused = fused_name(p);
+    c.record->written = written_bytes(p);
     c.record->dispatches = static_cast<int>(c.launches.size());
     return c;
 }

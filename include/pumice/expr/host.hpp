@@ -182,7 +182,7 @@ class host_program {
 public:
     static constexpr std::int64_t block = detail::host_block_size;
 
-    /// Pre: outputs overlap no leaf.
+    /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does.
     host_program(program_view p, std::span<const host_array> leaves,
                  std::span<const scalar> scalars, std::span<const host_array> outputs = {})
         : p_(p), leaves_(leaves.begin(), leaves.end()), outputs_(outputs.begin(), outputs.end()),
@@ -237,11 +237,20 @@ private:
         return a.data && at.step(a) == 1 && detail::computed_as(a.type) == a.type;
     }
 
+    /// Whether what is written over lies there: then all is read before anything is written.
+    static bool lies_on(const host_array& a, const array_list<host_array>& others,
+                        const host_place& at) noexcept {
+        for (const host_array& o : others)
+            if (o.data && element(o, at) == element(a, at)) return true;
+        return false;
+    }
+
     /// Where instruction k puts its values.
     void* target(std::size_t k, const host_place& to) {
         where_[k] = own(k);
         for (std::size_t o = 0; o < outputs_.size(); ++o)
-            if (p_.outputs[o] == k && lies_ready(outputs_[o], to))
+            if (p_.outputs[o] == k && lies_ready(outputs_[o], to) &&
+                !lies_on(outputs_[o], leaves_, to))
                 where_[k] = element(outputs_[o], to);
         return where_[k];
     }
@@ -253,7 +262,7 @@ private:
     void* load(std::size_t k, const host_place& at) {
         const instruction& i = p_.code[k];
         const host_array& a = leaves_[i.index];
-        if (lies_ready(a, at)) return element(a, at);
+        if (lies_ready(a, at) && !lies_on(a, outputs_, at)) return element(a, at);
         const std::int64_t step = at.step(a);
         if (a.data) {
             detail::exchange(i.type, true, element(a, at), step, own(k), 1, at.count);

@@ -20,6 +20,10 @@ class engine;
 class storage {
 public:
     virtual ~storage() = default;
+
+    /// A run has begun to write over the values, and did not come to its end: what is there is
+    /// nobody's. Only the run that holds the memory alone sets it, and takes it back at its end.
+    bool lost = false;
 };
 
 /// Realised: the work is submitted; the storage knows the timeline value at which it is done.
@@ -36,6 +40,7 @@ struct kernel_record {
     std::string configuration = {};     // its tile or cut; empty where it has one way
     double seconds = 0;                 // that it is expected to take; 0: not said
     int dispatches = 0;
+    std::int64_t written = 0;  // bytes of results
 };
 
 struct node {

@@ -86,8 +86,10 @@ public:
     /// Lets go of the results that came along, and of what views looked at.
     void done() noexcept {
         siblings_.clear();
-        kept_.clear();
+        let_go_of_viewed();
     }
+    /// Of the latter alone: from now on only numbers of nodes that somebody else keeps are asked.
+    void let_go_of_viewed() noexcept { kept_.clear(); }
 
     const array_list<node*>& order() const noexcept { return order_; }
     /// Lazy and realised ones, by number.

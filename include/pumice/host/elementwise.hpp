@@ -20,7 +20,7 @@ struct host_elementwise {
     shape domain;
     array_list<host_array> leaves;
     std::span<const scalar> scalars;
-    array_list<host_array> outputs;  // overlap no leaf
+    array_list<host_array> outputs;  // overlap no leaf, but for one that lies there (host_program)
 
     void run(const thread_pool& threads) {
         array_list<host_array*> both;

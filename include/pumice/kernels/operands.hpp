@@ -98,4 +98,15 @@ void visit_operands(const problem& p, F&& f) {
     }
 }
 
+/// Bytes of results that solving the problem writes; of a scatter what its updates make at most.
+inline std::int64_t written_bytes(const problem& p) {
+    if (const auto* w = p.get_if<scatter_problem>())
+        return byte_count(w->output.type, w->count * w->width);
+    std::int64_t bytes = 0;
+    visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
+        if (write && o.buffer >= 0) bytes += byte_count(o.type, element_count(domain));
+    });
+    return bytes;
+}
+
 }}  // namespace pumice::PUMICE_ABI

@@ -19,10 +19,23 @@ public:
 
     template <class X> void operator=(X&& x) && { assign(std::forward<X>(x)); }
     void operator=(assignable&& x) && { assign(x.read()); }
-    template <class X> void operator+=(X&& x) && { assign(read() + std::forward<X>(x)); }
-    template <class X> void operator-=(X&& x) && { assign(read() - std::forward<X>(x)); }
-    template <class X> void operator*=(X&& x) && { assign(read() * std::forward<X>(x)); }
-    template <class X> void operator/=(X&& x) && { assign(read() / std::forward<X>(x)); }
+    // The view that is read goes first: it would keep the memory from being written in place.
+    template <class X> void operator+=(X&& x) && {
+        const any_tensor v = checked(read() + std::forward<X>(x));
+        put(v);
+    }
+    template <class X> void operator-=(X&& x) && {
+        const any_tensor v = checked(read() - std::forward<X>(x));
+        put(v);
+    }
+    template <class X> void operator*=(X&& x) && {
+        const any_tensor v = checked(read() * std::forward<X>(x));
+        put(v);
+    }
+    template <class X> void operator/=(X&& x) && {
+        const any_tensor v = checked(read() / std::forward<X>(x));
+        put(v);
+    }
 
     /// The part as a view of what the tensor is now.
     auto read() const {
@@ -41,17 +54,32 @@ private:
             static_cast<void>(detail::tree_for<X, e>());
             put(scalar(static_cast<e>(x)));
         } else {
-            if constexpr (array_argument<X> && !any_array<Tensor>) {
-                using from = detail::element_of_argument<X>;
-                using to = typename Tensor::element_type;
-                if constexpr (!std::same_as<from, to>)
-                    static_cast<void>(cannot_convert_elements_use_astype<from, to>{});
-            }
-            put(any_tensor(x.get()));
+            put(checked(x));
         }
     }
+    template <class X>
+    static any_tensor checked(const X& x) {
+        if constexpr (array_argument<X> && !any_array<Tensor>) {
+            using from = detail::element_of_argument<X>;
+            using to = typename Tensor::element_type;
+            if constexpr (!std::same_as<from, to>)
+                static_cast<void>(cannot_convert_elements_use_astype<from, to>{});
+        }
+        return any_tensor(x.get());
+    }
+    /// The handle lets go of the old value before the new one may be computed, at this line where
+    /// the context is eager: so the memory is written in place.
     void put(const any_operand& values) {
-        whole_ = Tensor(detail::noted(slice_update(whole_, values, part_)));
+        Tensor next(slice_update(whole_, values, part_));
+        if (next.get() == whole_.get()) return;  // of no elements
+        whole_ = std::move(next);
+        const node_ptr& made = whole_.get();
+        try {
+            detail::noted(whole_);
+        } catch (...) {
+            if (!made->realised()) whole_ = Tensor(any_tensor(made->inputs[0]));
+            throw;
+        }
     }
 
     Tensor& whole_;

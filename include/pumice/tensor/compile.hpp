@@ -52,18 +52,35 @@ public:
     }
     /// The same, with inputs that the caller has no more use for: a result may lie in the memory of
     /// one that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
-    template <std::derived_from<any_tensor>... Inputs>
-    std::vector<any_tensor> run_donating(Inputs... inputs) const {
+    ///
+    /// A call that throws moves the inputs back. They are as they were, but for those that a result
+    /// had begun to be written over: they throw errc::values_lost.
+    template <class... Inputs>
+        requires(std::derived_from<std::remove_cvref_t<Inputs>, any_tensor> && ...)
+    std::vector<any_tensor> run_donating(Inputs&&... inputs) const {
+        return run_donating(std::stop_token(), std::forward<Inputs>(inputs)...);
+    }
+    template <class... Inputs>
+        requires(std::derived_from<std::remove_cvref_t<Inputs>, any_tensor> && ...)
+    std::vector<any_tensor> run_donating(const std::stop_token& stop, Inputs&&... inputs) const {
         std::vector<any_tensor> given, results(outputs().size());
         given.reserve(sizeof...(inputs));
-        (given.push_back(any_tensor(std::move(inputs))), ...);
-        start(results, given, {}, true);
+        (given.push_back(any_tensor(std::forward<Inputs>(inputs))), ...);
+        try {
+            start(results, given, stop, true);
+        } catch (...) {
+            std::size_t i = 0;
+            (move_back<Inputs>(given[i++], inputs), ...);
+            throw;
+        }
         return results;
     }
     /// The same into tensors that are there: one that nobody else holds, of the output's type,
     /// shape and layout, keeps its memory; any other, an empty one too, becomes a new tensor. In a
-    /// loop over such outputs a run allocates nothing. A run that is stopped leaves anything in
-    /// them. The submission tells when the work is done; nobody has to keep it.
+    /// loop over such outputs a run allocates nothing. Where a result and an input are one handle,
+    /// in overlapping spans, the input is donated. A run that throws has left the results as they
+    /// were, or has begun to write them: then they throw errc::values_lost until they are results
+    /// of a run again. The submission tells when the work is done; nobody has to keep it.
     submission run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
                         const std::stop_token& stop = {}) const {
         return start(results, inputs, stop, false);
@@ -90,6 +107,11 @@ private:
         std::size_t keys;
         std::shared_ptr<prepared_graph> graph;
     };
+    template <class Input>
+    static void move_back(any_tensor& from, std::remove_reference_t<Input>& to) noexcept {
+        if constexpr (!std::is_reference_v<Input> && !std::is_const_v<Input>)
+            if (from.has_value()) static_cast<any_tensor&>(to) = std::move(from);
+    }
     PUMICE_FUNCTION submission start(std::span<any_tensor> results,
                                      std::span<const any_tensor> inputs,
                                      const std::stop_token& stop, bool donated) const;

@@ -17,11 +17,12 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// What an engine has done since it was made. A snapshot; tests pin these.
 struct statistics {
-    std::uint64_t evals = 0;         // evaluations that had something to run
-    std::uint64_t plans = 0;         // made; an evaluation like one before has its plan
-    std::uint64_t dispatches = 0;    // that ran, those of a recording in each of its runs
-    std::uint64_t host_kernels = 0;  // what a device's engine left to the host (policy host_below)
-    std::uint64_t barriers = 0;      // recorded
+    std::uint64_t evals = 0;          // evaluations that had something to run
+    std::uint64_t plans = 0;          // made; an evaluation like one before has its plan
+    std::uint64_t dispatches = 0;     // that ran, those of a recording in each of its runs
+    std::uint64_t host_kernels = 0;   // what a device's engine left to the host (policy host_below)
+    std::uint64_t written_bytes = 0;  // of results: what kernels wrote, those of the host too
+    std::uint64_t barriers = 0;       // recorded
     std::uint64_t submits = 0;
     std::uint64_t host_waits = 0;
     std::uint64_t uploads = 0;    // host to device copies, one per tensor
@@ -92,8 +93,10 @@ public:
     /// holds keeps its memory, which is overwritten; the others become new tensors, in the memory
     /// of an input where `donated` says that the caller has no more use for those that nobody else
     /// holds. Returns when the work is submitted. Throws errc::cancelled once `stop` is asked for.
-    /// On failure every handle is as it was; what overwritten memory holds is not said where a run
-    /// was stopped halfway.
+    /// A result that is one of the inputs (the same handle in both lists) is given likewise.
+    /// A run that fails or is stopped before it has written over what a handle has, by an input
+    /// that is given or an output that is kept, leaves every handle as it was; afterwards those
+    /// that it wrote over throw errc::values_lost until they are outputs of a run that succeeds.
     virtual submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                            std::span<any_tensor> outputs, const std::stop_token& stop,
                            bool donated) = 0;
@@ -132,7 +135,9 @@ public:
         static_cast<void>(extent), static_cast<void>(inputs);
         return nullptr;
     }
-    /// Realises the nodes. On failure every node is left as it was and may be tried again.
+    /// Realises the nodes. On failure every node is left as it was and may be tried again, but for
+    /// what reads memory that the evaluation had begun to write over: that throws
+    /// errc::values_lost.
     virtual void eval(std::span<const node_ptr> roots) = 0;
     /// Realises `n` and copies its elements to `out` in row-major order.
     virtual void read(const node_ptr& n, void* out) = 0;

@@ -37,6 +37,8 @@ public:
                 launches_.push_back(&l);
                 step_of_.push_back(i);
             }
+        for (const choice& c : choices_)
+            if (c.record) written_ += c.record->written;
     }
     dispatch_list(const dispatch_list&) = delete;
     dispatch_list& operator=(const dispatch_list&) = delete;
@@ -53,6 +55,8 @@ public:
     std::shared_ptr<const kernel_record> record(std::size_t step) const noexcept {
         return choices_[step].record;
     }
+    /// Bytes of results that all of it writes.
+    std::int64_t written_bytes() const noexcept { return written_; }
     /// Bytes that the launches of a step share.
     std::int64_t scratch_bytes(std::size_t step) const noexcept { return choices_[step].scratch; }
 
@@ -98,6 +102,7 @@ private:
     array_list<choice> choices_;  // of each step
     array_list<const launch*> launches_;
     array_list<std::size_t> step_of_;  // of each launch
+    std::int64_t written_ = 0;
 };
 
 }}  // namespace pumice::PUMICE_ABI

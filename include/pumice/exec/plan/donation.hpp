@@ -26,12 +26,44 @@ inline bool is_plain_copy(const plan_step& s) {
            may_write_over(*p, p->body.outputs[0], p->body.leaves[0]);
 }
 
+/// Whether a step that writes parts of `to` may read `from` where that lies `apart` bytes behind
+/// the memory of `to`: it reads each element there before it writes it, and no other.
+inline bool reads_where_it_writes(const plan_step& s, int from, int to, std::int64_t apart = 0) {
+    const auto* e = s.what.get_if<elementwise_problem>();
+    if (!e || e->body.outputs.size() != 1) return false;
+    operand out = e->body.outputs[0];
+    if (s.buffers[static_cast<std::size_t>(out.buffer)] != to) return false;
+    const int bits = info(out.type).bits;
+    out.offset -= apart * 8 / bits;
+    for (const operand& leaf : e->body.leaves)
+        if (leaf.buffer >= 0 && s.buffers[static_cast<std::size_t>(leaf.buffer)] == from &&
+            (apart * 8 % bits != 0 || !may_write_over(*e, out, leaf)))
+            return false;
+    return true;
+}
+
+/// Whether steps read a value that lies `apart` bytes behind the memory of `to` only before `to` is
+/// written there. A copy to `to` is taken as needless.
+inline bool reads_before(const plan& p, int value, int to, std::int64_t apart) {
+    bool written = false, late = false;
+    for (const plan_step& s : p.steps) {
+        const bool writes = std::find(s.outputs.begin(), s.outputs.end(), to) != s.outputs.end();
+        if (std::find(s.buffers.begin(), s.buffers.end(), value) != s.buffers.end())
+            late = late || written || (writes && !reads_where_it_writes(s, value, to, apart));
+        written = written || (writes && s.unless_given < 0);
+    }
+    return !late;
+}
+
 /// Finds the plan's givings, and the steps that are needless where one is carried out.
 inline void find_givings(plan& p) {
     constexpr std::size_t never = ~std::size_t{0};
-    array_list<std::size_t> last_use(p.values.size(), never), first_write(p.values.size(), never);
+    array_list<std::size_t> last_use(p.values.size(), never), use_before(p.values.size(), never),
+        first_write(p.values.size(), never);
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
-        for (const int v : p.steps[i].buffers) last_use[static_cast<std::size_t>(v)] = i;
+        for (const int v : p.steps[i].buffers)
+            use_before[static_cast<std::size_t>(v)] =
+                std::exchange(last_use[static_cast<std::size_t>(v)], i);
         for (const int v : p.steps[i].outputs) {
             std::size_t& first = first_write[static_cast<std::size_t>(v)];
             first = std::min(first, i);
@@ -43,6 +75,14 @@ inline void find_givings(plan& p) {
         return from.role == value_role::input
                    ? to.role == value_role::output
                    : from.role == value_role::temporary && to.role == value_role::temporary;
+    };
+    // Of a copy that is needless then, the step behind it may read what it writes over:
+    // x[part] += y.
+    const auto is_through = [&](std::size_t i, int from, int to) {
+        const std::size_t last = last_use[static_cast<std::size_t>(from)];
+        return last == i || (last == i + 1 && use_before[static_cast<std::size_t>(from)] == i &&
+                             p.at(from).role == value_role::input && is_plain_copy(p.steps[i]) &&
+                             reads_where_it_writes(p.steps[last], from, to));
     };
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
         const plan_step& s = p.steps[i];
@@ -56,7 +96,7 @@ inline void find_givings(plan& p) {
             for (const operand& leaf : e->body.leaves) {
                 if (!may_write_over(*e, out, leaf)) continue;
                 const int from = s.buffers[static_cast<std::size_t>(leaf.buffer)];
-                if (last_use[static_cast<std::size_t>(from)] == i && from != to &&
+                if (from != to && is_through(i, from, to) &&
                     p.at(from).count() == p.at(to).count() && may_give(p.at(from), p.at(to)))
                     p.givings.push_back({static_cast<int>(i), from, to});
             }

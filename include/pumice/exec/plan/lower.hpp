@@ -342,12 +342,12 @@ private:
         p.rows = extent()[0];
         p.width = extent()[1];
         p.count = input(1)->extent()[0];
-        memory(buffers, input(0), p.data);
         memory(buffers, input(1), p.keys);
         memory(buffers, input(2), p.order);
         memory(buffers, input(3), p.updates);
         p.output = {buffers.number_of(group_.anchor), group_.anchor->type(), 0,
                     group_.anchor->layout()};
+        p.data = p.output;  // so that data which may be written over is not copied
         return add(out, held, buffers);
     }
 

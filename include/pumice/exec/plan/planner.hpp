@@ -38,12 +38,19 @@ struct plan_run {
     array_list<scalar> numbers;
     array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
     array_list<char> dying;  // of each value: it is given, and nobody refers to it afterwards
+    giving_mask givings;     // that it carries out
     bool on_host = false;    // and not on the engine's device
 
     const plan& what() const noexcept { return planned->what; }
     /// Of the step that made a value; null where none did.
     std::shared_ptr<const kernel_record> record_of(const plan_value& v) const {
         return v.made_by < 0 ? nullptr : records[static_cast<std::size_t>(v.made_by)];
+    }
+    /// The memory that it wrote over holds its results; until then it has nobody's (storage::lost).
+    void settle() noexcept {
+        for (std::size_t k = 0; k < what().givings.size() && !givings.empty(); ++k)
+            if (givings.contains(static_cast<int>(k)))
+                made[static_cast<std::size_t>(what().givings[k].to)]->lost = false;
     }
     /// Bytes of a given value's memory that lie before the place from which kernels count.
     std::int64_t begin_of(std::size_t value) const noexcept {
@@ -77,6 +84,7 @@ struct evaluation {
         run.numbers.clear();
         run.records.clear();
         run.dying.clear();
+        run.givings = {};
         run.on_host = false;
         nodes.clear();
         keep.clear();
@@ -169,6 +177,7 @@ private:
         if (!may_give) return;
         stored_.clear();
         stored_.resize(walked.size(), 0);
+        walk_.let_go_of_viewed();
         // A view that is asked for goes on looking at the memory, so it does not let go.
         for (const int v : p.outputs) {
             const auto number = static_cast<std::size_t>(v);

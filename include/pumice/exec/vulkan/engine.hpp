@@ -34,6 +34,7 @@ public:
     }
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
         host_access(lane_).write(*n, begin, bytes);
+        n->data->lost = false;
     }
     std::byte* host(const node_ptr& n, bool writable) override {
         return host_access(lane_).show(*n, writable);
@@ -115,7 +116,7 @@ private:
     }
     void execute_on_host(plan_run& run) {
         const auto lock = lane_.lock();
-        run_steps_on_host(
+        const std::int64_t written = run_steps_on_host(
             run, runtime().threads(), profiling_.get(), {},
             [&](const plan_value& v, std::shared_ptr<storage>& made) {
                 const auto held = std::make_shared<vulkan_storage>(lane_.runtime(), v.bytes());
@@ -125,13 +126,14 @@ private:
             },
             [](const node& n) { return storage_of(n).host->data(); });
         lane_.counted.host_kernels += run.what().steps.size();
+        lane_.counted.written_bytes += static_cast<std::uint64_t>(written);
         ++lane_.counted.evals;
     }
 
     void execute(plan_run& run, const std::stop_token&) override {
         if (run.on_host) return execute_on_host(run);
         profile_scope choosing(profiling_.get(), "choosing");
-        const std::shared_ptr<const dispatch_list> list = dispatches_of(run, what_gives(run));
+        const std::shared_ptr<const dispatch_list> list = dispatches_of(run, run.givings);
         for (std::size_t i = 0; i < run.records.size(); ++i) run.records[i] = list->record(i);
         choosing.end();
         profile_scope compiling(profiling_.get(), "compiling");
@@ -145,17 +147,10 @@ private:
         run_once(lane_, run, *list, pipelines);
     }
 
-    /// What is submitted in pieces could fail halfway, so there nothing is written over.
-    giving_mask what_gives(const plan_run& run) const {
-        if (policies().submit_budget > 0) return {};
-        return choose_givings(run.what(), value_role::input, [&](int from, int to) {
-            const node& n = *run.given[static_cast<std::size_t>(from)];
-            if (!run.dying[static_cast<std::size_t>(from)] || n.offset != 0 ||
-                n.data.use_count() != 1)
-                return false;
-            const vulkan_storage& s = storage_of(n);
-            return !s.borrowed() && s.bytes == run.what().at(to).bytes();
-        });
+    /// The user's own memory is never given.
+    bool may_give(const storage& memory, std::int64_t bytes) const override {
+        const auto& s = static_cast<const vulkan_storage&>(memory);
+        return !s.borrowed() && s.bytes == bytes;
     }
 
     void begin_profile(profile_recorder& to) override {

@@ -41,7 +41,7 @@ public:
         if (lane_.left_behind()) return;
         const auto lock = lane_.lock();
         for (const int v : what().constants) {
-            vulkan_storage& s = storage_of(*planned_.run.given[static_cast<std::size_t>(v)]);
+            vulkan_storage& s = memory_of(*planned_.run.given[static_cast<std::size_t>(v)]);
             for (const auto& r : recordings_) s.last_use = std::max(s.last_use, r->last_submit());
         }
     }
@@ -67,7 +67,7 @@ public:
                 return storage_of(n).piece.device_address +
                        static_cast<std::uint64_t>(byte_count(n.type, n.offset));
             },
-            [&](std::size_t i) { return storage_of(output(s, outputs, i)).piece.device_address; },
+            [&](std::size_t i) { return memory_of(output(s, outputs, i)).piece.device_address; },
             keys);
         array_list<double> seconds(timed ? s.recordings.size() : 0);
         std::uint64_t last[2] = {0, 0};  // of the chunk before, and the one before that
@@ -86,13 +86,17 @@ public:
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             },
             [](auto&& next) { next(); });
-        for (std::size_t i = 0; i < outputs.size(); ++i)
-            if (s.changed[i].has_value()) outputs[i] = std::move(s.changed[i]);
-        ++lane_.counted.evals;
         if (timed && !recorded.measured) {
             recorded.set_pieces(cut(seconds, budget));
             recorded.measured = true;
         }
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            memory_of(output(s, outputs, i)).lost = false;
+            if (s.changed[i].has_value()) outputs[i] = std::move(s.changed[i]);
+        }
+        ++lane_.counted.evals;
+        lane_.counted.written_bytes +=
+            static_cast<std::uint64_t>(recorded.dispatches().written_bytes());
         return submission(home_, last[0]);
     }
 
@@ -148,10 +152,13 @@ private:
         bool lie = true;
         for (const any_tensor& t : inputs) lie = lie && vulkan_engine::lies_dense(*t.get(), 16);
         prepared ready{recordings_[0].get(), {}};
-        if (lie && !donated) return ready;
+        const bool gives = donated || (outputs.data() < inputs.data() + inputs.size() &&
+                                       inputs.data() < outputs.data() + outputs.size());
+        if (lie && !gives) return ready;
         const std::lock_guard lock(home_->mutex_);
         for (const any_tensor& t : inputs) home_->evaluate(std::span(&t.get(), 1));
-        if (donated) ready.recorded = &recording_for(what_gives(inputs, outputs));
+        if (gives)
+            ready.recorded = &recording_for(home_->what_gives(what(), inputs, outputs, donated));
         if (!lie)
             for (const any_tensor& t : inputs) ready.moved.push_back(home_->dense(t, 16));
         return ready;
@@ -172,19 +179,6 @@ private:
         recordings_.push_back(std::make_unique<recorded_graph>(lane_.runtime(), home_->policies(),
                                                                what(), givings, constants_,
                                                                planned_.run.numbers));
-    }
-
-    /// The givings of inputs that nobody else holds, to outputs that are new. Pre: the inputs are
-    /// evaluated.
-    giving_mask what_gives(std::span<const any_tensor> inputs,
-                           std::span<const any_tensor> outputs) const {
-        return choose_givings(what(), value_role::input, [&](int from, int to) {
-            const node_ptr& n = inputs[what().at(from).index].get();
-            return n.use_count() == 1 && n->data.use_count() == 1 && n->offset == 0 &&
-                   n->row_major() && !storage_of(*n).borrowed() &&
-                   storage_of(*n).bytes == what().at(to).bytes() &&
-                   !may_overwrite(outputs[what().at(to).index], what().at(to));
-        });
     }
 
     slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock,
@@ -222,7 +216,7 @@ private:
             const int number = what().outputs[i];
             const plan_value& v = what().at(number);
             const int memory = recorded.dispatches().memory_of(number);
-            if (memory != number || !may_overwrite(outputs[i], v))
+            if (memory != number || !home_->may_overwrite(outputs[i], v))
                 s.changed[i] =
                     home_->make_tensor(v,
                                        memory != number
@@ -230,20 +224,13 @@ private:
                                            : std::make_shared<vulkan_storage>(lane_.runtime(),
                                                                               v.bytes()),
                                        planned_.run.record_of(v));
-            vulkan_storage& held = storage_of(output(s, outputs, i));
+            vulkan_storage& held = memory_of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
     static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
         return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();
-    }
-    /// True where nobody but this handle can see what is in the tensor's memory.
-    bool may_overwrite(const any_tensor& t, const plan_value& like) const {
-        if (!t.has_value() || t.get().use_count() != 1) return false;
-        const node& n = *t.get();
-        return n.realised() && n.data.use_count() == 1 && n.owner == home_ && n.type == like.type &&
-               n.extent == like.extent && n.layout() == like.layout && n.offset == 0;
     }
 
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the
@@ -254,9 +241,11 @@ private:
         s.value =
             lane_.timed() ? submit_timed(recorded, s, number) : lane_.submit(s.recordings[number]);
         for (const node_ptr& n : s.held)
-            if (n->count() > 0) storage_of(*n).last_use = s.value;
+            if (n->count() > 0) memory_of(*n).last_use = s.value;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
-            vulkan_storage& held = storage_of(output(s, outputs, i));
+            if (!recorded.has_begun((*s.pieces)[number], i)) continue;
+            vulkan_storage& held = memory_of(output(s, outputs, i));
+            held.lost = true;
             held.host.reset();
             held.on_device = true;
             held.host_sees = recorded.host_sees();

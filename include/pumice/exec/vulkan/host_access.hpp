@@ -9,9 +9,14 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Whatever it holds.
+inline vulkan_storage& memory_of(const node& n) noexcept {
+    return *static_cast<vulkan_storage*>(n.data.get());
+}
+/// Of values that are there.
 inline vulkan_storage& storage_of(const node& n) {
     must_hold_values(n);
-    return *static_cast<vulkan_storage*>(n.data.get());
+    return memory_of(n);
 }
 
 /// One access of the host's, under the lane's lock, but for while it waits for the device.
@@ -42,11 +47,13 @@ public:
         if (!s.borrowed() && !s.host) s.host = std::move(copy);
     }
 
-    /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one.
+    /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one. Of
+    /// one whose values are lost it replaces all.
     void write(const node& n, std::int64_t begin, std::span<const std::byte> bytes) {
-        vulkan_storage& s = storage_of(n);
-        begin += byte_count(n.type, n.offset);
         const auto size = static_cast<std::int64_t>(bytes.size());
+        if (!n.data || size != memory_of(n).bytes) must_hold_values(n);
+        vulkan_storage& s = memory_of(n);
+        begin += byte_count(n.type, n.offset);
         if (s.host && !s.on_device) {
             std::memcpy(s.host->data() + begin, bytes.data(), bytes.size());
             return;

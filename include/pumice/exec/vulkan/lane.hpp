@@ -32,7 +32,7 @@ public:
 
     /// What was done in this lane. Takes no lock.
     struct {
-        counter evals, host_kernels, dispatches, uploads, uploaded_bytes, downloads,
+        counter evals, host_kernels, dispatches, written_bytes, uploads, uploaded_bytes, downloads,
             downloaded_bytes;
     } counted;
     void count(statistics& s) const {
@@ -40,6 +40,7 @@ public:
         s.evals = counted.evals;
         s.host_kernels = counted.host_kernels;
         s.dispatches = counted.dispatches;
+        s.written_bytes = counted.written_bytes;
         s.uploads = counted.uploads;
         s.uploaded_bytes = counted.uploaded_bytes;
         s.downloads = counted.downloads;
@@ -96,9 +97,10 @@ public:
         return value;
     }
 
-    /// Records in bunched order with a barrier where a hazard asks for one, and submits.
-    std::uint64_t record(const array_list<command>& items,
-                         const array_list<ordered_item>& accesses) {
+    /// Records in bunched order with a barrier where a hazard asks for one, and submits. What is
+    /// written over is lost from the submit on that begins to (storage::lost).
+    std::uint64_t record(const array_list<command>& items, const array_list<ordered_item>& accesses,
+                         std::span<vulkan_storage* const> written_over = {}) {
         profile_scope recording(profiling_, "recording");
         hazard_tracker tracker = open_;  // what earlier submits left without a barrier
         const array_list<placed_item> order = arrange(accesses, tracker);
@@ -115,6 +117,9 @@ public:
                 buffer.end();
                 if (at + most >= order.size()) recording.end();
                 value = submit_once(std::move(buffer));
+                for (vulkan_storage* const s : written_over)
+                    for (const placed_item& i : part)
+                        s->lost |= !items[i.index].upload_to && writes(accesses[i.index], *s);
             }
         } catch (...) {
             if (value != 0) runtime_->queue().wait_idle();  // nobody else knows what is in use
@@ -199,6 +204,13 @@ public:
     }
 
 private:
+    static bool writes(const ordered_item& item, const vulkan_storage& s) noexcept {
+        const byte_range all = range_in(s.piece, 0, s.bytes, true);
+        for (const byte_range& a : item.accesses)
+            if (a.write && overlaps(a, all)) return true;
+        return false;
+    }
+
     mutable process_mutex mutex_{true};
     std::shared_ptr<vulkan_runtime> runtime_;
     bool one_by_one_;

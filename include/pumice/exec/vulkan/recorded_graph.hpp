@@ -55,6 +55,10 @@ public:
                 if (v.role == value_role::input || v.role == value_role::output)
                     patches_.push_back({blocks_.at[i] + r.at, r.byte_offset, v.role, v.index});
             }
+        begins_.resize(list_.of().outputs.size(), order_.size());
+        for (std::size_t i = order_.size(); i-- > 0;)
+            for (const int v : p.steps[list_.step_of(order_[i].index)].outputs)
+                if (p.at(v).role == value_role::output) begins_[p.at(v).index] = i;
         // On unified memory every submit does it.
         for (const int v : list_.of().outputs)
             host_sees_ |= list_.of().at(v).bytes() <= least_worth_copying &&
@@ -75,6 +79,11 @@ public:
 
     const dispatch_list& dispatches() const noexcept { return list_; }
     const arena& memory() const noexcept { return arena_; }
+
+    /// Whether a run that has submitted this piece has begun to write that output.
+    bool has_begun(const chunk& piece, std::size_t output) const noexcept {
+        return begins_[output] < piece.end || piece.is_output;
+    }
 
     /// Whether a run makes its outputs visible to the host.
     bool host_sees() const noexcept { return host_sees_; }
@@ -235,6 +244,7 @@ private:
     arena arena_;
     block_offsets blocks_;
     array_list<patch> patches_;
+    array_list<std::size_t> begins_;  // of each output the first place in the order that writes it
     chunks chunks_;
     bool host_sees_ = false;
     array_list<std::unique_ptr<slot>> slots_;

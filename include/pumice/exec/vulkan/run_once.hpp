@@ -17,12 +17,13 @@ inline void run_once(vulkan_lane& lane, plan_run& run, const dispatch_list& list
     profile_scope preparing(lane.profiling(), "preparing");
 
     array_list<vulkan_storage*> memory(p.values.size(), nullptr);  // of each value
-    array_list<vulkan_storage*> made;
+    array_list<vulkan_storage*> made, written_over;
     const auto find_memory = [&](int v) {
         if (p.at(v).alias >= 0) return;  // within another's memory
         const auto number = static_cast<std::size_t>(v);
         if (const int from = list.memory_of(v); from != v) {
             run.made[number] = run.given[static_cast<std::size_t>(from)]->data;
+            written_over.push_back(static_cast<vulkan_storage*>(run.made[number].get()));
         } else {
             const auto fresh = std::make_shared<vulkan_storage>(runtime, p.at(v).bytes());
             fresh->allocate_result();
@@ -82,7 +83,7 @@ inline void run_once(vulkan_lane& lane, plan_run& run, const dispatch_list& list
     }
     runtime->memory().flush(ring, 0, ring.size);
     preparing.end();
-    const std::uint64_t value = lane.record(items, accesses);
+    const std::uint64_t value = lane.record(items, accesses, written_over);
     temp.value = value;
     for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
     for (vulkan_storage* s : made) {
@@ -92,6 +93,7 @@ inline void run_once(vulkan_lane& lane, plan_run& run, const dispatch_list& list
         s->written = s->last_use = value;
     }
     ++lane.counted.evals;
+    lane.counted.written_bytes += static_cast<std::uint64_t>(list.written_bytes());
 }
 
 }}  // namespace pumice::PUMICE_ABI
