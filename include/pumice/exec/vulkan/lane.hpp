@@ -205,9 +205,9 @@ public:
 
 private:
     static bool writes(const ordered_item& item, const vulkan_storage& s) noexcept {
-        const byte_range all = range_in(s.piece, 0, s.bytes, true);
+        const byte_range whole = range_in(s.piece, 0, s.bytes, true);
         for (const byte_range& a : item.accesses)
-            if (a.write && overlaps(a, all)) return true;
+            if (a.write && overlaps(a, whole)) return true;
         return false;
     }
 
