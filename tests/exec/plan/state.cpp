@@ -71,12 +71,10 @@ std::vector<pm::context> places(const pm::policy_set& policies = {}) {
 }
 
 /// The cache with the row at a place of each run's replaced.
-const auto& append() {
-    static const auto f =
-        pm::compile([](const any_tensor& cache, const any_tensor& place, const any_tensor& row) {
-            return pm::scatter_nd(cache, place, row, pm::scattering::replace);
-        });
-    return f;
+auto append() {
+    return pm::compile([](const any_tensor& cache, const any_tensor& place, const any_tensor& row) {
+        return pm::scatter_nd(cache, place, row, pm::scattering::replace);
+    });
 }
 
 std::string text_of(const any_tensor& t) {
