@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole suite, from a bare clone to its last line, "N passed, N failed, N skipped". Needs no GPU.
 #
-#   tests/run.sh             everything, in under 35 minutes on 2 cores
+#   tests/run.sh             everything; half an hour to an hour on 2 cores
 #   tests/run.sh PART...     only those parts; --list names them
 #
 # Each part's log is build/logs/PART.txt. Whatever fails, or is skipped and not listed in tests/skips.txt, fails the run.
-set -u
+set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 1
 logs=build/logs
 gcc=build/gcc/tests
@@ -45,8 +45,8 @@ front() { tests/cases "" $gcc/test_front; }
 # With every call and barrier checked, and nothing to be said against any.
 software() {
   VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
-    tests/cases tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt
-  ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
+    tests/cases tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt &&
+    ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.

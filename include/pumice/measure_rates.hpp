@@ -8,8 +8,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Seconds that the kernels of evaluating `make()` take: the least of six evaluations. 0 where the
-/// device has no clock.
+/// Seconds that the kernels of evaluating `make()` take: the least of six evaluations. Throws
+/// errc::unsupported where the device has no clock.
 template <class F>
 double kernel_seconds(const context& home, F&& make) {
     double least = 0;

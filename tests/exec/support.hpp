@@ -6,6 +6,7 @@
 
 #include <pumice/exec/vulkan/executable.hpp>
 #include <pumice/tensor/context.hpp>
+#include <pumice/tensor/creation.hpp>
 
 #include <tests/vk/support.hpp>
 
@@ -60,6 +61,16 @@ inline std::optional<pumice::context> open_context(const wishes& w = {}) {
     return pumice::context(std::make_shared<pumice::vulkan_engine>(std::move(runtime),
                                                                    pumice::policy_set(w.policies),
                                                                    "of a test"));
+}
+
+/// n floats from `start` on, the same again after 17.
+inline pumice::any_tensor numbers(const pumice::context& home, std::int64_t n, float start) {
+    std::vector<float> v(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + float(i % 17);
+    return pumice::from_bytes(pumice::dtype::f32, {n}, std::as_bytes(std::span(v)), home);
+}
+inline void eval(const pumice::any_tensor& t) {
+    pumice::eval(std::span<const pumice::any_tensor>(&t, 1));
 }
 
 inline pumice::policy_set unfused() {

@@ -75,21 +75,22 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     return l;
 }
 
-/// Expected of a product cut so. An invocation waits for four of k at a time, of all of its rows;
-/// its sums are as those of a tile that reaches half of the device's rate, a third where 16-bit
-/// values are unpacked; then slices are joined, one by one and row by row. What is read several
-/// times comes from caches.
-inline double split_k_seconds(const product& p, const split_k_shape& f, const device_rates& rates) {
+/// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
+/// invocation waits for four of k at a time, of all of its rows; its sums are as those of a tile
+/// that reaches half of the device's rate, a third where 16-bit values are unpacked; then slices
+/// are joined, one by one and row by row. What is read several times comes from caches.
+inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
+                              const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
                  turns = std::ceil(k / (4 * f.slices)) * std::max(1.0, groups / (3 * rates.groups)),
                  sums = 2.0 * f.rows * f.columns() * k * std::max(groups, rates.groups) *
                         (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  share = info(p.left.type()).bits == 16 ? 0.3 : 0.5,
                  rate = share * rates.arithmetic * 4 / size_of(p.sum),
-                 again = static_cast<double>(f.down) * bytes_of(p.right, right_domain(p));
+                 again = static_cast<double>(f.down) * right;
     return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
            std::max(sums / rate, turns * rates.latency) +
-           std::max(bytes_of(p), again / 2) / rates.bandwidth;
+           std::max(bytes, again / 2) / rates.bandwidth;
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
@@ -105,6 +106,7 @@ inline support supports_split_k(const product& p, const fused& left, const fused
     if (invocations == 0) return support::no("needs workgroups of 128 invocations");
     const device_rates rates = device.rates();
     const split_k_shape readings = split_k_readings(p);
+    const double bytes = bytes_of(p), right_bytes = bytes_of(p.right, right_domain(p));
     support s;
     const auto least = static_cast<int>(
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
@@ -112,7 +114,8 @@ inline support supports_split_k(const product& p, const fused& left, const fused
         for (const int lines : {8, 16, 32, 64}) {
             const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
             if (f.groups > 0x7fffffffLL) continue;
-            s.ways.push_back({{rows, lines, f.slices}, split_k_seconds(p, f, rates)});
+            s.ways.push_back({{rows, lines, f.slices},
+                              split_k_seconds(p, bytes, right_bytes, f, rates)});
         }
     if (s.ways.empty()) return support::no("the product has more than 2^31 workgroups");
     return s;

@@ -5,18 +5,9 @@
 #include "../support.hpp"
 
 namespace pm = pumice;
+using test::eval;
+using test::numbers;
 using table = test::vulkan::dispatcher;
-
-namespace {
-
-pm::any_tensor numbers(const pm::context& home, std::int64_t n, float start) {
-    std::vector<float> v(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + float(i % 17);
-    return pm::from_bytes(pm::dtype::f32, {n}, std::as_bytes(std::span(v)), home);
-}
-void eval(const pm::any_tensor& t) { pm::eval(std::span<const pm::any_tensor>(&t, 1)); }
-
-}  // namespace
 
 TEST_CASE(
     "run once: a queue full of large results takes the memory of few, and each order gives the "
