@@ -41,6 +41,7 @@ struct wishes {
     vulkan::dispatcher_hook edit;
     bool staged =
         false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
+    bool without_f64 = false;  // the device says that it has no f64
     pumice::policy_set policies;
 };
 
@@ -49,6 +50,7 @@ inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}
     if (!f.best) return nullptr;
     vulkan::candidate chosen = *f.best;
     if (w.staged) chosen.info.mapped_device_memory = chosen.info.unified_memory = false;
+    if (w.without_f64) chosen.info.float64_arithmetic = false;
     vulkan::device_options options;
     options.edit_dispatcher = w.edit;
     return std::make_shared<pumice::vulkan_runtime>(f.instance, chosen, w.policies, options);

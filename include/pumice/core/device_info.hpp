@@ -68,7 +68,9 @@ struct device_info {
     device_rates measured;  // all 0 where nothing was measured
 
     device_rates rates() const noexcept {
-        return measured.known() ? measured : usual_rates(type == device_type::discrete_gpu);
+        if (measured.known()) return measured;
+        return type == device_type::host ? usual_host_rates()
+                                         : usual_rates(type == device_type::discrete_gpu);
     }
 
     /// True where elements of `type` can be loaded, computed with and stored.

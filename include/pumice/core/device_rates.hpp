@@ -26,4 +26,9 @@ constexpr device_rates usual_rates(bool discrete) noexcept {
     return {60e9, 1e12, 7e12, 5e-6, 0.6e-6, 256, 4e6};
 }
 
+/// Those of the host's native loops on a usual processor, where a dispatch is a call.
+constexpr device_rates usual_host_rates() noexcept {
+    return {8e9, 20e9, 20e9, 0.5e-6, 0.1e-6, 1, 1e6};
+}
+
 }}  // namespace pumice::PUMICE_ABI

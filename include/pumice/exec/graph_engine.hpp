@@ -56,7 +56,6 @@ public:
         evaluation e;
         planner_.plan_of(std::span(&n, 1), e);
         plans_ = planner_.made();
-        place(e.run);
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
 
@@ -96,9 +95,6 @@ protected:
     /// Runs the steps; each value that has memory of its own and is not given gets it in `made`.
     /// Throws without having changed a node; errc::cancelled once `stop` is asked for.
     virtual void execute(plan_run& run, const std::stop_token& stop = {}) = 0;
-
-    /// Decides where a plan runs, in an engine that has more than one place.
-    virtual void place(plan_run&) const {}
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
     /// changed it.
@@ -180,7 +176,6 @@ protected:
         const cleared at_the_end{e};
         planner_.plan_of(roots, e);
         plans_ = planner_.made();
-        place(e.run);
         planning.end();
         const plan& p = e.run.what();
         bool makes = false;
@@ -263,21 +258,23 @@ protected:
     };
 
     /// The kernels of the steps of a plan where those givings are carried out, kept with the plan.
-    std::shared_ptr<const dispatch_list> dispatches_of(const plan_run& run,
-                                                       giving_mask givings) const {
+    std::shared_ptr<const dispatch_list> dispatches_of(
+        const plan_run& run, giving_mask givings,
+        transfers how = transfers::by_engine) const {
         constexpr std::size_t most = 4;
         array_list<std::shared_ptr<const dispatch_list>>& kept = run.planned->dispatches;
         for (const std::shared_ptr<const dispatch_list>& d : kept)
             if (d->givings() == givings) return d;
-        const std::shared_ptr<const dispatch_list> made(new dispatch_list(run.what(), givings,
-                                                                          device(), policies()));
+        const std::shared_ptr<const dispatch_list> made(
+            new dispatch_list(run.what(), givings, device(), policies(), how));
         if (kept.size() < most) kept.push_back(made);
         return made;
     }
 
-    /// The kernel that a problem gets, and why.
-    virtual std::shared_ptr<kernel_record> record_of(const problem& p) const {
-        return choose(p, device(), policies()).record;
+    /// The kernel that a step gets, and why.
+    virtual std::shared_ptr<const kernel_record> record_of(const plan& p,
+                                                           const plan_step& s) const {
+        return choose_for(p, s, device(), policies(), transfers::by_engine).record;
     }
     /// The kernel that a realised node got; null where it was given its values.
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
@@ -290,7 +287,7 @@ protected:
         double seconds = 0;
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             const std::shared_ptr<const kernel_record> r =
-                run.records[i] ? run.records[i] : record_of(p.steps[i].what);
+                run.records[i] ? run.records[i] : record_of(p, p.steps[i]);
             text += text_of(*r, p.at(p.steps[i].outputs[0]).extent);
             for (const int v : p.steps[i].buffers) bytes += p.at(v).bytes();
             dispatches += r->dispatches;

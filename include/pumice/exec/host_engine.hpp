@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/counter.hpp>
 #include <pumice/exec/host_steps.hpp>
+#include <pumice/host/device.hpp>
 #include <pumice/host/find_loop.hpp>
 #include <pumice/host/memory.hpp>
 
@@ -16,15 +17,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 class host_engine final : public graph_engine {
 public:
     host_engine(policy_set&& policies, std::string&& report)
-        : graph_engine(std::move(policies)), report_(std::move(report)) {
-        info_.name = "host";
-        info_.type = device_type::host;
-        info_.driver = "native C++";
-        info_.float64_arithmetic = info_.int64_arithmetic = info_.float16_arithmetic = true;
-        info_.int8_arithmetic = info_.int16_arithmetic = info_.storage8 = info_.storage16 = true;
-        info_.max_workgroup_count = {1 << 30, 1 << 16, 1 << 16};
-        info_.shared_memory = 1 << 20;
-    }
+        : graph_engine(std::move(policies)), report_(std::move(report)) {}
 
     /// Of little that lies dense. What is empty, or is to be seen by a profile, is left to an
     /// evaluation.
@@ -80,7 +73,7 @@ public:
         counted.written_bytes += at_once_bytes_;
         return counted;
     }
-    const device_info& device() const override { return info_; }
+    const device_info& device() const override { return host_device(); }
     std::string device_report() const override { return report_; }
 
 private:
@@ -99,8 +92,8 @@ private:
         return host_storage::make(bytes, pool_);
     }
 
-    std::shared_ptr<kernel_record> record_of(const problem& p) const override {
-        return host_record(p);
+    std::shared_ptr<const kernel_record> record_of(const plan&, const plan_step& s) const override {
+        return host_record(s.what);
     }
     /// Of a node that ran alone, which was given no record.
     std::shared_ptr<const kernel_record> record_of(const node& n) const override {
@@ -152,23 +145,28 @@ private:
     }
 
     void execute(plan_run& run, const std::stop_token& stop) override {
-        const std::int64_t written = run_steps_on_host(
-            run, threads_, profiling_.get(), stop,
-            [&](const plan_value& v, std::shared_ptr<storage>& made) {
-                const std::shared_ptr<host_storage> s = allocate(v.bytes());
-                made = s;
-                return s->memory.data();
-            },
-            [](const node& n) { return bytes_of(n); });
+        const plan& p = run.what();
+        const array_list<storage*> over = taken_over(run);
+        for (const array_list<int>* list : {&p.outputs, &p.temporaries})
+            for (const int v : *list)
+                if (const auto number = static_cast<std::size_t>(v); p.at(v).alias < 0 && !over[number])
+                    run.made[number] = allocate(p.at(v).bytes());
+        run.records = host_records(*run.planned);
+        const std::int64_t written = run_on_host(
+            run, 0, p.steps.size(), over, threads_, profiling_.get(), stop, [&](int v) {
+                const auto number = static_cast<std::size_t>(v);
+                const node* const given = run.given[number];
+                return given ? bytes_of(*given) + run.begin_of(number)
+                             : static_cast<host_storage&>(*run.made[number]).memory.data();
+            });
         stats_.written_bytes += static_cast<std::uint64_t>(written);
-        for (const plan_step& s : run.what().steps)
+        for (const plan_step& s : p.steps)
             stats_.dispatches += !run.givings.contains(s.unless_given);
         ++stats_.evals;
     }
 
     static constexpr std::int64_t most_at_once = 4096;
 
-    device_info info_;
     std::string report_;
     statistics stats_;
     counter at_once_, at_once_bytes_;  // dispatches that took no lock, and what they wrote

@@ -88,10 +88,7 @@ inline std::shared_ptr<engine> make_engine(policy_set policies) {
         }
     }
     if (usable && policies.device && !policies.device_named) {
-        device_candidate host;
-        host.info.name = "host";
-        host.info.type = device_type::host;
-        if (rank(host) > best_rank) {
+        if (rank({host_device(), {}}) > best_rank) {
             reasons.insert(reasons.begin(), "chosen by policy");
             return detail::host_fallback(std::move(policies), reasons);
         }

@@ -34,6 +34,8 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
     };
     if (able.empty()) {
         for (std::size_t i = 0; i < kernels.size(); ++i) reject(i, std::move(answers[i].reason));
+        if (policies.fallback == cpu_fallback::mode::forbid)
+            rejected.push_back("the policy cpu_fallback::warn would let the host compute it");
         throw error(errc::unsupported, "kernels",
                     cat({"no kernel takes the problem on ", device.name}), std::move(rejected));
     }
@@ -102,6 +104,35 @@ inline std::string_view family_of(const problem& p) {
     if (const auto* own = p.get_if<custom_kernel_problem>()) return own->call->what->name;
     const std::string_view name = p.kind().kernels[0].name;
     return name.substr(0, name.find('/'));
+}
+
+/// Whether a device, or the host, can solve a problem.
+inline bool can_run(const problem& p, const device_info& at) {
+    if (at.type == device_type::host) {
+        const auto* own = p.get_if<custom_kernel_problem>();
+        return !own || own->call->what->how.host;
+    }
+    const kernel_entries kernels = p.kind().kernels;  // those that need least stand last
+    for (std::size_t k = kernels.size(); k-- > 0;)
+        if (kernels[k].supports(p.get(), at).yes) return true;
+    return false;
+}
+
+/// Why no kernel of a device takes a problem: each with its reason.
+inline std::vector<std::string> refusals(const problem& p, const device_info& device) {
+    std::vector<std::string> list;
+    for (const kernel_entry& k : p.kind().kernels)
+        list.push_back(cat({k.name, ": ", k.supports(p.get(), device).reason}));
+    return list;
+}
+
+/// What the host runs for a problem, as kernels are recorded.
+inline std::shared_ptr<kernel_record> host_record(const problem& p) {
+    auto record = std::make_shared<kernel_record>();
+    record->kernel = cat({"host/", family_of(p)});
+    record->fused = fused_name(p);
+    record->written = written_bytes(p);
+    return record;
 }
 
 /// Solves a problem on the host by its reference.

@@ -99,6 +99,8 @@ public:
     }
     const array_list<node_ptr>& siblings() const noexcept { return siblings_; }
     const graph_key& key() const noexcept { return key_; }
+    /// To which whoever plans may add what else decides.
+    graph_key& key() noexcept { return key_; }
     /// Whether lazy nodes that the walk did not come to read it.
     bool read_outside(std::uint32_t number) const noexcept { return outside_[number] != 0; }
 

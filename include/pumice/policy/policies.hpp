@@ -17,6 +17,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 class engine;
+struct placement;
 struct pass_list;
 struct policy_set;
 
@@ -43,6 +44,11 @@ struct kernel_name {
     std::uint64_t high, low;
 };
 
+/// What becomes of a step that the context's device cannot run, for its element types or sizes.
+namespace cpu_fallback {
+enum class mode { allow, warn, forbid };
+}
+
 struct policy_set {
     /// A rank by preference, higher first, negative refuses; empty: the default order. The host is
     /// taken where it ranks above every Vulkan device that could be used.
@@ -66,8 +72,10 @@ struct policy_set {
     std::int64_t memory_limit = 0;
     /// Seconds of work that one submit may hold; 0: no bound.
     double submit_budget = 0;
-    /// Bytes that work on the host may read and write; 0: none is done there.
-    std::int64_t host_below = 0;
+    /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
+    callback<void(placement&)> placement;
+    /// What becomes of a step that the device cannot run.
+    cpu_fallback::mode fallback = cpu_fallback::mode::warn;
     std::string cache_folder;  // empty: the default place
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
@@ -197,6 +205,21 @@ struct full {
 };
 }  // namespace fusion
 
+namespace cpu_fallback {
+/// The host computes what the device cannot.
+struct allow {
+    void apply(policy_set& set) const { set.fallback = mode::allow; }
+};
+/// It does, and the log is told once of each op that it does so for: the default.
+struct warn {
+    void apply(policy_set& set) const { set.fallback = mode::warn; }
+};
+/// An evaluation throws errc::unsupported that names the kernels and their reasons.
+struct forbid {
+    void apply(policy_set& set) const { set.fallback = mode::forbid; }
+};
+}  // namespace cpu_fallback
+
 /// Runs each op at its line, for debugging.
 struct eager {
     void apply(policy_set& set) const { set.eager = true; }
@@ -215,15 +238,6 @@ struct memory_limit {
 struct submit_budget {
     double milliseconds;
     void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
-};
-
-/// Small work stays where its operands are: an evaluation whose operands the host all holds, and
-/// whose kernels read and write no more than so many bytes together, is done by the host's native
-/// loops. A round trip to the device takes longer than some hundred thousand bytes of elementwise
-/// work. Recordings, and own kernels without a host function, run on the device.
-struct host_below {
-    std::int64_t bytes;
-    void apply(policy_set& set) const { set.host_below = bytes; }
 };
 
 /// Where compiled kernels and pipelines are kept.

@@ -30,7 +30,8 @@ inline arena plan_arena(const dispatch_list& list, const array_list<placed_item>
         a.number[named] = static_cast<int>(a.buffers.size());
         a.buffers.push_back({bytes, -1, -1, -1, std::move(name)});
     };
-    for (const int v : p.temporaries) include(static_cast<std::size_t>(v), p.at(v).bytes(), {});
+    for (const int v : p.temporaries)
+        if (p.at(v).place == 0) include(static_cast<std::size_t>(v), p.at(v).bytes(), {});
     for (std::size_t i = 0; i < p.steps.size(); ++i)
         if (list.scratch_bytes(i) > 0)
             include(p.values.size() + i, list.scratch_bytes(i),
@@ -59,7 +60,7 @@ inline arena plan_arena(const dispatch_list& list, const array_list<placed_item>
 
     array_list<char> taken(a.buffers.size(), 0);
     for (const giving& g : p.givings) {
-        if (p.at(g.from).role != value_role::temporary) continue;
+        if (p.at(g.from).role != value_role::temporary || p.at(g.from).place != 0) continue;
         const auto from = static_cast<std::size_t>(a.number[static_cast<std::size_t>(g.from)]),
                    to = static_cast<std::size_t>(a.number[static_cast<std::size_t>(g.to)]);
         planned_buffer &giver = a.buffers[from], &taker = a.buffers[to];

@@ -5,18 +5,41 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/exec/chunks.hpp>
 #include <pumice/exec/hazards.hpp>
 #include <pumice/exec/plan/plan.hpp>
 #include <pumice/exec/select.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Whether kernels copy what crosses from one place to another, or the engine sees to it.
+enum class transfers { by_kernel, by_engine };
+
+/// The kernel of a step, and why: of one of the host's no launches.
+inline choice choose_for(const plan& p, const plan_step& s, const device_info& device,
+                         const policy_set& policies, transfers how) {
+    const bool crosses = p.is_transfer(s);
+    if (s.place == 0 && (!crosses || how == transfers::by_kernel))
+        return choose(s.what, device, policies);
+    choice c;
+    c.record = host_record(s.what);
+    if (crosses) {
+        c.record->kernel = p.at(s.outputs[0]).place == 0 ? "transfer to the device"
+                                                         : "transfer from the device";
+        c.record->fused.clear();
+        c.record->written = 0;
+    } else if (!can_run(s.what, device)) {
+        c.record->rejected = refusals(s.what, device);
+    }
+    return c;
+}
+
 class dispatch_list {
 public:
     /// Chooses a kernel for each step that is not needless where those givings are carried out.
     /// Pre: the plan outlives the list.
     dispatch_list(const plan& p, giving_mask givings, const device_info& device,
-                  const policy_set& policies)
+                  const policy_set& policies, transfers how = transfers::by_kernel)
         : plan_(&p), givings_(givings) {
         array_list<int> giver(plan_->values.size(), -1);
         for (std::size_t k = 0; k < plan_->givings.size(); ++k)
@@ -31,7 +54,7 @@ public:
         for (const plan_step& s : plan_->steps)
             choices_.push_back(givings_.contains(s.unless_given)
                                    ? choice()
-                                   : choose(s.what, device, policies));
+                                   : choose_for(p, s, device, policies, how));
         for (std::size_t i = 0; i < choices_.size(); ++i)
             for (const launch& l : choices_[i].launches) {
                 launches_.push_back(&l);
@@ -39,6 +62,13 @@ public:
             }
         for (const choice& c : choices_)
             if (c.record) written_ += c.record->written;
+        std::size_t next = 0;  // launch
+        for (std::size_t begin = 0, end = 0; begin < plan_->steps.size(); begin = end) {
+            end = plan_->end_of_stage(begin);
+            const std::size_t first = next;
+            while (next < step_of_.size() && step_of_[next] < end) ++next;
+            stages_.push_back({begin, end, first, next, plan_->steps[begin].place != 0});
+        }
     }
     dispatch_list(const dispatch_list&) = delete;
     dispatch_list& operator=(const dispatch_list&) = delete;
@@ -73,11 +103,28 @@ public:
     }
     bool is_scratch(std::size_t memory) const noexcept { return memory >= plan_->values.size(); }
 
-    /// The dispatches bunched, each with a barrier before it where a hazard among them asks for
-    /// one.
+    /// Runs of steps at one place, with the places of their launches in `order`.
+    const array_list<stage>& stages() const noexcept { return stages_; }
+
+    /// The dispatches of each stage bunched, each with a barrier before it where a hazard among
+    /// them asks for one, and where a stage begins behind another.
     array_list<placed_item> order() const {
+        array_list<placed_item> placed;
+        for (const stage& s : stages_) {
+            array_list<placed_item> part = order(s);
+            if (!part.empty() && !placed.empty()) part[0].barrier = true;
+            placed.append(part.begin(), part.end());
+        }
+        return placed;
+    }
+
+    /// What an engine has compiled of the launches, kept for its next run.
+    mutable std::shared_ptr<const void> compiled;
+
+private:
+    array_list<placed_item> order(const stage& s) const {
         array_list<ordered_item> items;
-        for (std::size_t i = 0; i < launches_.size(); ++i) {
+        for (std::size_t i = s.first; i < s.last; ++i) {
             ordered_item item;
             for (const access& a : launches_[i]->accesses) {
                 const std::size_t memory = memory_of(i, a.buffer);
@@ -89,19 +136,18 @@ public:
             items.push_back(std::move(item));
         }
         hazard_tracker open;
-        return arrange(items, open);
+        array_list<placed_item> placed = arrange(items, open);
+        for (placed_item& p : placed) p.index += s.first;
+        return placed;
     }
 
-    /// What an engine has compiled of the launches, kept for its next run.
-    mutable std::shared_ptr<const void> compiled;
-
-private:
     const plan* plan_;
     giving_mask givings_;
     array_list<int> memory_;      // of each value
     array_list<choice> choices_;  // of each step
     array_list<const launch*> launches_;
     array_list<std::size_t> step_of_;  // of each launch
+    array_list<stage> stages_;
     std::int64_t written_ = 0;
 };
 

@@ -74,7 +74,8 @@ inline void find_givings(plan& p) {
     const auto may_give = [&](const plan_value& from, const plan_value& to) {
         return from.role == value_role::input
                    ? to.role == value_role::output
-                   : from.role == value_role::temporary && to.role == value_role::temporary;
+                   : from.role == value_role::temporary && to.role == value_role::temporary &&
+                         from.place == to.place;
     };
     // Of a copy that is needless then, the step behind it may read what it writes over:
     // x[part] += y.

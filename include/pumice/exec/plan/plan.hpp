@@ -38,6 +38,9 @@ struct plan_value {
     std::int64_t offset = 0;
     std::size_t index = 0;  // among the values of its role
     int made_by = -1;       // the last step that writes it
+    /// Where its memory is, by number among the engine's places (plan_places). What a run is given
+    /// has none: it is brought to where steps read it.
+    int place = 0;
 
     /// Whether a run brings it, or it is there before.
     bool is_given() const noexcept {
@@ -49,11 +52,13 @@ struct plan_value {
     std::int64_t bytes() const { return byte_count(type, count()); }
 };
 
-/// A problem and the values behind its buffer numbers.
+/// A problem and the values behind its buffer numbers. One whose values lie at two places is a
+/// transfer: it copies a value whole.
 struct plan_step {
     problem what;
     array_list<int> buffers = {};
     array_list<int> outputs = {};  // that it writes, in whole or in part
+    int place = 0;                 // where it runs
     /// The giving (see plan::givings) that makes the step needless: it copies a value to where it
     /// lies already. -1: none.
     int unless_given = -1;
@@ -80,6 +85,17 @@ struct plan {
     int root(int value) const {
         while (at(value).alias >= 0) value = at(value).alias;
         return value;
+    }
+    bool is_transfer(const plan_step& s) const {
+        for (const int v : s.buffers)
+            if (!at(v).is_given() && at(v).place != at(s.outputs[0]).place) return true;
+        return false;
+    }
+    /// The end of the steps from `begin` on that run at one place. Pre: there is a step `begin`.
+    std::size_t end_of_stage(std::size_t begin) const {
+        std::size_t end = begin + 1;
+        while (end < steps.size() && steps[end].place == steps[begin].place) ++end;
+        return end;
     }
     array_list<int>& of_role(value_role role) noexcept {
         array_list<int>* const lists[] = {&inputs, &constants,   &parameters,

@@ -37,6 +37,16 @@ public:
         v.index = list.size();
         list.push_back(value);
     }
+    /// A value like another, at a place, that no node stands for.
+    int add_temporary(const plan_value& like, int place) {
+        const auto value = static_cast<int>(nodes.size());
+        numbers_.insert(unnamed_++);
+        nodes.push_back(nullptr);
+        made.values.push_back({value_role::temporary, like.type, like.extent, like.layout});
+        made.values.back().place = place;
+        set_role(value, value_role::temporary, made.temporaries);
+        return value;
+    }
     /// It lies in the memory of another.
     void set_alias(int value, int of, std::int64_t offset, const strides& layout) {
         plan_value& v = made.at(value);
@@ -47,6 +57,7 @@ public:
 
 private:
     key_index numbers_;
+    std::uint64_t unnamed_ = 1;  // keys of values without a node, which no address is
 };
 
 }}  // namespace pumice::PUMICE_ABI

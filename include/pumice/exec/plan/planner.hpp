@@ -7,6 +7,7 @@
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/exec/plan/passes.hpp>
+#include <pumice/exec/plan/place.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/graph/walk.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -39,7 +40,6 @@ struct plan_run {
     array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
     array_list<char> dying;  // of each value: it is given, and nobody refers to it afterwards
     giving_mask givings;     // that it carries out
-    bool on_host = false;    // and not on the engine's device
 
     const plan& what() const noexcept { return planned->what; }
     /// Of the step that made a value; null where none did.
@@ -85,7 +85,6 @@ struct evaluation {
         run.records.clear();
         run.dying.clear();
         run.givings = {};
-        run.on_host = false;
         nodes.clear();
         keep.clear();
     }
@@ -95,10 +94,13 @@ class planner {
 public:
     /// The policies must outlive it.
     explicit planner(const policy_set& policies) : policies_(policies) {}
+    /// For an engine that has a place beside its device.
+    void set_places(plan_places places) { places_ = std::move(places); }
 
     /// The plan of the roots, known or new. Pre: `e` is clear.
     void plan_of(std::span<const node_ptr> roots, evaluation& e) {
         walk_.go(roots);
+        if (policies_.placement) add_holders();
         e.run.planned = find();
         if (!e.run.planned) {
             e.run.planned = make(roots, nullptr);
@@ -128,6 +130,16 @@ public:
 private:
     // Bounds of what is kept: plans, and words of a key.
     static constexpr std::size_t most = 256, longest = std::size_t{1} << 16;
+
+    /// A policy may decide by them, so they are part of the key.
+    void add_holders() {
+        if (places_.list.empty()) return;
+        for (const node* n : walk_.nodes())
+            if (n->realised() && n->data) {
+                const plan_places::holding held = places_.holders(*n);
+                walk_.key().add_all(held.places, held.bytes);
+            }
+    }
 
     std::shared_ptr<known_plan> find() {
         const array_list<std::uint64_t>& words = walk_.key().words();
@@ -236,13 +248,19 @@ private:
         }
         for (std::size_t v = 0; v < b.nodes.size(); ++v)
             list(b.nodes[v], traced ? value_role::constant : value_role::input);
+        if (!places_.list.empty()) {
+            array_list<const node*> given;
+            for (const graph_node* n : b.nodes)
+                given.push_back(traced || !n->origin ? nullptr : walk_.nodes()[n->number]);
+            place_steps_of(b, policies_, places_, given, traced != nullptr, told_);
+        }
         for (std::size_t i = 0; i < p.steps.size(); ++i)
             for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
         find_givings(p);
 
         const std::shared_ptr<known_plan> k(new known_plan);
         for (const graph_node* n : b.nodes)
-            k->nodes.push_back(n->origin ? n->number : known_plan::no_node);
+            k->nodes.push_back(n && n->origin ? n->number : known_plan::no_node);
         for (const scalar_numbers::source& s : b.scalars.sources()) {
             k->numbers.push_back({walk_.number_of(s.n), s.index});
             p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index]);
@@ -260,6 +278,8 @@ private:
     }
 
     const policy_set& policies_;
+    plan_places places_;
+    array_list<std::string> told_;  // families of which the log knows that the host computes them
     graph_walk walk_;
     last_uses last_uses_;
     array_list<char> stored_;  // of each node of the walk

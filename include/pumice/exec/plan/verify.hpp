@@ -245,6 +245,7 @@ private:
                     fault({"step ", i, " does not write its output, value ", v});
                 last[static_cast<std::size_t>(v)] = static_cast<int>(i);
             }
+            places(i, s);
         }
         for (std::size_t v = 0; v < plan_.values.size(); ++v) {
             if (plan_.values[v].made_by != last[v])
@@ -255,6 +256,21 @@ private:
                 fault({"no step writes the output value ", v});
         }
     }
+    /// What a step works on lies where it runs, but for one side of a transfer.
+    void places(std::size_t step, const plan_step& s) {
+        if (s.place < 0 || s.place > most_places)
+            return fault({"step ", step, " runs at place ", s.place});
+        const auto lies_here = [&](int v) {
+            return plan_.at(v).is_given() || plan_.at(v).place == s.place;
+        };
+        const auto at_home = std::count_if(s.buffers.begin(), s.buffers.end(), lies_here);
+        if (at_home == std::ssize(s.buffers)) return;
+        if (!is_plain_copy(s) || at_home != 1)
+            fault({"step ", step, " runs at place ", s.place,
+                   " and works on a value of another, which it does not copy"});
+    }
+    static constexpr int most_places = 32;
+
     void operand_of(std::size_t step, const plan_step& s, const operand& o, const shape& domain,
                     bool write, const array_list<char>& written) {
         if (o.buffer < 0) return;  // an iota

@@ -3,7 +3,6 @@
 // The Vulkan engine: plans, chooses and compiles, and hands what is to run to its lane.
 #pragma once
 
-#include <pumice/exec/host_steps.hpp>
 #include <pumice/exec/vulkan/completions.hpp>
 #include <pumice/exec/vulkan/run_once.hpp>
 
@@ -14,7 +13,14 @@ public:
     vulkan_engine(std::shared_ptr<vulkan_runtime>&& runtime, policy_set&& policies,
                   std::string&& report)
         : graph_engine(std::move(policies), true), report_(std::move(report)),
-          lane_(std::move(runtime), policies_.submit_budget > 0), completions_(lane_.runtime()) {}
+          lane_(std::move(runtime), policies_.submit_budget > 0), completions_(lane_.runtime()) {
+        planner_.set_places({{&lane_.device(), &host_device()}, [this](const node& n) {
+                                 const auto lock = lane_.lock();
+                                 const vulkan_storage& s = memory_of(n);
+                                 return plan_places::holding{
+                                     (s.on_device ? 1u : 0u) | (s.host ? 2u : 0u), s.bytes};
+                             }});
+    }
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::int64_t bytes = byte_count(type, element_count(extent));
@@ -30,14 +36,17 @@ public:
     }
     void read(const node_ptr& n, void* out) override {
         if (!n->realised()) eval(std::span(&n, 1));
-        host_access(lane_).read(*n, out);
+        auto lock = lane_.lock();
+        host_access(lane_, lock).read(*n, out);
     }
     void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
-        host_access(lane_).write(*n, begin, bytes);
+        auto lock = lane_.lock();
+        host_access(lane_, lock).write(*n, begin, bytes);
         n->data->lost = false;
     }
     std::byte* host(const node_ptr& n, bool writable) override {
-        return host_access(lane_).show(*n, writable);
+        auto lock = lane_.lock();
+        return host_access(lane_, lock).show(*n, writable);
     }
     void upload(std::span<const node_ptr> nodes) override {
         array_list<vulkan_storage*> list;
@@ -96,55 +105,20 @@ public:
 private:
     friend class vulkan_executable;
 
-    /// Leaves small work to the host that has all of its operands.
-    void place(plan_run& run) const override {
-        const plan& p = run.what();
-        std::int64_t left = policies().host_below;
-        if (left == 0 || p.steps.empty()) return;
-        const auto lock = lane_.lock();
-        for (const plan_step& s : p.steps) {
-            const auto* own = s.what.get_if<custom_kernel_problem>();
-            if (own && !own->call->what->how.host) return;
-            for (const int v : s.buffers) {
-                const node* const given = run.given[static_cast<std::size_t>(v)];
-                left -= given ? storage_of(*given).bytes : p.at(v).bytes();
-                if (left < 0 || (given && !storage_of(*given).host)) return;
-            }
-        }
-        run.on_host = true;
-        run.records = host_records(*run.planned);
-    }
-    void execute_on_host(plan_run& run) {
-        const auto lock = lane_.lock();
-        const std::int64_t written = run_steps_on_host(
-            run, runtime().threads(), profiling_.get(), {},
-            [&](const plan_value& v, std::shared_ptr<storage>& made) {
-                const auto held = std::make_shared<vulkan_storage>(lane_.runtime(), v.bytes());
-                held->host = std::make_unique<host_memory>(held->bytes);
-                made = held;
-                return held->host->data();
-            },
-            [](const node& n) { return storage_of(n).host->data(); });
-        lane_.counted.host_kernels += run.what().steps.size();
-        lane_.counted.written_bytes += static_cast<std::uint64_t>(written);
-        ++lane_.counted.evals;
-    }
-
-    void execute(plan_run& run, const std::stop_token&) override {
-        if (run.on_host) return execute_on_host(run);
+    void execute(plan_run& run, const std::stop_token& stop) override {
         profile_scope choosing(profiling_.get(), "choosing");
         const std::shared_ptr<const dispatch_list> list = dispatches_of(run, run.givings);
         for (std::size_t i = 0; i < run.records.size(); ++i) run.records[i] = list->record(i);
         choosing.end();
         profile_scope compiling(profiling_.get(), "compiling");
-        using pipeline_list = array_list<std::shared_ptr<const vulkan::pipeline>>;
+        using pipeline_list = single_run::pipeline_list;
         if (!list->compiled)
             list->compiled = std::shared_ptr<const pipeline_list>(
                 new pipeline_list(runtime().pipelines(list->launches())));
         const auto& pipelines = *static_cast<const pipeline_list*>(list->compiled.get());
         compiling.end();
-        const auto lock = lane_.lock();
-        run_once(lane_, run, *list, pipelines);
+        auto lock = lane_.lock();
+        single_run(lane_, run, *list, pipelines, lock).go(stop);
     }
 
     /// The user's own memory is never given.

@@ -21,6 +21,10 @@ public:
             constants_.push_back({&storage_of(*planned_.run.given[number]),
                                   planned_.run.begin_of(number)});
         }
+        read_at_.resize(what().values.size(), 0);
+        for (const plan_step& s : what().steps)
+            for (const int v : s.buffers)
+                read_at_[static_cast<std::size_t>(v)] |= s.place == 0 ? 1 : 2;
         recordings_.reserve(most_recordings);
         add_recording({});
         for (std::size_t i = 0; i < what().steps.size(); ++i)
@@ -35,6 +39,14 @@ public:
         auto lock = lane_.lock();
         for (vulkan_storage* const s : filled) s->untracked = true;
         lane_.bring(filled, lock);
+        lent_.resize(what().values.size());
+        host_access access(lane_, lock);
+        for (const int v : what().constants) {
+            if (!reads_on_host(v) || what().at(v).count() == 0) continue;
+            vulkan_storage& held = storage_of(*planned_.run.given[static_cast<std::size_t>(v)]);
+            if (held.borrowed()) lent_[static_cast<std::size_t>(v)] = access.fetched(held);
+            else access.bring(held);
+        }
     }
     /// Runs may still be in flight: what they read must not become somebody else's memory before.
     ~vulkan_executable() override {
@@ -56,7 +68,8 @@ public:
         auto lock = lane_.lock();
         const double budget = budget_for(stop);
         const bool timed = budget > 0 && !recorded.measured && !recorded.order().empty();
-        if (timed) recorded.set_pieces(cut(array_list<double>(recorded.order().size(), 0), -1));
+        array_list<double> seconds(recorded.order().size(), 0);
+        if (timed) recorded.set_pieces(seconds, -1);
         slot& s = take(recorded, lock, stop);
         const borrowed lent{*this, s};
         bind(recorded, s, inputs, ready.moved, outputs, lock);
@@ -69,7 +82,6 @@ public:
             },
             [&](std::size_t i) { return memory_of(output(s, outputs, i)).piece.device_address; },
             keys);
-        array_list<double> seconds(timed ? s.recordings.size() : 0);
         std::uint64_t last[2] = {0, 0};  // of the chunk before, and the one before that
         s.order->run(
             stop,
@@ -78,16 +90,21 @@ public:
                 // waits for no more.
                 if (stop.stop_possible()) wait(last[1], lock, stop);
                 const auto begin = std::chrono::steady_clock::now();
+                const chunk& piece = (*s.pieces)[i];
+                if (piece.is_host()) {
+                    wait(s.value, lock, stop);
+                    return run_on_host(recorded, s, piece, outputs, keys, lock, stop);
+                }
                 submit(recorded, s, i, outputs);
                 last[1] = std::exchange(last[0], s.value);
                 if (!timed) return;
                 wait(s.value, lock, stop);
-                seconds[i] =
+                seconds[piece.begin] =
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             },
             [](auto&& next) { next(); });
         if (timed && !recorded.measured) {
-            recorded.set_pieces(cut(seconds, budget));
+            recorded.set_pieces(seconds, budget);
             recorded.measured = true;
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -127,6 +144,7 @@ private:
         borrowed(const borrowed&) = delete;
         ~borrowed() {
             s.held.clear();
+            s.lent.clear();
             for (any_tensor& t : s.changed) t = {};
             s.busy = false;
             from.slot_free_.notify_all();  // one alone could be stopped before it uses the slot
@@ -203,7 +221,9 @@ private:
         s.touched.clear();
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             node_ptr n = moved.empty() ? inputs[i].get() : moved[i];
-            if (n->count() > 0) {
+            if (n->count() > 0 && reads_on_host(what().inputs[i]))
+                bring_to_host(s, what().inputs[i], *n, lock);
+            if (n->count() > 0 && reads_on_device(what().inputs[i])) {
                 vulkan_storage& held = storage_of(*n);
                 if (!held.on_device) lane_.bring({&held}, lock);
                 const std::int64_t begin = byte_count(n->type, n->offset);
@@ -224,6 +244,7 @@ private:
                                            : std::make_shared<vulkan_storage>(lane_.runtime(),
                                                                               v.bytes()),
                                        planned_.run.record_of(v));
+            if (v.place != 0) continue;
             vulkan_storage& held = memory_of(output(s, outputs, i));
             held.allocate();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
@@ -243,7 +264,9 @@ private:
         for (const node_ptr& n : s.held)
             if (n->count() > 0) memory_of(*n).last_use = s.value;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
-            if (!recorded.has_begun((*s.pieces)[number], i)) continue;
+            if (what().at(what().outputs[i]).place != 0 ||
+                !recorded.has_begun((*s.pieces)[number], i))
+                continue;
             vulkan_storage& held = memory_of(output(s, outputs, i));
             held.lost = true;
             held.host.reset();
@@ -254,6 +277,88 @@ private:
         }
         lane_.all_is_seen(s.touched);
     }
+    bool reads_on_host(int value) const { return read_at_[static_cast<std::size_t>(value)] & 2; }
+    bool reads_on_device(int value) const { return read_at_[static_cast<std::size_t>(value)] & 1; }
+
+    /// Gives a value that the run is given a copy on the host: its own, or of memory that is the
+    /// user's one for this run.
+    void bring_to_host(slot& s, int value, const node& n, vulkan_lane::lock_type& lock) {
+        vulkan_storage& held = storage_of(n);
+        host_access access(lane_, lock);
+        s.lent.resize(what().values.size());
+        if (held.borrowed()) s.lent[static_cast<std::size_t>(value)] = access.fetched(held);
+        else access.bring(held);
+    }
+    /// Where the host finds a value in a run.
+    std::byte* on_host(const recorded_graph& recorded, const slot& s, int value,
+                       std::span<const any_tensor> outputs, std::span<const std::uint32_t> keys) {
+        const auto number = static_cast<std::size_t>(value);
+        const plan_value& v = what().at(value);
+        if (std::byte* const shared = recorded.shared(s, value)) return shared;
+        switch (v.role) {
+            case value_role::parameter:
+                return reinterpret_cast<std::byte*>(const_cast<std::uint32_t*>(&keys[v.index]));
+            case value_role::output:
+                return memory_of(output(s, outputs, v.index)).host->data();
+            default: break;
+        }
+        const bool constant = v.role == value_role::constant;
+        const node& n = constant ? *planned_.run.given[number] : *s.held[v.index];
+        const std::unique_ptr<host_memory>& own = memory_of(n).host;
+        const std::unique_ptr<host_memory>& lent = (constant ? lent_ : s.lent)[number];
+        return (lent ? lent : own)->data() +
+               (constant ? planned_.run.begin_of(number) : byte_count(n.type, n.offset));
+    }
+    /// The host's steps between two chunks of the device. Others use the lane meanwhile, but where
+    /// a profile looks on.
+    void run_on_host(const recorded_graph& recorded, slot& s, const chunk& piece,
+                     std::span<const any_tensor> outputs, std::span<const std::uint32_t> keys,
+                     vulkan_lane::lock_type& lock, const std::stop_token& stop) {
+        const dispatch_list& list = recorded.dispatches();
+        host_access access(lane_, lock);
+        array_list<int> written;
+        for (std::size_t i = piece.host_begin; i < piece.host_end; ++i)
+            for (const int v : what().steps[i].outputs)
+                if (what().at(v).role == value_role::output) written.push_back(v);
+        for (const int v : written) {
+            vulkan_storage& held = memory_of(output(s, outputs, what().at(v).index));
+            access.is_written(held);
+            if (!held.host) held.host = std::make_unique<host_memory>(held.bytes);
+            held.lost = true;
+        }
+        recorded.invalidate_shared(s);
+        s.lent.resize(what().values.size());
+        array_list<std::shared_ptr<const kernel_record>> records;
+        for (std::size_t i = 0; i < what().steps.size(); ++i) records.push_back(list.record(i));
+        {
+            struct opened {
+                vulkan_lane::lock_type* held;
+                ~opened() {
+                    if (held) held->lock();
+                }
+            } meanwhile{nullptr};
+            if (!lane_.profiling()) {
+                lock.unlock();
+                meanwhile.held = &lock;
+            }
+            pumice::run_on_host({what(), piece.host_begin, piece.host_end, list.givings(),
+                                 planned_.run.numbers, records},
+                                lane_.runtime()->threads(), lane_.profiling(), stop,
+                                [&](int v) { return on_host(recorded, s, v, outputs, keys); },
+                                [](int) {});
+        }
+        recorded.flush_shared(s);
+        for (const int v : written) {
+            vulkan_storage& held = memory_of(output(s, outputs, what().at(v).index));
+            if (const std::byte* const shared = recorded.shared(s, v))
+                std::memcpy(held.host->data(), shared, static_cast<std::size_t>(held.bytes));
+            if (!held.borrowed()) continue;
+            lane_.bring({&held}, lock);
+            held.host.reset();
+        }
+        lane_.counted.host_kernels += piece.host_end - piece.host_begin;
+    }
+
     /// A recording for this run alone, with times.
     std::uint64_t submit_timed(const recorded_graph& recorded, const slot& s, std::size_t number) {
         profile_scope recording(lane_.profiling(), "recording");
@@ -274,6 +379,8 @@ private:
     vulkan_lane& lane_;
     evaluation planned_;
     array_list<recorded_graph::constant> constants_;
+    array_list<char> read_at_;  // of each value: bit 0 on the device, bit 1 on the host
+    array_list<std::unique_ptr<host_memory>> lent_;  // of constants in the user's own memory
     // Room for all is had at first, so that the first, which gives nothing, is there without a
     // lock; the others come under the engine's. What is within is guarded by the lane's.
     array_list<std::unique_ptr<recorded_graph>> recordings_;

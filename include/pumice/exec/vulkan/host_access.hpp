@@ -19,11 +19,11 @@ inline vulkan_storage& storage_of(const node& n) {
     return memory_of(n);
 }
 
-/// One access of the host's, under the lane's lock, but for while it waits for the device.
+/// Accesses of the host's, under the lane's lock, but for while they wait for the device.
 class host_access {
 public:
-    explicit host_access(vulkan_lane& lane)
-        : lane_(lane), runtime_(*lane.runtime()), lock_(lane.lock()) {}
+    host_access(vulkan_lane& lane, vulkan_lane::lock_type& held)
+        : lane_(lane), runtime_(*lane.runtime()), lock_(held) {}
 
     /// Copies a realised tensor's elements to `out` in row-major order.
     void read(const node& n, void* out) {
@@ -37,10 +37,7 @@ public:
             return;
         }
         std::unique_ptr<host_memory> copy = std::move(s.host);
-        if (!copy) {
-            copy = std::make_unique<host_memory>(s.bytes);
-            fetch(s, 0, s.bytes, copy->data());
-        }
+        if (!copy) copy = fetched(s);
         gather(n.type, n.extent, copy->data(), n.offset, n.layout(), out);
         // The user may write his memory again, and another thread may look at what it fetched
         // meanwhile.
@@ -90,20 +87,32 @@ public:
     std::byte* show(const node& n, bool writable) {
         vulkan_storage& s = storage_of(n);
         if (s.borrowed()) return nullptr;  // the user may write it at any time
-        if (!s.host) {
-            auto copy = std::make_unique<host_memory>(s.bytes);
-            fetch(s, 0, s.bytes, copy->data());
-            if (!s.host) s.host = std::move(copy);  // else another thread looks at what it fetched
-        }
-        if (writable && s.on_device) {
-            // The next use uploads, into memory that nothing in flight reads.
-            if (!runtime_.queue().reached(s.last_use)) {
-                runtime_.memory().free(s.piece, s.last_use);
-                s.piece = {};
-            }
-            s.on_device = false;
-        }
+        bring(s);
+        if (writable) is_written(s);
         return s.host->data() + byte_count(n.type, n.offset);
+    }
+
+    /// A copy on the host of all that a storage holds on the device.
+    std::unique_ptr<host_memory> fetched(vulkan_storage& s) {
+        auto copy = std::make_unique<host_memory>(s.bytes);
+        fetch(s, 0, s.bytes, copy->data());
+        return copy;
+    }
+    /// Gives the storage a copy on the host if it has none.
+    void bring(vulkan_storage& s) {
+        if (s.host) return;
+        std::unique_ptr<host_memory> copy = fetched(s);
+        if (!s.host) s.host = std::move(copy);  // else another thread looks at what it fetched
+    }
+    /// The copy on the host is written: the next use on the device uploads it, into memory that
+    /// nothing in flight reads.
+    void is_written(vulkan_storage& s) {
+        if (!s.on_device) return;
+        if (!runtime_.queue().reached(s.last_use)) {
+            runtime_.memory().free(s.piece, s.last_use);
+            s.piece = {};
+        }
+        s.on_device = false;
     }
 
 private:
@@ -149,7 +158,7 @@ private:
 
     vulkan_lane& lane_;
     vulkan_runtime& runtime_;
-    vulkan_lane::lock_type lock_;
+    vulkan_lane::lock_type& lock_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -19,7 +19,7 @@ public:
     /// What one run in flight owns: memory between the kernels, their parameters, a recording a
     /// chunk.
     struct slot {
-        vulkan::allocation arena, block;
+        vulkan::allocation arena, block, shared;
         chunks pieces;
         array_list<vulkan::commands> recordings;  // of the pieces
         std::unique_ptr<scheduler> order;
@@ -30,6 +30,7 @@ public:
         std::vector<any_tensor> changed;  // outputs that are new tensors
         array_list<node_ptr> held;        // inputs as the kernels read them
         array_list<byte_range> touched;
+        array_list<std::unique_ptr<host_memory>> lent;  // copies of the user's own memory, by value
     };
 
     /// Where a constant lies.
@@ -47,12 +48,14 @@ public:
           list_(p, givings, runtime_->device().info(), policies),
           pipelines_(runtime_->pipelines(list_.launches())), order_(list_.order()),
           arena_(plan_arena(list_, order_)), blocks_(list_.launches()) {
+        share();
         for (std::size_t i = 0; i < list_.size(); ++i)
             for (const relocation& r : list_.launches()[i]->relocations) {
                 const std::size_t memory = list_.memory_of(i, r.buffer);
                 if (list_.is_scratch(memory)) continue;
                 const plan_value& v = list_.of().values[memory];
-                if (v.role == value_role::input || v.role == value_role::output)
+                if (v.role == value_role::input ||
+                    (v.role == value_role::output && shared_[memory] < 0))
                     patches_.push_back({blocks_.at[i] + r.at, r.byte_offset, v.role, v.index});
             }
         begins_.resize(list_.of().outputs.size(), order_.size());
@@ -63,13 +66,14 @@ public:
         for (const int v : list_.of().outputs)
             host_sees_ |= list_.of().at(v).bytes() <= least_worth_copying &&
                           !runtime_->device().info().unified_memory;
-        chunks_ = std::make_shared<const array_list<chunk>>(one_chunk(order_.size()));
+        set_pieces(array_list<double>(order_.size(), 0), 1);
     }
     recorded_graph(const recorded_graph&) = delete;
     recorded_graph& operator=(const recorded_graph&) = delete;
     ~recorded_graph() {
         for (const auto& s : slots_) {
             if (s->arena) runtime_->memory().free(s->arena, s->value);
+            if (s->shared) runtime_->memory().free(s->shared, s->value);
             runtime_->memory().free(s->block, s->value);
             give_back(*s);
         }
@@ -90,8 +94,24 @@ public:
 
     /// How the graph is handed to the device. Slots that are taken from now on are recorded so.
     const array_list<chunk>& pieces() const noexcept { return *chunks_; }
-    void set_pieces(array_list<chunk> list) {
-        chunks_ = std::make_shared<const array_list<chunk>>(std::move(list));
+    /// Cut by the seconds of the kernels.
+    void set_pieces(std::span<const double> seconds, double budget) {
+        chunks_ =
+            std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
+    }
+
+    /// Where the host sees, in a run's slot, what it makes for the device or the device for it, and
+    /// what it keeps to itself; null for what lies elsewhere.
+    std::byte* shared(const slot& s, int value) const noexcept {
+        const std::int64_t at = shared_[static_cast<std::size_t>(value)];
+        return at < 0 ? nullptr : static_cast<std::byte*>(s.shared.mapped) + at;
+    }
+    /// What kernels wrote there becomes visible to the host; what the host wrote, to kernels.
+    void invalidate_shared(const slot& s) const {
+        if (s.shared.buffer) runtime_->memory().invalidate(s.shared, 0, s.shared.size);
+    }
+    void flush_shared(const slot& s) const {
+        if (s.shared.buffer) runtime_->memory().flush(s.shared, 0, s.shared.size);
     }
 
     /// A slot that nobody uses, or null where the most that may be are in flight: the one that the
@@ -157,7 +177,8 @@ public:
                                      order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
         if (!part.empty()) part[0].barrier = false;
         record_commands(to, list, part, times);
-        if (host_sees_ && piece.is_output) to.barrier(any_access, vulkan::scope::host);
+        if ((host_sees_ && (piece.is_output || list_.stages().size() > 1)) || shared_size_ > 0)
+            to.barrier(any_access, vulkan::scope::host);
         to.end();
     }
 
@@ -172,6 +193,26 @@ private:
         std::size_t index;  // within its role
     };
 
+    /// Finds room for what is at the host: but for outputs that no kernel reads, which it writes
+    /// where they stay.
+    void share() {
+        const plan& p = list_.of();
+        array_list<char> crosses(p.values.size(), 0);
+        for (const plan_step& s : p.steps)
+            if (p.is_transfer(s)) crosses[static_cast<std::size_t>(s.buffers[0])] = 1;
+        shared_.resize(p.values.size(), -1);
+        for (const array_list<int>* list : {&p.temporaries, &p.outputs})
+            for (const int v : *list) {
+                const plan_value& value = p.at(v);
+                const auto number = static_cast<std::size_t>(v);
+                if (value.place == 0 || list_.memory_of(v) != v ||
+                    (value.role == value_role::output && !crosses[number]))
+                    continue;
+                shared_[number] = shared_size_;
+                shared_size_ += (value.bytes() + 63) / 64 * 64;
+            }
+    }
+
     slot* add_slot() {
         vulkan::memory& memory = runtime_->memory();
         auto made = std::make_unique<slot>();
@@ -181,6 +222,7 @@ private:
             ~guard() {
                 if (!made) return;
                 if (made->arena) runtime.memory().free(made->arena);
+                if (made->shared) runtime.memory().free(made->shared);
                 if (made->block) runtime.memory().free(made->block);
             }
         } const undo{*runtime_, made};
@@ -188,6 +230,9 @@ private:
         if (arena_.memory.size > 0)
             made->arena = memory.allocate(static_cast<std::uint64_t>(arena_.memory.size),
                                           vulkan::memory_kind::device);
+        if (shared_size_ > 0)
+            made->shared = memory.allocate(static_cast<std::uint64_t>(shared_size_),
+                                           vulkan::memory_kind::download);
         made->block = memory.allocate(blocks_.size + 4 * list_.of().parameters.size(),
                                       vulkan::memory_kind::parameters);
         for (std::size_t i = 0; i < list_.size(); ++i)
@@ -208,7 +253,7 @@ private:
         s.recordings.reserve(chunks_->size());
         for (const chunk& piece : *chunks_) {
             s.recordings.push_back(runtime_->commands().take());
-            record(s.recordings.back(), list, piece, true);
+            if (!piece.is_host()) record(s.recordings.back(), list, piece, true);
         }
         s.order = std::make_unique<scheduler>(*chunks_);
         s.pieces = chunks_;
@@ -224,6 +269,8 @@ private:
         const std::size_t memory = list_.memory_of(dispatch, buffer);
         if (arena_.number[memory] >= 0)
             return s.arena.device_address + static_cast<std::uint64_t>(arena_.offset_of(memory));
+        if (shared_[memory] >= 0)
+            return s.shared.device_address + static_cast<std::uint64_t>(shared_[memory]);
         const plan_value& v = list_.of().values[memory];
         switch (v.role) {
             case value_role::parameter: return s.block.device_address + blocks_.size + 4 * v.index;
@@ -244,6 +291,8 @@ private:
     arena arena_;
     block_offsets blocks_;
     array_list<patch> patches_;
+    array_list<std::int64_t> shared_;  // of each value its place in `slot::shared`, or -1
+    std::int64_t shared_size_ = 0;
     array_list<std::size_t> begins_;  // of each output the first place in the order that writes it
     chunks chunks_;
     bool host_sees_ = false;

@@ -1,99 +1,179 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A plan run once: its dispatches become commands over the memory at hand, in one parameter ring
-// and one submit.
+// A plan run once over the memory at hand: its dispatches become commands with one parameter ring,
+// a submit for each run of steps on the device; between these the host runs its own.
 #pragma once
 
+#include <pumice/exec/host_steps.hpp>
 #include <pumice/exec/vulkan/host_access.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Gives what the run makes its memory, brings what it reads to the device, records and submits.
-/// Those givings of the list are carried out. Pre: the caller has the lane's lock.
-inline void run_once(vulkan_lane& lane, plan_run& run, const dispatch_list& list,
-                     const array_list<std::shared_ptr<const vulkan::pipeline>>& pipelines) {
-    const std::shared_ptr<vulkan_runtime>& runtime = lane.runtime();
-    const plan& p = run.what();
-    profile_scope preparing(lane.profiling(), "preparing");
+/// One run. Those givings of the list are carried out.
+class single_run {
+public:
+    using pipeline_list = array_list<std::shared_ptr<const vulkan::pipeline>>;
 
-    array_list<vulkan_storage*> memory(p.values.size(), nullptr);  // of each value
-    array_list<vulkan_storage*> made, written_over;
-    const auto find_memory = [&](int v) {
-        if (p.at(v).alias >= 0) return;  // within another's memory
-        const auto number = static_cast<std::size_t>(v);
-        if (const int from = list.memory_of(v); from != v) {
-            run.made[number] = run.given[static_cast<std::size_t>(from)]->data;
-            written_over.push_back(static_cast<vulkan_storage*>(run.made[number].get()));
-        } else {
-            const auto fresh = std::make_shared<vulkan_storage>(runtime, p.at(v).bytes());
-            fresh->allocate_result();
-            run.made[number] = fresh;
-        }
-        memory[number] = static_cast<vulkan_storage*>(run.made[number].get());
-        made.push_back(memory[number]);
-    };
-    for (const array_list<int>* values : {&p.outputs, &p.temporaries})
-        for (const int v : *values) find_memory(v);
-    temporary_memory temp{runtime->memory(), {}, 0};
-    array_list<command> items;
-    array_list<ordered_item> accesses;
-    array_list<vulkan_storage*> touched;
-    const block_offsets blocks(list.launches());
-    const vulkan::allocation ring = temp.get(blocks.size, vulkan::memory_kind::parameters);
-    vulkan::allocation scratch;  // of the step at hand
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const std::size_t step = list.step_of(i);
-        const array_list<int>& buffers = p.steps[step].buffers;
-        if (i == 0 || list.step_of(i - 1) != step) {
-            for (const int v : buffers) {
-                vulkan_storage*& s = memory[static_cast<std::size_t>(v)];
-                if (!s) s = &storage_of(*run.given[static_cast<std::size_t>(v)]);
-                lane.upload(*s, temp, items, accesses);
-                touched.push_back(s);
+    /// Gives what the run makes its memory. Pre: the caller has the lane's lock.
+    single_run(vulkan_lane& lane, plan_run& run, const dispatch_list& list,
+               const pipeline_list& pipelines, vulkan_lane::lock_type& held)
+        : lane_(lane), runtime_(lane.runtime()), run_(run), list_(list), pipelines_(pipelines),
+          held_(held), memory_(run.what().values.size(), nullptr),
+          temporary_{runtime_->memory(), {}, 0}, blocks_(list.launches()),
+          taken_over_(pumice::taken_over(run)) {
+        const plan& p = run_.what();
+        for (const array_list<int>* values : {&p.outputs, &p.temporaries})
+            for (const int v : *values)
+                if (p.at(v).alias < 0) find_memory(v);
+        // A copy at another place is the storage's, which knows where it is valid.
+        for (const plan_step& s : p.steps)
+            if (p.is_transfer(s)) {
+                const auto from = static_cast<std::size_t>(s.buffers[0]),
+                           to = static_cast<std::size_t>(s.outputs[0]);
+                run_.made[to] = run_.made[from];
+                memory_[to] = memory_[from];
             }
-            if (list.scratch_bytes(step) > 0)
-                scratch = temp.get(static_cast<std::uint64_t>(list.scratch_bytes(step)),
-                                   vulkan::memory_kind::device);
-        }
-        struct place {
-            const vulkan::allocation& piece;
-            std::int64_t begin;  // in it
-        };
-        const auto place_of = [&](int buffer) -> place {
-            if (buffer < 0) return {scratch, 0};
-            const auto v = static_cast<std::size_t>(buffers[static_cast<std::size_t>(buffer)]);
-            return {memory[v]->piece, run.begin_of(v)};
-        };
-        const launch& l = *list.launches()[i];
-        write_block(
-            l,
-            [&](int buffer) {
-                const place at = place_of(buffer);
-                return at.piece.device_address + static_cast<std::uint64_t>(at.begin);
-            },
-            run.numbers, static_cast<std::byte*>(ring.mapped) + blocks.at[i]);
-        items.push_back(command_of(list, i, pipelines, ring.device_address + blocks.at[i]));
-        ordered_item o;
-        for (const access& a : l.accesses) {
-            if (a.end <= a.begin) continue;
-            const place at = place_of(a.buffer);
-            o.accesses.push_back(range_in(at.piece, at.begin + a.begin, at.begin + a.end, a.write));
-        }
-        accesses.push_back(std::move(o));
     }
-    runtime->memory().flush(ring, 0, ring.size);
-    preparing.end();
-    const std::uint64_t value = lane.record(items, accesses, written_over);
-    temp.value = value;
-    for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
-    for (vulkan_storage* s : made) {
-        s->host.reset();
-        s->on_device = true;
-        s->host_sees = s->was_read = false;
-        s->written = s->last_use = value;
+
+    /// Brings what is read to where it is read, records and submits, and runs what is the host's.
+    /// Throws errc::cancelled once `stop` is asked for.
+    void go(const std::stop_token& stop) {
+        const plan& p = run_.what();
+        for (std::size_t begin = 0, end = 0; begin < p.steps.size(); begin = end) {
+            end = p.end_of_stage(begin);
+            if (p.steps[begin].place == 0) on_device(end);
+            else on_host(begin, end, stop);
+        }
+        ++lane_.counted.evals;
+        lane_.counted.written_bytes += static_cast<std::uint64_t>(list_.written_bytes());
     }
-    ++lane.counted.evals;
-    lane.counted.written_bytes += static_cast<std::uint64_t>(list.written_bytes());
-}
+
+private:
+    void find_memory(int v) {
+        const auto number = static_cast<std::size_t>(v);
+        if (!taken_over_[number]) {
+            const plan_value& value = run_.what().at(v);
+            if (value.made_by >= 0 && is_copy(value)) return;
+            const auto fresh = std::make_shared<vulkan_storage>(runtime_, value.bytes());
+            if (value.place == 0) fresh->allocate_result();
+            else fresh->host = std::make_unique<host_memory>(fresh->bytes);
+            run_.made[number] = fresh;
+        }
+        memory_[number] = static_cast<vulkan_storage*>(run_.made[number].get());
+        if (taken_over_[number]) written_over_.push_back(memory_[number]);
+    }
+    bool is_copy(const plan_value& v) const {
+        const plan& p = run_.what();
+        return p.is_transfer(p.steps[static_cast<std::size_t>(v.made_by)]);
+    }
+    vulkan_storage& storage_at(int v) {
+        vulkan_storage*& s = memory_[static_cast<std::size_t>(v)];
+        if (!s) s = &storage_of(*run_.given[static_cast<std::size_t>(v)]);
+        return *s;
+    }
+
+    /// The steps up to `end`.
+    void on_device(std::size_t end) {
+        if (next_ >= list_.size() || list_.step_of(next_) >= end) return;
+        const plan& p = run_.what();
+        profile_scope preparing(lane_.profiling(), "preparing");
+        array_list<command> items;
+        array_list<ordered_item> accesses;
+        array_list<vulkan_storage*> touched, made;
+        temporary_.staged = {};  // the host may have written anew what was uploaded before
+        if (!ring_.buffer) ring_ = temporary_.get(blocks_.size, vulkan::memory_kind::parameters);
+        vulkan::allocation scratch;  // of the step at hand
+        for (const std::size_t first = next_; next_ < list_.size(); ++next_) {
+            const std::size_t i = next_, step = list_.step_of(i);
+            if (step >= end) break;
+            const plan_step& s = p.steps[step];
+            if (i == first || list_.step_of(i - 1) != step) {
+                for (const int v : s.buffers) {
+                    vulkan_storage& held = storage_at(v);
+                    lane_.upload(held, temporary_, items, accesses);
+                    touched.push_back(&held);
+                }
+                for (const int v : s.outputs) made.push_back(&storage_at(v));
+                if (list_.scratch_bytes(step) > 0)
+                    scratch = temporary_.get(static_cast<std::uint64_t>(list_.scratch_bytes(step)),
+                                             vulkan::memory_kind::device);
+            }
+            struct place {
+                const vulkan::allocation& piece;
+                std::int64_t begin;  // in it
+            };
+            const auto place_of = [&](int buffer) -> place {
+                if (buffer < 0) return {scratch, 0};
+                const auto v =
+                    static_cast<std::size_t>(s.buffers[static_cast<std::size_t>(buffer)]);
+                return {memory_[v]->piece, run_.begin_of(v)};
+            };
+            const launch& l = *list_.launches()[i];
+            write_block(
+                l,
+                [&](int buffer) {
+                    const place at = place_of(buffer);
+                    return at.piece.device_address + static_cast<std::uint64_t>(at.begin);
+                },
+                run_.numbers, static_cast<std::byte*>(ring_.mapped) + blocks_.at[i]);
+            items.push_back(command_of(list_, i, pipelines_, ring_.device_address + blocks_.at[i]));
+            ordered_item o;
+            for (const access& a : l.accesses) {
+                if (a.end <= a.begin) continue;
+                const place at = place_of(a.buffer);
+                o.accesses.push_back(range_in(at.piece, at.begin + a.begin, at.begin + a.end,
+                                              a.write));
+            }
+            accesses.push_back(std::move(o));
+        }
+        runtime_->memory().flush(ring_, 0, ring_.size);
+        preparing.end();
+        const std::uint64_t value = lane_.record(items, accesses, written_over_);
+        temporary_.value = value;
+        for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
+        for (vulkan_storage* s : made) {
+            s->host.reset();
+            s->on_device = true;
+            s->host_sees = s->was_read = false;
+            s->written = s->last_use = value;
+        }
+    }
+
+    void on_host(std::size_t begin, std::size_t end, const std::stop_token& stop) {
+        const plan& p = run_.what();
+        host_access access(lane_, held_);
+        array_list<std::unique_ptr<host_memory>> lent(memory_.size());  // the user may write his
+        for (std::size_t i = begin; i < end; ++i) {
+            for (const int v : p.steps[i].buffers) {
+                vulkan_storage& s = storage_at(v);
+                if (!s.borrowed()) access.bring(s);
+                else if (auto& copy = lent[static_cast<std::size_t>(v)]; !copy)
+                    copy = access.fetched(s);
+            }
+            for (const int v : p.steps[i].outputs) access.is_written(storage_at(v));
+        }
+        run_on_host(run_, begin, end, taken_over_, runtime_->threads(), lane_.profiling(),
+                          stop, [&](int v) {
+                              const auto number = static_cast<std::size_t>(v);
+                              const auto& copy = lent[number] ? lent[number] : memory_[number]->host;
+                              return copy->data() + run_.begin_of(number);
+                          });
+        lane_.counted.host_kernels += end - begin;
+    }
+
+    vulkan_lane& lane_;
+    const std::shared_ptr<vulkan_runtime>& runtime_;
+    plan_run& run_;
+    const dispatch_list& list_;
+    const pipeline_list& pipelines_;
+    vulkan_lane::lock_type& held_;
+    array_list<vulkan_storage*> memory_;        // of each value
+    array_list<vulkan_storage*> written_over_;  // of those that take over another's
+    temporary_memory temporary_;
+    block_offsets blocks_;
+    array_list<storage*> taken_over_;  // of each value
+    vulkan::allocation ring_;
+    std::size_t next_ = 0;  // launch
+};
 
 }}  // namespace pumice::PUMICE_ABI

@@ -27,13 +27,14 @@ struct fields_of<plan_value> {
         std::tuple{field{"role", &plan_value::role},     field{"index", &plan_value::index},
                    field{"type", &plan_value::type},     field{"shape", &plan_value::extent},
                    field{"layout", &plan_value::layout}, field{"alias", &plan_value::alias},
-                   field{"offset", &plan_value::offset}};
+                   field{"offset", &plan_value::offset}, field{"place", &plan_value::place}};
 };
 template <>
 struct fields_of<plan_step> {
     static constexpr auto list = std::tuple{
         field{"problem", &plan_step::what}, field{"buffers", &plan_step::buffers},
-        field{"outputs", &plan_step::outputs}, field{"unless_given", &plan_step::unless_given}};
+        field{"outputs", &plan_step::outputs}, field{"place", &plan_step::place},
+        field{"unless_given", &plan_step::unless_given}};
 };
 template <>
 struct fields_of<giving> {

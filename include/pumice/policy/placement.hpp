@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Where the steps of an evaluation run: what a placement policy sees and decides.
+#pragma once
+
+#include <pumice/policy/policies.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// A value that a step reads.
+struct operand_view {
+    int made_by = -1;           // the last step that writes it; -1: it is there before
+    std::int64_t bytes = 0;     // of its memory, which moves as a whole
+    std::uint32_t holders = 0;  // bit p: place p has its values before the first step runs
+};
+
+/// A step as a placement policy sees it.
+struct step_view {
+    std::string_view family;                 // "matmul", "reduce"; a kernel of the user's: its name
+    std::span<const operand_view> operands;  // that it reads or writes in part
+    std::int64_t written = 0;                // bytes of its results
+    std::span<const double> seconds;         // expected at each place; negative: it cannot run there
+
+    bool can_run_at(int place) const { return seconds[static_cast<std::size_t>(place)] >= 0; }
+};
+
+/// The steps of a plan and where they run, for a policy to decide. It decides once for each
+/// structure of an evaluation and each way in which places hold its operands.
+struct placement {
+    std::span<const device_info* const> places;  // the first is the context's device
+    std::span<const step_view> steps;            // producers before consumers
+    /// The place of each step, to be set; the device's, but for what it cannot run. Steps that
+    /// write parts of one value run together: at the last place to which one of them was sent.
+    std::span<int> at;
+    bool recorded = false;  // a compiled function's, which runs often
+
+    /// The place that is the host; -1 where there is none beside the context's device.
+    int host() const {
+        for (std::size_t p = 1; p < places.size(); ++p)
+            if (places[p]->type == device_type::host) return static_cast<int>(p);
+        return -1;
+    }
+};
+
+/// A placement policy of the user's: `choose(placement&)` sets `at`.
+template <class F>
+struct place_steps {
+    F choose;
+    void apply(policy_set& set) const { set.placement = choose; }
+};
+template <class F>
+place_steps(F) -> place_steps<F>;
+
+/// Small work stays where its operands are: an evaluation whose operands the host all holds, and
+/// whose kernels read and write no more than so many bytes together, is done by the host's native
+/// loops. A round trip to the device takes longer than some hundred thousand bytes of elementwise
+/// work. Recordings, and own kernels without a host function, run on the device.
+struct host_below {
+    std::int64_t bytes;
+    void apply(policy_set& set) const {
+        set.placement = [most = bytes](placement& p) {
+            const int host = p.host();
+            if (host < 0 || p.recorded) return;
+            std::int64_t left = most;
+            for (const step_view& s : p.steps) {
+                if (!s.can_run_at(host)) return;
+                left -= s.written;
+                for (const operand_view& o : s.operands) {
+                    left -= o.bytes;
+                    if (o.made_by < 0 && !(o.holders >> host & 1)) return;
+                }
+                if (left < 0) return;
+            }
+            for (int& place : p.at) place = host;
+        };
+    }
+};
+
+}}  // namespace pumice::PUMICE_ABI
