@@ -1,223 +1,13 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// How to add a backend: an engine that runs plans. This one computes by the kernels' reference, on
-// memory of its own with a limit, in two lanes that work at once; a third thread sees to what is
-// complete. It may be told to fail.
-#include <pumice.hpp>
-#include <pumice/exec/host_engine.hpp>
+// The backend of add_backend.hpp at work.
+#include "add_backend.hpp"
+
+#include <pumice/exec/plan/verify.hpp>
 
 #include <tests/exec/random_programs.hpp>
 
 #include <doctest/doctest.h>
-
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <thread>
-
-namespace pm = pumice;
-
-namespace mine {
-
-/// Set once: a piece of work is done.
-class event {
-public:
-    void set() {
-        const std::lock_guard lock(mutex_);
-        done_ = true;
-        changed_.notify_all();
-    }
-    void wait() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return done_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool done_ = false;
-};
-
-/// A thread that does one piece of work after another.
-class lane {
-public:
-    ~lane() {
-        {
-            const std::lock_guard lock(mutex_);
-            over_ = true;
-        }
-        changed_.notify_all();
-        thread_.join();
-    }
-    void add(std::function<void()> work) {
-        const std::lock_guard lock(mutex_);
-        queue_.push_back(std::move(work));
-        changed_.notify_all();
-    }
-
-private:
-    void run() {
-        for (;;) {
-            std::function<void()> work;
-            {
-                std::unique_lock lock(mutex_);
-                changed_.wait(lock, [this] { return over_ || !queue_.empty(); });
-                if (queue_.empty()) return;
-                work = std::move(queue_.front());
-                queue_.pop_front();
-            }
-            work();
-        }
-    }
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::function<void()>> queue_;
-    bool over_ = false;
-    std::thread thread_{[this] { run(); }};
-};
-
-/// The device has so many bytes and no more.
-using bytes_left = std::atomic<std::int64_t>;
-
-struct buffer final : pm::storage {
-    buffer(std::shared_ptr<bytes_left> m, std::int64_t size) : from(std::move(m)) {
-        if ((*from -= size) < 0) {
-            *from += size;
-            pm::fail(pm::errc::out_of_memory, "mine", {"no room for ", size, " bytes"});
-        }
-        bytes.resize(static_cast<std::size_t>(size));
-    }
-    ~buffer() override { *from += static_cast<std::int64_t>(bytes.size()); }
-    std::byte* when_written() {
-        if (written) written->wait();
-        return bytes.data();
-    }
-    std::byte* when_unused() {
-        for (const std::shared_ptr<event>& e : last_use)
-            if (e) e->wait();
-        return bytes.data();
-    }
-    std::shared_ptr<bytes_left> from;
-    std::vector<std::byte> bytes;
-    std::shared_ptr<event> written;      // by the last step that writes it; null: by the host
-    std::shared_ptr<event> last_use[2];  // in each lane
-};
-
-class backend final : public pm::graph_engine {
-public:
-    backend(std::int64_t bytes, pm::policy_set p)
-        : graph_engine(std::move(p)), memory_(std::make_shared<bytes_left>(bytes)) {
-        info_.name = "mine";
-    }
-    pm::node_ptr create(pm::dtype type, const pm::shape& extent, const void* data) override {
-        auto held = std::make_shared<buffer>(memory_, byte_count(type, element_count(extent)));
-        if (data && !held->bytes.empty()) std::memcpy(held->bytes.data(), data, held->bytes.size());
-        return make_data(type, extent, std::move(held), shared_from_this());
-    }
-    void read(const pm::node_ptr& n, void* out) override {
-        const std::lock_guard lock(mutex_);
-        evaluate(std::span(&n, 1));
-        if (n->count() > 0)
-            gather(n->type, n->extent, of(*n).when_written(), n->offset, n->layout(), out);
-    }
-    void write(const pm::node_ptr& n, std::int64_t begin,
-               std::span<const std::byte> bytes) override {
-        std::memcpy(host(n, true) + begin, bytes.data(), bytes.size());
-    }
-    std::byte* host(const pm::node_ptr& n, bool) override {
-        const std::lock_guard lock(mutex_);
-        return of(*n).when_unused() + byte_count(n->type, n->offset);
-    }
-    pm::statistics stats() const override {
-        pm::statistics s;
-        s.dispatches = dispatches_;
-        s.device_bytes = static_cast<std::uint64_t>(memory_->load());
-        return s;
-    }
-    const pm::device_info& device() const override { return info_; }
-    std::string device_report() const override { return "mine"; }
-
-    std::atomic<int> fail_in{-1};  // steps from now; -1: never
-    std::atomic<int> completed{0};
-
-private:
-    static buffer& of(const pm::node& n) {
-        must_hold_values(n);
-        return static_cast<buffer&>(*n.data);
-    }
-
-    void execute(pm::plan_run& run, const std::stop_token& stop) override {
-        const pm::plan& p = run.what();
-        pm::array_list<std::shared_ptr<buffer>> at(p.values.size());
-        for (std::size_t v = 0; v < at.size(); ++v)
-            if (run.given[v]) {
-                must_hold_values(*run.given[v]);
-                at[v] = std::static_pointer_cast<buffer>(run.given[v]->data);
-            } else if (p.values[v].alias < 0) {
-                at[v] = std::make_shared<buffer>(memory_, p.values[v].bytes());
-            }
-        // Nothing is submitted before all that can fail is done.
-        for (std::size_t i = 0; i < p.steps.size(); ++i) {
-            if (stop.stop_requested()) pm::throw_cancelled();
-            if (fail_in >= 0 && fail_in-- == 0)
-                pm::fail(pm::errc::device_lost, "mine", {"it was told to fail"});
-            run.records[i] = std::make_shared<pm::kernel_record>(pm::kernel_record{
-                pm::cat({"mine/", pm::family_of(p.steps[i].what)}), {}, {}});
-        }
-        const auto numbers = std::make_shared<pm::array_list<pm::scalar>>(run.numbers);
-        for (std::size_t i = 0; i < p.steps.size(); ++i) submit(run, i, at, numbers);
-        for (std::size_t v = 0; v < at.size(); ++v)
-            if (!run.given[v]) run.made[v] = at[v];
-        completion_.add([this, keep = run.planned, at] {
-            for (const std::shared_ptr<buffer>& b : at)
-                if (b) b->when_written();
-            ++completed;
-        });
-    }
-    /// A step runs when all are done that wrote what it reads or writes.
-    void submit(const pm::plan_run& run, std::size_t number,
-                const pm::array_list<std::shared_ptr<buffer>>& at,
-                const std::shared_ptr<pm::array_list<pm::scalar>>& numbers) {
-        const pm::plan_step& s = run.what().steps[number];
-        pm::array_list<std::shared_ptr<buffer>> buffers;
-        pm::array_list<std::shared_ptr<event>> before;
-        pm::array_list<std::byte*> places;
-        for (const int v : s.buffers) {
-            const auto value = static_cast<std::size_t>(v);
-            buffers.push_back(at[value]);
-            if (at[value]->written) before.push_back(at[value]->written);
-            places.push_back(at[value]->bytes.data() + run.begin_of(value));
-        }
-        const auto done = std::make_shared<event>();
-        for (const int v : s.outputs) at[static_cast<std::size_t>(v)]->written = done;
-        ++dispatches_;
-        lanes_[dispatches_ % 2].add([what = s.what, keep = run.planned, buffers, before, places,
-                                     numbers, done] {
-            for (const std::shared_ptr<event>& e : before) e->wait();
-            pm::solve_on_host(what, {places, {numbers->data(), numbers->size()}});
-            done->set();
-        });
-    }
-
-    pm::device_info info_;
-    std::shared_ptr<bytes_left> memory_;
-    std::atomic<std::uint64_t> dispatches_{0};
-    lane completion_;
-    lane lanes_[2];  // they end first
-};
-
-/// A policy that brings the backend.
-struct on_mine {
-    std::int64_t bytes;
-    void apply(pm::policy_set& set) const {
-        set.backend = [size = bytes](const pm::policy_set& all) -> std::shared_ptr<pm::engine> {
-            return std::make_shared<backend>(size, all);
-        };
-    }
-};
-backend& engine_of(const pm::context& home) { return static_cast<backend&>(*home.get()); }
-
-}  // namespace mine
 
 TEST_CASE("extend: a backend of one's own runs plans; random programs agree with the host") {
     const pm::context home(mine::on_mine{1 << 24}), host(pm::host_only{});
@@ -225,6 +15,23 @@ TEST_CASE("extend: a backend of one's own runs plans; random programs agree with
         CHECK_MESSAGE(test::differences(test::run(home, seed), test::run(host, seed)) == 0,
                       "seed " << seed);
     CHECK(home.stats().dispatches > 500);
+}
+
+TEST_CASE("extend: steps at random places of it, evaluated and recorded, give the bits of one") {
+    const pm::context one(mine::on_mine{1 << 24});
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        const pm::context home(mine::on_mine{1 << 24}, pm::place_steps{[seed](pm::placement& p) {
+                                   std::mt19937 random(seed);
+                                   for (int& place : p.at) place = int(random() % 3);
+                               }});
+        CHECK(test::same_bits(test::elements_of(test::run(home, seed)),
+                              test::elements_of(test::run(one, seed))));
+        test::traced_program here(seed, home), there(seed, one);
+        CHECK(pm::find_faults(here.recording.planned()).empty());
+        for (int i = 0; i < 2; ++i)
+            CHECK(test::same_bits(test::elements_of(here.recording.run(here.start)),
+                                  test::elements_of(there.recording.run(there.start))));
+    }
 }
 
 TEST_CASE("extend: and functions that are compiled, several backends at once") {

@@ -16,7 +16,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// Kernels [begin, end) of an order, recorded in one command buffer, and the chunks around it.
 struct chunk {
     std::size_t begin = 0, end = 0;
-    std::size_t host_begin = 0, host_end = 0;  // steps that the host runs, where there are no kernels
+    std::size_t host_begin = 0,
+                host_end = 0;              // steps that the host runs, where there are no kernels
     double seconds = 0;                    // expected of it; 0 where nobody has measured
     std::uint32_t predecessors = 0;        // that have to be done before it starts
     array_list<std::uint32_t> dependents;  // by number

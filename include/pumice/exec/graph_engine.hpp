@@ -42,6 +42,15 @@ public:
         plans_ = planner_.made();
         return e;
     }
+    /// Throws errc::invalid_argument for a plan with steps at a place that is not the engine's. One
+    /// without places has all in one memory, and runs the steps of any.
+    void must_have_places(const plan& p) const {
+        const auto most = std::ssize(planner_.places().list);
+        for (const plan_step& s : p.steps)
+            if (most > 0 && s.place >= most)
+                fail(errc::invalid_argument, "plan",
+                     {"a step runs at place ", s.place, ", the engine has ", most});
+    }
     std::shared_ptr<prepared_graph> replay(evaluation&& e) {
         const std::lock_guard lock(mutex_);
         return std::make_shared<replayed_graph>(*this, std::move(e));
@@ -258,15 +267,15 @@ protected:
     };
 
     /// The kernels of the steps of a plan where those givings are carried out, kept with the plan.
-    std::shared_ptr<const dispatch_list> dispatches_of(
-        const plan_run& run, giving_mask givings,
-        transfers how = transfers::by_engine) const {
+    std::shared_ptr<const dispatch_list> dispatches_of(const plan_run& run, giving_mask givings,
+                                                       transfers how = transfers::by_engine) const {
         constexpr std::size_t most = 4;
         array_list<std::shared_ptr<const dispatch_list>>& kept = run.planned->dispatches;
         for (const std::shared_ptr<const dispatch_list>& d : kept)
             if (d->givings() == givings) return d;
-        const std::shared_ptr<const dispatch_list> made(
-            new dispatch_list(run.what(), givings, device(), policies(), how));
+        const std::shared_ptr<const dispatch_list> made(new dispatch_list(run.what(), givings,
+                                                                          device(), policies(),
+                                                                          how));
         if (kept.size() < most) kept.push_back(made);
         return made;
     }

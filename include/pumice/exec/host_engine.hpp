@@ -149,11 +149,12 @@ private:
         const array_list<storage*> over = taken_over(run);
         for (const array_list<int>* list : {&p.outputs, &p.temporaries})
             for (const int v : *list)
-                if (const auto number = static_cast<std::size_t>(v); p.at(v).alias < 0 && !over[number])
+                if (const auto number = static_cast<std::size_t>(v);
+                    p.at(v).alias < 0 && !over[number])
                     run.made[number] = allocate(p.at(v).bytes());
         run.records = host_records(*run.planned);
-        const std::int64_t written = run_on_host(
-            run, 0, p.steps.size(), over, threads_, profiling_.get(), stop, [&](int v) {
+        const std::int64_t written =
+            run_on_host(run, 0, p.steps.size(), over, threads_, profiling_.get(), stop, [&](int v) {
                 const auto number = static_cast<std::size_t>(v);
                 const node* const given = run.given[number];
                 return given ? bytes_of(*given) + run.begin_of(number)

@@ -17,9 +17,8 @@ public:
     null_engine(device_info described, policy_set policies)
         : graph_engine(std::move(policies)), info_(std::move(described)) {
         if (this->policies().rates.known()) info_.measured = this->policies().rates;
-        planner_.set_places({{&info_, &host_device()}, [](const node&) {
-                                 return plan_places::holding{};
-                             }});
+        planner_.set_places({{&info_, &host_device()},
+                             [](const node&) { return plan_places::holding{}; }});
     }
 
     node_ptr create(dtype type, const shape& extent, const void*) override {
@@ -65,7 +64,8 @@ private:
 
     void execute(plan_run& run, const std::stop_token&) override {
         const plan& p = run.what();
-        const std::shared_ptr<const dispatch_list> list = dispatches_of(run, {}, transfers::by_kernel);
+        const std::shared_ptr<const dispatch_list> list =
+            dispatches_of(run, {}, transfers::by_kernel);
         for (std::size_t i = 0; i < p.steps.size(); ++i) run.records[i] = list->record(i);
         stats_.dispatches += list->size();
         stats_.written_bytes += static_cast<std::uint64_t>(list->written_bytes());

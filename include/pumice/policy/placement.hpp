@@ -19,7 +19,7 @@ struct step_view {
     std::string_view family;                 // "matmul", "reduce"; a kernel of the user's: its name
     std::span<const operand_view> operands;  // that it reads or writes in part
     std::int64_t written = 0;                // bytes of its results
-    std::span<const double> seconds;         // expected at each place; negative: it cannot run there
+    std::span<const double> seconds;  // expected at each place; negative: it cannot run there
 
     bool can_run_at(int place) const { return seconds[static_cast<std::size_t>(place)] >= 0; }
 };

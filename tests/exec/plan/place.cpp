@@ -121,9 +121,9 @@ TEST_CASE("place: what crosses is copied once for each place, evaluated and reco
         CHECK(after.host_kernels - before.host_kernels == 2);
         CHECK(test::differences(y, expected) == 0);
 
-        const pm::executable e = pm::trace(
-            *home, std::vector<pm::executable::value>(2, {pm::dtype::f32, {24, 24}}),
-            [&](std::span<const pm::any_tensor> given) { return f(given[0], given[1]); });
+        const pm::executable e =
+            pm::trace(*home, std::vector<pm::executable::value>(2, {pm::dtype::f32, {24, 24}}),
+                      [&](std::span<const pm::any_tensor> given) { return f(given[0], given[1]); });
         const pm::plan& p = e.planned();
         CHECK(pm::find_faults(p).empty());
         int across = 0;
@@ -141,8 +141,7 @@ TEST_CASE("place: parts of one value are written at one place") {
         const std::optional<pm::context> home = open(scattered(seed));
         if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
         const pm::any_tensor x = ramp(*home, {6, 5});
-        const pm::any_tensor parts[] = {pm::softmax(x, 1), x * 2.0,
-                                        pm::cumulative_sum(x, 0)};
+        const pm::any_tensor parts[] = {pm::softmax(x, 1), x * 2.0, pm::cumulative_sum(x, 0)};
         const pm::any_tensor y = pm::concat(parts, 0);
         const pm::context host(pm::host_only{});
         const pm::any_tensor z = ramp(host, {6, 5});
@@ -159,7 +158,8 @@ TEST_CASE("place: a tensor that changes on the host is what the device reads nex
             open(to_host([](const pm::step_view& s) { return s.written <= 4096; }), staged);
         if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
         const pm::any_tensor large = ramp(*home, {64, 64});
-        pm::any_tensor x = pm::reduce(pm::reduction::sum, large * 1.0, std::vector<std::int64_t>{0});
+        pm::any_tensor x =
+            pm::reduce(pm::reduction::sum, large * 1.0, std::vector<std::int64_t>{0});
         const std::vector<float> start = pm::to_vector<float>(x);
         pm::any_tensor y = large + x;  // x is on the device now too
         pm::eval(std::span(&y, 1));

@@ -51,6 +51,7 @@ inline executable bind(const context& home, plan p, std::span<const any_tensor> 
     auto* const maker = dynamic_cast<graph_engine*>(home.get().get());
     if (!maker) fail(errc::unsupported, "bind", {"the engine of this context has no plans"});
     verify(p);
+    maker->must_have_places(p);
     if (!p.states.empty()) fail(errc::unsupported, "bind", {"the plan has state of its own"});
     std::vector<executable::value> inputs, outputs;
     for (const int i : p.inputs) {

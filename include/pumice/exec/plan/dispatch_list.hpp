@@ -24,8 +24,8 @@ inline choice choose_for(const plan& p, const plan_step& s, const device_info& d
     choice c;
     c.record = host_record(s.what);
     if (crosses) {
-        c.record->kernel = p.at(s.outputs[0]).place == 0 ? "transfer to the device"
-                                                         : "transfer from the device";
+        c.record->kernel =
+            p.at(s.outputs[0]).place == 0 ? "transfer to the device" : "transfer from the device";
         c.record->fused.clear();
         c.record->written = 0;
     } else if (!can_run(s.what, device)) {

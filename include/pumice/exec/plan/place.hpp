@@ -153,8 +153,8 @@ private:
     }
     /// A transfer is work of a device: of the target, or where that is the host of the source.
     int copy_of(int value, int place) {
-        std::size_t& known =
-            in(copies_, static_cast<std::size_t>(value) * places_ + static_cast<std::size_t>(place));
+        std::size_t& known = in(copies_, static_cast<std::size_t>(value) * places_ +
+                                             static_cast<std::size_t>(place));
         if (known != 0) return static_cast<int>(known);
         const plan_value from = builder_.made.at(value);
         const int copy = builder_.add_temporary(from, place);
@@ -162,8 +162,7 @@ private:
         elementwise_problem p;
         p.domain = from.extent;
         const auto body = std::make_shared<program>();
-        body->outputs.push_back(
-            body->push({instruction::code::leaf, from.type, 0, {}, nullptr}));
+        body->outputs.push_back(body->push({instruction::code::leaf, from.type, 0, {}, nullptr}));
         p.body.body = body;
         p.body.leaves.push_back({0, from.type, 0, from.layout});
         p.body.outputs.push_back({1, from.type, 0, from.layout});
@@ -178,7 +177,8 @@ private:
     int host_;
     array_list<plan_step> steps_;
     array_list<std::size_t> stage_of_, written_, touched_;  // of each step; of each value its stage
-    array_list<std::size_t> copies_;  // of each value at each place, 0: none (a copy is never first)
+    array_list<std::size_t>
+        copies_;  // of each value at each place, 0: none (a copy is never first)
     std::size_t last_stage_ = 0;
 };
 

@@ -96,6 +96,7 @@ public:
     explicit planner(const policy_set& policies) : policies_(policies) {}
     /// For an engine that has a place beside its device.
     void set_places(plan_places places) { places_ = std::move(places); }
+    const plan_places& places() const noexcept { return places_; }
 
     /// The plan of the roots, known or new. Pre: `e` is clear.
     void plan_of(std::span<const node_ptr> roots, evaluation& e) {

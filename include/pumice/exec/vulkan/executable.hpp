@@ -298,8 +298,7 @@ private:
         switch (v.role) {
             case value_role::parameter:
                 return reinterpret_cast<std::byte*>(const_cast<std::uint32_t*>(&keys[v.index]));
-            case value_role::output:
-                return memory_of(output(s, outputs, v.index)).host->data();
+            case value_role::output: return memory_of(output(s, outputs, v.index)).host->data();
             default: break;
         }
         const bool constant = v.role == value_role::constant;
@@ -341,11 +340,11 @@ private:
                 lock.unlock();
                 meanwhile.held = &lock;
             }
-            pumice::run_on_host({what(), piece.host_begin, piece.host_end, list.givings(),
-                                 planned_.run.numbers, records},
-                                lane_.runtime()->threads(), lane_.profiling(), stop,
-                                [&](int v) { return on_host(recorded, s, v, outputs, keys); },
-                                [](int) {});
+            pumice::run_on_host(
+                {what(), piece.host_begin, piece.host_end, list.givings(), planned_.run.numbers,
+                 records},
+                lane_.runtime()->threads(), lane_.profiling(), stop,
+                [&](int v) { return on_host(recorded, s, v, outputs, keys); }, [](int) {});
         }
         recorded.flush_shared(s);
         for (const int v : written) {

@@ -96,8 +96,7 @@ public:
     const array_list<chunk>& pieces() const noexcept { return *chunks_; }
     /// Cut by the seconds of the kernels.
     void set_pieces(std::span<const double> seconds, double budget) {
-        chunks_ =
-            std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
+        chunks_ = std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
     }
 
     /// Where the host sees, in a run's slot, what it makes for the device or the device for it, and

@@ -152,12 +152,12 @@ private:
             }
             for (const int v : p.steps[i].outputs) access.is_written(storage_at(v));
         }
-        run_on_host(run_, begin, end, taken_over_, runtime_->threads(), lane_.profiling(),
-                          stop, [&](int v) {
-                              const auto number = static_cast<std::size_t>(v);
-                              const auto& copy = lent[number] ? lent[number] : memory_[number]->host;
-                              return copy->data() + run_.begin_of(number);
-                          });
+        run_on_host(run_, begin, end, taken_over_, runtime_->threads(), lane_.profiling(), stop,
+                    [&](int v) {
+                        const auto number = static_cast<std::size_t>(v);
+                        const auto& copy = lent[number] ? lent[number] : memory_[number]->host;
+                        return copy->data() + run_.begin_of(number);
+                    });
         lane_.counted.host_kernels += end - begin;
     }
 

@@ -31,10 +31,10 @@ struct fields_of<plan_value> {
 };
 template <>
 struct fields_of<plan_step> {
-    static constexpr auto list = std::tuple{
-        field{"problem", &plan_step::what}, field{"buffers", &plan_step::buffers},
-        field{"outputs", &plan_step::outputs}, field{"place", &plan_step::place},
-        field{"unless_given", &plan_step::unless_given}};
+    static constexpr auto list =
+        std::tuple{field{"problem", &plan_step::what}, field{"buffers", &plan_step::buffers},
+                   field{"outputs", &plan_step::outputs}, field{"place", &plan_step::place},
+                   field{"unless_given", &plan_step::unless_given}};
 };
 template <>
 struct fields_of<giving> {
