@@ -196,8 +196,8 @@ private:
         const auto done = std::make_shared<event>();
         for (const int v : s.outputs) at[static_cast<std::size_t>(v)]->written = done;
         ++dispatches_;
-        lanes_[s.place].add([what = s.what, keep = run.planned, buffers, before, places,
-                                     numbers, done] {
+        lanes_[s.place].add([what = s.what, keep = run.planned, buffers, before, places, numbers,
+                             done] {
             for (const std::shared_ptr<event>& e : before) e->wait();
             pm::solve_on_host(what, {places, {numbers->data(), numbers->size()}});
             done->set();

@@ -24,9 +24,10 @@ struct soonest {
                         const bool made = o.made_by >= 0;
                         const auto by = std::size_t(made ? o.made_by : 0);
                         const bool here = made ? p.at[by] == place : o.holders >> place & 1;
-                        start = std::max(start, (made ? ready[by] : 0) +
-                                                    (here ? 0 : latency + double(o.bytes) /
-                                                                              bytes_a_second));
+                        start =
+                            std::max(start,
+                                     (made ? ready[by] : 0) +
+                                         (here ? 0 : latency + double(o.bytes) / bytes_a_second));
                     }
                     const double end = start + p.steps[i].seconds[std::size_t(place)];
                     if (end >= best) continue;

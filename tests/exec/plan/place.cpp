@@ -3,7 +3,8 @@
 // Steps at the places that a policy names: values are those of one place, what crosses is copied
 // once, and what a device cannot run is the host's.
 #include <pumice.hpp>
-#include <pumice/exec/null_engine.hpp>
+#include <pumice/exec/plan/bind.hpp>
+#include <pumice/exec/plan/json.hpp>
 #include <pumice/exec/plan/verify.hpp>
 
 #include <tests/exec/random_programs.hpp>
@@ -133,6 +134,26 @@ TEST_CASE("place: what crosses is copied once for each place, evaluated and reco
         CHECK(e.explain().find("by the host") != std::string::npos);
         CHECK(e.explain().find("host/normalize") != std::string::npos);
     }
+}
+
+TEST_CASE(
+    "place: a placed plan runs where all is in one memory, and no plan at places that are not") {
+    const std::optional<pm::context> home = open(family("normalize"));
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const pm::executable e =
+        pm::trace(*home, std::vector<pm::executable::value>{{pm::dtype::f32, {6, 6}}},
+                  [](std::span<const pm::any_tensor> given) {
+                      return std::vector{pm::matmul(pm::softmax(given[0], 1), given[0])};
+                  });
+    const pm::context host{pm::host_only{}};
+    pm::plan p = pm::plan_from_json(pm::to_json(e.planned()));
+    CHECK(test::differences(pm::bind(host, p).run({ramp(host, {6, 6})}),
+                            e.run({ramp(*home, {6, 6})})) == 0);
+    CHECK(test::differences(pm::bind(*home, p).run({ramp(*home, {6, 6})}),
+                            e.run({ramp(*home, {6, 6})})) == 0);
+    for (pm::plan_step& s : p.steps) s.place = 2;
+    for (pm::plan_value& v : p.values) v.place = 2;
+    CHECK(test::thrown_by([&] { pm::bind(*home, p); }).code() == pm::errc::invalid_argument);
 }
 
 TEST_CASE("place: parts of one value are written at one place") {

@@ -135,6 +135,16 @@ TEST_CASE("plan: each rule finds the fault that breaks it") {
     CHECK(found(p, "does not write its output"));
 
     p = good;
+    p.steps[0].place = 1;
+    CHECK(found(p, "step 0 runs at place 1 and works on a value of another"));
+    p = good;
+    p.steps[0].place = -1;
+    CHECK(found(p, "step 0 runs at place -1"));
+    p = good;
+    p.steps[1].place = 1;  // a copy of what it is given is no transfer of a value of the plan's
+    CHECK(found(p, "step 1 runs at place 1 and works on a value of another"));
+
+    p = good;
     p.at(p.outputs[0]).alias = p.outputs[1];
     CHECK(found(p, "which lies within another"));
     p.at(p.outputs[1]).alias = p.outputs[0];

@@ -265,7 +265,7 @@ private:
         };
         const auto at_home = std::count_if(s.buffers.begin(), s.buffers.end(), lies_here);
         if (at_home == std::ssize(s.buffers)) return;
-        if (!is_plain_copy(s) || at_home != 1)
+        if (!plan_.is_transfer(s) || !is_plain_copy(s) || at_home != 1)
             fault({"step ", step, " runs at place ", s.place,
                    " and works on a value of another, which it does not copy"});
     }
