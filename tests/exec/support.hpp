@@ -41,8 +41,8 @@ struct wishes {
     vulkan::dispatcher_hook edit;
     bool staged =
         false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
-    bool without_f64 = false;  // the device says that it has no f64
     pumice::policy_set policies;
+    bool without_f64 = false;  // the device says that it has no f64
 };
 
 inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}) {

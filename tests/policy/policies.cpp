@@ -51,7 +51,8 @@ TEST_CASE("policies: an empty set leaves everything to the defaults") {
     CHECK_FALSE(set.eager);
     CHECK_FALSE(set.device_named);
     CHECK(set.memory_limit == 0);
-    CHECK(set.host_below == 0);
+    CHECK(set.fallback == cpu_fallback::mode::warn);
+    CHECK_FALSE(set.placement);
     CHECK(set.cache_folder.empty());
     CHECK(set.max_pending > 1);
 }
@@ -110,7 +111,8 @@ TEST_CASE("policies: the others, a user's own, and the later of two") {
     CHECK(with(fusion::none{}, fusion::full{}).fusion);
     CHECK(with(eager{}).eager);
     CHECK(with(memory_limit{5}).memory_limit == 5);
-    CHECK(with(host_below{5}).host_below == 5);
+    CHECK(with(cpu_fallback::allow{}).fallback == cpu_fallback::mode::allow);
+    CHECK(with(cpu_fallback::forbid{}, cpu_fallback::warn{}).fallback == cpu_fallback::mode::warn);
     CHECK(with(cache_folder{"a"}, cache_folder{"b"}).cache_folder == "b");
     static_assert(policy<quiet> && !policy<int>);
     CHECK(with(quiet{}).device_wish == "quiet");
