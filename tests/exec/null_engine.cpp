@@ -82,7 +82,10 @@ TEST_CASE("null device: what is described decides, not this machine") {
     plain.cooperative_matrix = false;
     CHECK(kernel_on(plain) != "matmul/cooperative");
     plain.storage16 = false;
-    CHECK_THROWS_AS(kernel_on(plain), pm::error);
+    CHECK(kernel_on(plain) == "host/matmul");
+    const pm::context strict(pm::null_device{plain}, pm::cpu_fallback::forbid{});
+    const pm::matrix<pm::f16> a = pm::zeros<pm::f16>({512, 512}, strict);
+    CHECK_THROWS_AS(pm::eval(pm::matrix<pm::f16>(pm::matmul(a, a))), pm::error);
 }
 
 TEST_CASE("null device: there is nothing to read, and it says so") {

@@ -68,7 +68,7 @@ public:
         auto lock = lane_.lock();
         const double budget = budget_for(stop);
         const bool timed = budget > 0 && !recorded.measured && !recorded.order().empty();
-        array_list<double> seconds(recorded.order().size(), 0);
+        array_list<double> seconds(timed ? recorded.order().size() : 0, 0);
         if (timed) recorded.set_pieces(seconds, -1);
         slot& s = take(recorded, lock, stop);
         const borrowed lent{*this, s};
