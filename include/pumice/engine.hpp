@@ -30,6 +30,7 @@ template struct every_op<operations>;
 
 template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
 template std::shared_ptr<engine> make_null_engine<0>(policy_set);
+template void place_below<0>(std::int64_t, placement&);
 
 }}  // namespace pumice::PUMICE_ABI
 

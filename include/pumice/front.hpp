@@ -4,7 +4,6 @@
 #pragma once
 
 #include <pumice/graph/window.hpp>
-#include <pumice/policy/placement.hpp>
 #include <pumice/tensor/assign.hpp>
 #include <pumice/tensor/compile.hpp>
 #include <pumice/tensor/gather.hpp>

@@ -4,6 +4,7 @@
 #include "add_backend.hpp"
 
 #include <pumice/exec/plan/verify.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include <tests/exec/random_programs.hpp>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How to add a placement policy: a class with apply(policy_set&) that sets where each step runs.
 #include <pumice/front.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include <tests/support/skip.hpp>
 
@@ -15,7 +16,7 @@ namespace mine {
 struct soonest {
     double bytes_a_second = 10e9, latency = 10e-6;  // of a copy between places
     void apply(pm::policy_set& set) const {
-        set.placement = [*this](pm::placement& p) {
+        set.place = [*this](pm::placement& p) {
             std::vector<double> ready(p.steps.size());
             for (std::size_t i = 0; i < p.steps.size(); ++i) {
                 double best = 1e300;

@@ -52,7 +52,7 @@ TEST_CASE("policies: an empty set leaves everything to the defaults") {
     CHECK_FALSE(set.device_named);
     CHECK(set.memory_limit == 0);
     CHECK(set.fallback == cpu_fallback::mode::warn);
-    CHECK_FALSE(set.placement);
+    CHECK_FALSE(bool(set.place));
     CHECK(set.cache_folder.empty());
     CHECK(set.max_pending > 1);
 }

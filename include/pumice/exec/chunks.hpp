@@ -43,7 +43,7 @@ struct stage {
 
 /// A line of chunks for stages whose kernels take `seconds` each: no chunk above `budget`, but for
 /// one kernel that is.
-inline array_list<chunk> cut(std::span<const stage> stages, std::span<const double> seconds,
+inline array_list<chunk> cut(const array_list<stage>& stages, std::span<const double> seconds,
                              double budget) {
     array_list<chunk> list;
     const auto next = [&]() -> chunk& {
@@ -71,8 +71,7 @@ inline array_list<chunk> cut(std::span<const stage> stages, std::span<const doub
     return list;
 }
 inline array_list<chunk> cut(std::span<const double> seconds, double budget) {
-    const stage whole[] = {{0, 0, 0, seconds.size(), false}};
-    return cut(whole, seconds, budget);
+    return cut({stage{0, 0, 0, seconds.size(), false}}, seconds, budget);
 }
 
 /// A line a chunk; empty where there is only one.

@@ -146,20 +146,22 @@ private:
 
     void execute(plan_run& run, const std::stop_token& stop) override {
         const plan& p = run.what();
-        const array_list<storage*> over = taken_over(run);
+        const array_list<storage*> over = take_over(run);
         for (const array_list<int>* list : {&p.outputs, &p.temporaries})
             for (const int v : *list)
                 if (const auto number = static_cast<std::size_t>(v);
                     p.at(v).alias < 0 && !over[number])
                     run.made[number] = allocate(p.at(v).bytes());
+        array_list<std::byte*> memory(p.values.size(), nullptr);
+        for (std::size_t v = 0; v < memory.size(); ++v)
+            if (const node* const given = run.given[v])
+                memory[v] = bytes_of(*given) + run.begin_of(v);
+            else if (run.made[v])
+                memory[v] = static_cast<host_storage&>(*run.made[v]).memory.data();
         run.records = host_records(*run.planned);
         const std::int64_t written =
-            run_on_host(run, 0, p.steps.size(), over, threads_, profiling_.get(), stop, [&](int v) {
-                const auto number = static_cast<std::size_t>(v);
-                const node* const given = run.given[number];
-                return given ? bytes_of(*given) + run.begin_of(number)
-                             : static_cast<host_storage&>(*run.made[number]).memory.data();
-            });
+            run_on_host({p, 0, p.steps.size(), run.givings, run.numbers, run.records, memory, over},
+                        threads_, profiling_.get(), stop);
         stats_.written_bytes += static_cast<std::uint64_t>(written);
         for (const plan_step& s : p.steps)
             stats_.dispatches += !run.givings.contains(s.unless_given);

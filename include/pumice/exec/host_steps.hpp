@@ -15,8 +15,9 @@ inline const array_list<std::shared_ptr<const kernel_record>>& host_records(know
     return k.host_records;
 }
 
-/// For each value that takes over the memory of a given one in this run: it, else null.
-inline array_list<storage*> taken_over(plan_run& run) {
+/// Gives the values that take over the memory of given ones in this run that memory; of each value
+/// it, or null.
+inline array_list<storage*> take_over(plan_run& run) {
     const plan& p = run.what();
     array_list<storage*> by_value(p.values.size(), nullptr);
     for (std::size_t k = 0; k < p.givings.size() && !run.givings.empty(); ++k) {
@@ -28,22 +29,22 @@ inline array_list<storage*> taken_over(plan_run& run) {
     return by_value;
 }
 
-/// Steps [begin, end) of a plan, as the host runs them: without those that a giving makes needless.
+/// Steps [begin, end) of a plan as the host runs them, but for those that a giving makes needless.
 struct host_steps {
     const plan& what;
     std::size_t begin, end;
     giving_mask givings;
     std::span<const scalar> numbers;
-    std::span<const std::shared_ptr<const kernel_record>> records;  // of all steps
+    const array_list<std::shared_ptr<const kernel_record>>& records;  // of all steps
+    const array_list<std::byte*>& memory;                             // where each value lies
+    /// Of each value whose memory is another's: it is lost from when a step begins to write it.
+    const array_list<storage*>& taken_over;
 };
 
-/// Runs them in order. `memory_of(value)` is where it lies, `begins(value)` is called before it is
-/// written. Throws errc::cancelled once `stop` is asked for. Gives the bytes of results that were
-/// written.
-template <class MemoryOf, class Begins>
-std::int64_t run_on_host(const host_steps& list, const thread_pool& threads,
-                         profile_recorder* profile, const std::stop_token& stop,
-                         MemoryOf&& memory_of, Begins&& begins) {
+/// Runs them in order. Throws errc::cancelled once `stop` is asked for. Gives the bytes of results
+/// that were written.
+inline std::int64_t run_on_host(const host_steps& list, const thread_pool& threads,
+                                profile_recorder* profile, const std::stop_token& stop) {
     std::int64_t written = 0;
     for (std::size_t i = list.begin; i < list.end; ++i) {
         const plan_step& s = list.what.steps[i];
@@ -51,30 +52,19 @@ std::int64_t run_on_host(const host_steps& list, const thread_pool& threads,
         host_buffers buffers{{}, list.numbers};
         std::int64_t touched = 0;
         for (const int v : s.buffers) {
-            buffers.memory.push_back(memory_of(v));
+            buffers.memory.push_back(list.memory[static_cast<std::size_t>(v)]);
             touched += list.what.at(v).bytes();
         }
         const std::string name = profile ? profile_name(*list.records[i]) : "";
         const profile_scope running(profile, name, profile_recorder::on_device, touched);
         if (stop.stop_requested()) throw_cancelled();
-        for (const int v : s.outputs) begins(v);
+        for (const int v : s.outputs)
+            if (storage* const over = list.taken_over[static_cast<std::size_t>(v)])
+                over->lost = true;
         run_on_host(s.what, buffers, threads);
         written += list.records[i]->written;
     }
     return written;
-}
-
-/// Those of a run over tensors; what takes over the memory of one is lost until the run is settled.
-template <class MemoryOf>
-std::int64_t run_on_host(const plan_run& run, std::size_t begin, std::size_t end,
-                         const array_list<storage*>& taken_over, const thread_pool& threads,
-                         profile_recorder* profile, const std::stop_token& stop,
-                         MemoryOf&& memory_of) {
-    return run_on_host({run.what(), begin, end, run.givings, run.numbers, run.records}, threads,
-                       profile, stop, memory_of, [&](int v) {
-                           if (storage* const over = taken_over[static_cast<std::size_t>(v)])
-                               over->lost = true;
-                       });
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Where the steps of an evaluation run: what a placement policy sees and decides.
+// Where the steps of an evaluation run: what a placement policy sees and decides. For who writes
+// one; <pumice.hpp> does not include it.
 #pragma once
 
 #include <pumice/policy/policies.hpp>
@@ -46,34 +47,9 @@ struct placement {
 template <class F>
 struct place_steps {
     F choose;
-    void apply(policy_set& set) const { set.placement = choose; }
+    void apply(policy_set& set) const { set.place = choose; }
 };
 template <class F>
 place_steps(F) -> place_steps<F>;
-
-/// Small work stays where its operands are: an evaluation whose operands the host all holds, and
-/// whose kernels read and write no more than so many bytes together, is done by the host's native
-/// loops. A round trip to the device takes longer than some hundred thousand bytes of elementwise
-/// work. Recordings, and own kernels without a host function, run on the device.
-struct host_below {
-    std::int64_t bytes;
-    void apply(policy_set& set) const {
-        set.placement = [most = bytes](placement& p) {
-            const int host = p.host();
-            if (host < 0 || p.recorded) return;
-            std::int64_t left = most;
-            for (const step_view& s : p.steps) {
-                if (!s.can_run_at(host)) return;
-                left -= s.written;
-                for (const operand_view& o : s.operands) {
-                    left -= o.bytes;
-                    if (o.made_by < 0 && !(o.holders >> host & 1)) return;
-                }
-                if (left < 0) return;
-            }
-            for (int& place : p.at) place = host;
-        };
-    }
-};
 
 }}  // namespace pumice::PUMICE_ABI

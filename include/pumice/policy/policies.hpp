@@ -17,13 +17,17 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 class engine;
-struct placement;
 struct pass_list;
+struct placement;
 struct policy_set;
 
 /// The engine of null_device: asked for by name, so that a file compiles it only where it is named.
 template <int = 0>
 PUMICE_OF_ENGINE std::shared_ptr<engine> make_null_engine(policy_set policies);
+
+/// What host_below does: by name too.
+template <int = 0>
+PUMICE_OF_ENGINE void place_below(std::int64_t bytes, placement& p);
 
 /// A kernel that could take a problem in one of its ways, as a kernel policy sees it.
 struct kernel_candidate {
@@ -73,7 +77,7 @@ struct policy_set {
     /// Seconds of work that one submit may hold; 0: no bound.
     double submit_budget = 0;
     /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
-    callback<void(placement&)> placement;
+    callback<void(placement&)> place;
     /// What becomes of a step that the device cannot run.
     cpu_fallback::mode fallback = cpu_fallback::mode::warn;
     std::string cache_folder;  // empty: the default place
@@ -238,6 +242,19 @@ struct memory_limit {
 struct submit_budget {
     double milliseconds;
     void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
+};
+
+/// Small work stays where its operands are: an evaluation whose operands the host all holds, and
+/// whose kernels read and write no more than so many bytes together, is done by the host's native
+/// loops. A round trip to the device takes longer than some hundred thousand bytes of elementwise
+/// work. Recordings, and own kernels without a host function, run on the device.
+struct host_below {
+    std::int64_t bytes;
+    void apply(policy_set& set) const {
+        set.place = [below = detail::of_engine(&place_below<>), most = bytes](placement& p) {
+            below(most, p);
+        };
+    }
 };
 
 /// Where compiled kernels and pipelines are kept.

@@ -6,6 +6,7 @@
 #include <pumice/exec/plan/bind.hpp>
 #include <pumice/exec/plan/json.hpp>
 #include <pumice/exec/plan/verify.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include <tests/exec/random_programs.hpp>
 #include <tests/exec/support.hpp>

@@ -5,102 +5,14 @@
 #pragma once
 
 #include <pumice/base/log.hpp>
+#include <pumice/exec/plan/ask_for_places.hpp>
 #include <pumice/exec/plan/plan_builder.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/host/device.hpp>
-#include <pumice/policy/placement.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Where the steps of an engine's plans can run.
-struct plan_places {
-    struct holding {
-        std::uint32_t places = 0;  // that have the values of a tensor, by bit
-        std::int64_t bytes = 0;    // of its memory
-    };
-    array_list<const device_info*> list = {};  // the first is the engine's device
-    callback<holding(const node&)> holders = {};
-};
-
 namespace detail {
-
-/// Multiplications and additions of a product or a convolution.
-inline double operations_of(const problem& p) {
-    if (const auto* m = p.get_if<matmul_problem>())
-        return 2.0 * static_cast<double>(element_count(m->batch) * m->m * m->n) *
-               static_cast<double>(m->k);
-    if (const auto* c = p.get_if<conv_problem>())
-        return 2.0 *
-               static_cast<double>(c->batch * c->out_channels * c->out_size[0] * c->out_size[1]) *
-               static_cast<double>(c->in_channels / c->shape_of.group * c->window[0] *
-                                   c->window[1]);
-    return 0;
-}
-
-/// Expected seconds of a problem whose operands have so many bytes; negative where it cannot run.
-inline double seconds_at(const problem& p, const device_info& at, std::int64_t bytes) {
-    if (!can_run(p, at)) return -1;
-    if (at.type == device_type::host) {
-        const device_rates rates = at.rates();
-        return rates.launch + static_cast<double>(bytes) / rates.bandwidth +
-               operations_of(p) / rates.arithmetic;
-    }
-    double least = -1;
-    for (const kernel_entry& k : p.kind().kernels)
-        if (const support s = k.supports(p.get(), at); s.yes)
-            least = least < 0 ? s.best().seconds : std::min(least, s.best().seconds);
-    return least;
-}
-
-/// Asks the policy for the places of all steps.
-class placing {
-public:
-    placing(const plan& p, const plan_places& places, const array_list<const node*>& given)
-        : plan_(p), places_(places.list) {
-        array_list<int> made_by(p.values.size(), -1);
-        for (std::size_t i = 0; i < p.steps.size(); ++i) {
-            const plan_step& s = p.steps[i];
-            array_list<operand_view>& list = operands_.emplace_back();
-            std::int64_t bytes = 0;
-            for (const int v : s.buffers) {
-                const auto number = static_cast<std::size_t>(v);
-                operand_view o{made_by[number], p.at(v).bytes(), 0};
-                if (const node* const n = given[number]; n && n->data) {
-                    const plan_places::holding held = places.holders(*n);
-                    o.bytes = held.bytes;
-                    o.holders = held.places;
-                }
-                bytes += o.bytes;
-                if (o.made_by >= 0 || p.at(v).is_given()) list.push_back(o);
-            }
-            for (const device_info* at : places_)
-                seconds_.push_back(seconds_at(s.what, *at, bytes));
-            for (const int v : s.outputs)
-                made_by[static_cast<std::size_t>(v)] = static_cast<int>(i);
-        }
-    }
-    void ask(const policy_set& policies, bool recorded, std::span<int> at) const {
-        array_list<step_view> views;
-        for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-            views.push_back({family_of(plan_.steps[i].what), operands_[i],
-                             written_bytes(plan_.steps[i].what),
-                             std::span(seconds_).subspan(i * places_.size(), places_.size())});
-        placement asked{places_, views, at, recorded};
-        policies.placement(asked);
-        for (std::size_t i = 0; i < at.size(); ++i) {
-            if (at[i] < 0 || static_cast<std::size_t>(at[i]) >= places_.size())
-                fail(errc::invalid_argument, "placement policy",
-                     {"sent step ", i, " (", views[i].family, ") to place ", at[i], " of ",
-                      places_.size()});
-        }
-    }
-
-private:
-    const plan& plan_;
-    const array_list<const device_info*>& places_;
-    array_list<array_list<operand_view>> operands_;  // of each step
-    array_list<double> seconds_;                     // of each step at each place
-};
 
 /// Puts the steps where they run: those of one place together as far as their order allows, with
 /// transfers between them.
@@ -123,10 +35,12 @@ public:
                 if (!p.at(v).is_given() && p.at(v).place != s.place) v = copy_of(v, s.place);
             add(std::move(s));
         }
-        array_list<array_list<std::size_t>> stages(last_stage_ + 1);
-        for (std::size_t i = 0; i < steps_.size(); ++i) stages[stage_of_[i]].push_back(i);
-        for (const array_list<std::size_t>& stage : stages)
-            for (const std::size_t i : stage) p.steps.push_back(std::move(steps_[i]));
+        array_list<std::size_t> next(last_stage_ + 2, 0);  // of each stage: where its steps go
+        for (const std::size_t stage : stage_of_) ++next[stage + 1];
+        for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+        array_list<std::size_t> order(steps_.size(), 0);
+        for (std::size_t i = 0; i < steps_.size(); ++i) order[next[stage_of_[i]]++] = i;
+        for (const std::size_t i : order) p.steps.push_back(std::move(steps_[i]));
     }
 
 private:
@@ -189,9 +103,7 @@ inline void place_steps_of(plan_builder& b, const policy_set& policies, const pl
                            const array_list<const node*>& given, bool recorded,
                            array_list<std::string>& told) {
     const plan& p = b.made;
-    int host = -1;
-    for (std::size_t k = 1; k < places.list.size(); ++k)
-        if (places.list[k]->type == device_type::host) host = static_cast<int>(k);
+    const int host = places.host();
     array_list<int> at(p.steps.size(), 0);
     bool moves = false;
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -212,8 +124,8 @@ inline void place_steps_of(plan_builder& b, const policy_set& policies, const pl
             append_text(text, {"\n  - ", why});
         write_log(severity::warning, text);
     }
-    if (policies.placement) {
-        detail::placing(p, places, given).ask(policies, recorded, at);
+    if (policies.place) {
+        ask_for_places({p, places, given, recorded, at}, policies);
         moves = true;
     }
     if (!moves) return;
@@ -229,7 +141,7 @@ inline void place_steps_of(plan_builder& b, const policy_set& policies, const pl
     }
     for (std::size_t i = 0; i < at.size(); ++i)
         if (const device_info& to = *places.list[static_cast<std::size_t>(at[i])];
-            policies.placement && !can_run(p.steps[i].what, to))
+            policies.place && !can_run(p.steps[i].what, to))
             fail(errc::unsupported, "placement policy",
                  {"sent step ", i, " (", family_of(p.steps[i].what), ") to ", to.name,
                   ", which cannot run it"});

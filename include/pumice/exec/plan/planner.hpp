@@ -101,7 +101,7 @@ public:
     /// The plan of the roots, known or new. Pre: `e` is clear.
     void plan_of(std::span<const node_ptr> roots, evaluation& e) {
         walk_.go(roots);
-        if (policies_.placement) add_holders();
+        if (policies_.place) add_holders();
         e.run.planned = find();
         if (!e.run.planned) {
             e.run.planned = make(roots, nullptr);

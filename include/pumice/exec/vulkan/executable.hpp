@@ -329,6 +329,11 @@ private:
         s.lent.resize(what().values.size());
         array_list<std::shared_ptr<const kernel_record>> records;
         for (std::size_t i = 0; i < what().steps.size(); ++i) records.push_back(list.record(i));
+        array_list<std::byte*> at(what().values.size(), nullptr);
+        const array_list<storage*> nobodys(at.size(), nullptr);
+        for (std::size_t i = piece.host_begin; i < piece.host_end; ++i)
+            for (const int v : what().steps[i].buffers)
+                at[static_cast<std::size_t>(v)] = on_host(recorded, s, v, outputs, keys);
         {
             struct opened {
                 vulkan_lane::lock_type* held;
@@ -340,11 +345,9 @@ private:
                 lock.unlock();
                 meanwhile.held = &lock;
             }
-            pumice::run_on_host(
-                {what(), piece.host_begin, piece.host_end, list.givings(), planned_.run.numbers,
-                 records},
-                lane_.runtime()->threads(), lane_.profiling(), stop,
-                [&](int v) { return on_host(recorded, s, v, outputs, keys); }, [](int) {});
+            pumice::run_on_host({what(), piece.host_begin, piece.host_end, list.givings(),
+                                 planned_.run.numbers, records, at, nobodys},
+                                lane_.runtime()->threads(), lane_.profiling(), stop);
         }
         recorded.flush_shared(s);
         for (const int v : written) {

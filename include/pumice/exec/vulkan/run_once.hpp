@@ -20,7 +20,7 @@ public:
         : lane_(lane), runtime_(lane.runtime()), run_(run), list_(list), pipelines_(pipelines),
           held_(held), memory_(run.what().values.size(), nullptr),
           temporary_{runtime_->memory(), {}, 0}, blocks_(list.launches()),
-          taken_over_(pumice::taken_over(run)) {
+          taken_over_(take_over(run)) {
         const plan& p = run_.what();
         for (const array_list<int>* values : {&p.outputs, &p.temporaries})
             for (const int v : *values)
@@ -152,12 +152,15 @@ private:
             }
             for (const int v : p.steps[i].outputs) access.is_written(storage_at(v));
         }
-        run_on_host(run_, begin, end, taken_over_, runtime_->threads(), lane_.profiling(), stop,
-                    [&](int v) {
-                        const auto number = static_cast<std::size_t>(v);
-                        const auto& copy = lent[number] ? lent[number] : memory_[number]->host;
-                        return copy->data() + run_.begin_of(number);
-                    });
+        array_list<std::byte*> at(memory_.size(), nullptr);
+        for (std::size_t v = 0; v < at.size(); ++v) {
+            const host_memory* const held = lent[v]      ? lent[v].get()
+                                            : memory_[v] ? memory_[v]->host.get()
+                                                         : nullptr;
+            if (held) at[v] = held->data() + run_.begin_of(v);
+        }
+        run_on_host({p, begin, end, run_.givings, run_.numbers, run_.records, at, taken_over_},
+                    runtime_->threads(), lane_.profiling(), stop);
         lane_.counted.host_kernels += end - begin;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Placement policies over described steps: no device, no plan.
+#include <pumice/exec/make_engine.hpp>
 #include <pumice/policy/placement.hpp>
 
 #include <doctest/doctest.h>
@@ -27,7 +28,7 @@ struct asked {
         policy_set set;
         p.apply(set);
         placement all_of{places, steps, at, recorded};
-        set.placement(all_of);
+        set.place(all_of);
         return at;
     }
 };
