@@ -7,9 +7,12 @@
 
 #include <pumice/base/config.hpp>
 
+#include <tuple>
+#include <vector>
+
 // Of Vulkan-Hpp Pumice uses structs, handles with their functions of pointers, and enumerators. The
 // rest, which takes as long to compile, is left out by Vulkan-Hpp's own macros where the program
-// has not included <vulkan/vulkan.hpp> before.
+// has not included <vulkan/vulkan.hpp> before. (Cut so, it includes neither <tuple> nor <vector>.)
 #ifndef VULKAN_HPP
 #ifndef VULKAN_HPP_DISABLE_ENHANCED_MODE
 #define VULKAN_HPP_DISABLE_ENHANCED_MODE
