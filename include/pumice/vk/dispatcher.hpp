@@ -6,31 +6,7 @@
 #pragma once
 
 #include <pumice/base/config.hpp>
-
-#include <tuple>
-#include <vector>
-
-// Of Vulkan-Hpp Pumice uses structs, handles with their functions of pointers, and enumerators. The
-// rest, which takes as long to compile, is left out by Vulkan-Hpp's own macros where the program
-// has not included <vulkan/vulkan.hpp> before. (Cut so, it includes neither <tuple> nor <vector>.)
-#ifndef VULKAN_HPP
-#ifndef VULKAN_HPP_DISABLE_ENHANCED_MODE
-#define VULKAN_HPP_DISABLE_ENHANCED_MODE
-#endif
-#ifndef VULKAN_HPP_NO_SETTERS
-#define VULKAN_HPP_NO_SETTERS
-#endif
-#ifndef VULKAN_HPP_NO_SMART_HANDLE
-#define VULKAN_HPP_NO_SMART_HANDLE
-#endif
-#ifndef VULKAN_HPP_NO_STRUCT_CONSTRUCTORS
-#define VULKAN_HPP_NO_STRUCT_CONSTRUCTORS
-#endif
-#ifndef VULKAN_HPP_NO_TO_STRING
-#define VULKAN_HPP_NO_TO_STRING
-#endif
-#endif
-#include <vulkan/vulkan.hpp>
+#include <pumice/vk/vulkan_hpp.hpp>
 
 #include <cstddef>
 #include <cstring>
