@@ -18,7 +18,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget columns mirror format docs embed onnx_schemas wrong_programs headers_alone cross
+  include_direction header_budget columns mirror format docs embed onnx_schemas call_trace wrong_programs headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
@@ -36,6 +36,7 @@ format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
+call_trace()        { tests/call_trace/run tools/on-plain-driver; }
 cross()             { tests/checks/cross; }
 wrong_programs()    { tests/fail/run; }
 headers_alone()     { tests/checks/headers_alone; }
