@@ -38,13 +38,16 @@ inline device_rates measure_rates(const context& home = default_context()) {
     {
         const any_tensor x = ready(dtype::f32, {std::int64_t{1} << 26}), y = ready(dtype::f32, {1});
         r.launch = std::max(kernel_seconds(home, [&] { return y * 2.0; }) - r.latency, 1e-7);
-        r.bandwidth =
-            2.0 * 4 * (1 << 26) / (kernel_seconds(home, [&] { return x * 2.0; }) - r.launch);
+        // A clock that ticks slowly, or a machine that does other things, may tell of less than
+        // none.
+        const double copy = kernel_seconds(home, [&] { return x * 2.0; });
+        r.bandwidth = 2.0 * 4 * (1 << 26) / std::max({copy - r.launch, copy / 2, 1e-9});
     }
     const auto product_rate = [&](dtype type, std::int64_t n) {
         const any_tensor a = ready(type, {n, n});
         const double side = static_cast<double>(n);
-        return 2 * side * side * side / kernel_seconds(home, [&] { return matmul(a, a); });
+        return 2 * side * side * side /
+               std::max(kernel_seconds(home, [&] { return matmul(a, a); }), 1e-9);
     };
     const device_type type = home.device().type;
     const bool slow = type == device_type::cpu || type == device_type::host;
