@@ -6,6 +6,7 @@
 
 #include <pumice/exec/adopt.hpp>
 #include <pumice/front.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include <tests/graph/support.hpp>
 #include <tests/support/skip.hpp>
@@ -305,6 +306,49 @@ TEST_CASE("adopt: what is missing is named") {
           pm::errc::invalid_argument);
     const pm::context host{pm::host_only{}};
     CHECK(test::code_of([&] { pm::finished(host); }) == pm::errc::invalid_argument);
+}
+
+TEST_CASE("adopt: the host's steps read the user's memory anew, and write it") {
+    if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    program mine;
+    if (!mine.open()) PUMICE_SKIP("vulkan-device", "no Vulkan device");
+    constexpr std::int64_t n = 64;
+    const auto in = mine.make(4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT),
+               out = mine.make(4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    const pm::context home =
+        pm::context::adopt(mine.handles(), pm::place_steps{[](pm::placement& p) {
+                               for (std::size_t i = 0; i < p.steps.size(); ++i)
+                                   if (p.steps[i].family != "matmul") p.at[i] = p.host();
+                           }});
+    const pm::any_tensor x = pm::from_buffer(home, {in.handle, 0}, pm::dtype::f32, {8, 8});
+    // The input is the host's, the product the device's, the output the host's again.
+    const auto function = [](const pm::any_tensor& t) {
+        return pm::softmax(pm::matmul(pm::cumulative_sum(t, 0), t), 1) + t;
+    };
+    const auto f = pm::compile(function);
+    const pm::context host{pm::host_only{}};
+    for (int round = 0; round < 4; ++round) {
+        const float value = float(round) / 8;
+        mine.submit(
+            [&](VkCommandBuffer c) {
+                mine.vkCmdFillBuffer(c, in.handle, 0, VK_WHOLE_SIZE,
+                                     std::bit_cast<std::uint32_t>(value));
+            },
+            pm::finished(home));
+        pm::wait_before(home, mine.timeline, mine.reached);
+        const std::vector<float> expected =
+            pm::to_vector<float>(function(pm::full(pm::dtype::f32, {8, 8}, double(value), host)));
+        std::vector<pm::any_tensor> into{
+            pm::from_buffer(home, {out.handle, 0}, pm::dtype::f32, {8, 8})};
+        f.get(x).run_into(into, std::span(&x, 1));
+        const std::vector<float> once = pm::to_vector<float>(function(x)),
+                                 there = pm::to_vector<float>(into[0]);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            CHECK(once[i] == doctest::Approx(double(expected[i])).epsilon(1e-5));
+            CHECK(there[i] == doctest::Approx(double(expected[i])).epsilon(1e-5));
+        }
+    }
+    CHECK(home.stats().host_kernels > 8);
 }
 
 TEST_CASE("adopt: kernels are chosen by the rates that a policy tells") {

@@ -81,7 +81,8 @@ TEST_CASE("kept_rates: nothing is kept where a policy or the user decides, nor o
     CHECK(pm::detail::keeps_rates(pm::context(pm::null_device{})));
 }
 
-TEST_CASE("kept_rates: another device or driver has another key, and no number that is none counts") {
+TEST_CASE(
+    "kept_rates: another device or driver has another key, and no number that is none counts") {
     pm::device_info one;
     one.name = "one";
     one.driver = "a driver 1.0";
