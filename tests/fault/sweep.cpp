@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one thing (a mode) again and again, each time with one fault, and says what came of it.
 //
-//   sweep MODE [LAYER]     modes: hello, model, executable, tree, profile; PUMICE_DEVICE=host for
-//   the host device.
+//   sweep MODE [LAYER]     modes: hello, model, executable, tree, profile, places;
+//   PUMICE_DEVICE=host for the host device.
 //                          LAYER: the file of the fault layer, which the Vulkan loader was told of
 //                          too
 //
@@ -21,6 +21,7 @@
 #include <pumice.hpp>
 #include <pumice/base/log.hpp>
 #include <pumice/model.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include "failing_new.hpp"
 
@@ -67,9 +68,10 @@ struct mode {
     std::optional<pm::context> home;
     virtual ~mode() = default;
     numbers operator()() {
-        if (!home) home.emplace(open());
+        if (!home) home.emplace(open_home());
         return run();
     }
+    virtual pm::context open_home() { return open(); }
     virtual numbers run() = 0;
 };
 
@@ -182,6 +184,47 @@ struct profile_mode final : mode {
     }
 };
 
+/// Steps of an evaluation and of a recording on the device and on the host in turn, and a tensor
+/// that the host writes in place.
+struct places_mode final : mode {
+    pm::any_tensor w, state;
+    pm::executable recorded;
+    bool made = false;
+    pm::context open_home() override {
+        return pm::context(pm::vulkan_only(), pm::place_steps{[](pm::placement& p) {
+                               for (std::size_t i = 0; i < p.steps.size(); ++i)
+                                   if (p.steps[i].family != "matmul") p.at[i] = p.host();
+                           }});
+    }
+    static pm::any_tensor layers(const pm::any_tensor& x, const pm::any_tensor& by) {
+        const pm::any_tensor h = pm::softmax(pm::matmul(x, by), 1);
+        return pm::matmul(h, by) + h;
+    }
+    numbers run() override {
+        if (!w.has_value()) w = given(*home, {16, 16}, 0.4f);
+        if (!made) {
+            const pm::executable::value in[] = {{pm::dtype::f32, {16, 16}}};
+            recorded = pm::trace(*home, in, [this](std::span<const pm::any_tensor> i) {
+                return std::vector<pm::any_tensor>{layers(i[0], w)};
+            });
+            made = true;
+        }
+        numbers result;
+        std::vector<pm::any_tensor> outputs(1);
+        for (int i = 0; i < 3; ++i) {
+            const pm::any_tensor in = given(*home, {16, 16}, 0.2f + 0.1f * static_cast<float>(i));
+            append(result, layers(in, w));
+            recorded.run_into(outputs, std::span(&in, 1));
+            append(result, outputs[0]);
+        }
+        state = given(*home, {16, 16}, 0.9f);
+        for (int i = 0; i < 3; ++i) state = state * 0.5 + 1.0;
+        append(result, state);
+        append(result, pm::matmul(state, w));
+        return result;
+    }
+};
+
 std::unique_ptr<mode> make(const std::string& name) {
     const test::spared own;
     if (name == "hello") return std::make_unique<hello>();
@@ -189,6 +232,7 @@ std::unique_ptr<mode> make(const std::string& name) {
     if (name == "executable") return std::make_unique<executable_mode>();
     if (name == "tree") return std::make_unique<tree>();
     if (name == "profile") return std::make_unique<profile_mode>();
+    if (name == "places") return std::make_unique<places_mode>();
     std::fprintf(stderr, "there is no mode %s\n", name.c_str());
     std::exit(2);
 }

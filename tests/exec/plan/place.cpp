@@ -88,7 +88,8 @@ TEST_CASE("place: and recorded, run again and again, with memory that is given")
                 test::variables expected = there.start, held = here.start;
                 for (int i = 0; i < 3; ++i) {
                     expected = there.recording.run(expected);
-                    if (i > 0) here.recording.run_into(held, held);  // over its inputs, where it may
+                    if (i > 0)
+                        here.recording.run_into(held, held);  // over its inputs, where it may
                     else held = here.recording.run(held);
                     CHECK_MESSAGE(test::differences(held, expected) == 0,
                                   "seed " << seed << " run " << i);
