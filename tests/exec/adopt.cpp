@@ -351,6 +351,27 @@ TEST_CASE("adopt: the host's steps read the user's memory anew, and write it") {
     CHECK(home.stats().host_kernels > 8);
 }
 
+TEST_CASE("adopt: the host writes the user's memory again while the last copy is on its way") {
+    if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    program mine;
+    if (!mine.open()) PUMICE_SKIP("vulkan-device", "no Vulkan device");
+    constexpr std::int64_t n = 1 << 18;
+    const auto out = mine.make(4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    const pm::context home =
+        pm::context::adopt(mine.handles(), pm::place_steps{[](pm::placement& p) {
+                               for (int& place : p.at) place = p.host();
+                           }});
+    const auto f = pm::compile([](const pm::any_tensor& t) { return t * 2.0 + 1.0; });
+    std::vector<pm::any_tensor> into{pm::from_buffer(home, {out.handle, 0}, pm::dtype::f32, {n})};
+    std::vector<pm::any_tensor> given;
+    for (int i = 0; i < 6; ++i) given.push_back(pm::full(pm::dtype::f32, {n}, i, home));
+    pm::eval(given);
+    for (const pm::any_tensor& x : given) f.get(x).run_into(into, std::span(&x, 1));
+    const pm::vulkan_buffer there = pm::buffer_of(into[0]);
+    CHECK(there.buffer == out.handle);
+    CHECK(pm::to_vector<float>(into[0]) == std::vector<float>(n, 11.0f));
+}
+
 TEST_CASE("adopt: kernels are chosen by the rates that a policy tells") {
     if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
     program mine;

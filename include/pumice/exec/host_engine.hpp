@@ -159,9 +159,9 @@ private:
             else if (run.made[v])
                 memory[v] = static_cast<host_storage&>(*run.made[v]).memory.data();
         run.records = host_records(*run.planned);
-        const std::int64_t written =
-            run_on_host({p, 0, p.steps.size(), run.givings, run.numbers, run.records, memory, over},
-                        threads_, profiling_.get(), stop);
+        const std::int64_t written = run_on_host({p, 0, p.steps.size(), run.givings, run.numbers,
+                                                  run.records, memory, &over},
+                                                 threads_, profiling_.get(), stop);
         stats_.written_bytes += static_cast<std::uint64_t>(written);
         for (const plan_step& s : p.steps)
             stats_.dispatches += !run.givings.contains(s.unless_given);

@@ -38,7 +38,7 @@ struct host_steps {
     const array_list<std::shared_ptr<const kernel_record>>& records;  // of all steps
     const array_list<std::byte*>& memory;                             // where each value lies
     /// Of each value whose memory is another's: it is lost from when a step begins to write it.
-    const array_list<storage*>& taken_over;
+    const array_list<storage*>* taken_over = nullptr;
 };
 
 /// Runs them in order. Throws errc::cancelled once `stop` is asked for. Gives the bytes of results
@@ -58,9 +58,10 @@ inline std::int64_t run_on_host(const host_steps& list, const thread_pool& threa
         const std::string name = profile ? profile_name(*list.records[i]) : "";
         const profile_scope running(profile, name, profile_recorder::on_device, touched);
         if (stop.stop_requested()) throw_cancelled();
-        for (const int v : s.outputs)
-            if (storage* const over = list.taken_over[static_cast<std::size_t>(v)])
-                over->lost = true;
+        if (list.taken_over)
+            for (const int v : s.outputs)
+                if (storage* const over = (*list.taken_over)[static_cast<std::size_t>(v)])
+                    over->lost = true;
         run_on_host(s.what, buffers, threads);
         written += list.records[i]->written;
     }

@@ -8,6 +8,13 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// The place that is the host; -1: none beside the first, which is the context's device.
+inline int host_among(std::span<const device_info* const> places) {
+    for (std::size_t p = 1; p < places.size(); ++p)
+        if (places[p]->type == device_type::host) return static_cast<int>(p);
+    return -1;
+}
+
 /// A value that a step reads.
 struct operand_view {
     int made_by = -1;           // the last step that writes it; -1: it is there before
@@ -36,11 +43,7 @@ struct placement {
     bool recorded = false;  // a compiled function's, which runs often
 
     /// The place that is the host; -1 where there is none beside the context's device.
-    int host() const {
-        for (std::size_t p = 1; p < places.size(); ++p)
-            if (places[p]->type == device_type::host) return static_cast<int>(p);
-        return -1;
-    }
+    int host() const { return host_among(places); }
 };
 
 /// A placement policy of the user's: `choose(placement&)` sets `at`.

@@ -18,12 +18,7 @@ struct plan_places {
     array_list<const device_info*> list = {};  // the first is the engine's device
     callback<holding(const node&)> holders = {};
 
-    /// The place that is the host; -1: none beside the engine's device.
-    int host() const {
-        for (std::size_t p = 1; p < list.size(); ++p)
-            if (list[p]->type == device_type::host) return static_cast<int>(p);
-        return -1;
-    }
+    int host() const { return host_among(list); }
 };
 
 /// A plan whose steps a policy sends to places.

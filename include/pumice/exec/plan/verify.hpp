@@ -258,7 +258,7 @@ private:
     }
     /// What a step works on lies where it runs, but for one side of a transfer.
     void places(std::size_t step, const plan_step& s) {
-        if (s.place < 0 || s.place > most_places)
+        if (s.place < 0 || s.place >= most_places)
             return fault({"step ", step, " runs at place ", s.place});
         const auto lies_here = [&](int v) {
             return plan_.at(v).is_given() || plan_.at(v).place == s.place;

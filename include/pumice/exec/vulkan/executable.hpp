@@ -319,18 +319,24 @@ private:
         for (std::size_t i = piece.host_begin; i < piece.host_end; ++i)
             for (const int v : what().steps[i].outputs)
                 if (what().at(v).role == value_role::output) written.push_back(v);
-        for (const int v : written) {
-            vulkan_storage& held = memory_of(output(s, outputs, what().at(v).index));
+        const auto storage_of_output = [&](int v) -> vulkan_storage& {
+            return memory_of(output(s, outputs, what().at(v).index));
+        };
+        // All memory is had before the first output changes.
+        array_list<std::unique_ptr<host_memory>> fresh;
+        for (const int v : written)
+            fresh.push_back(storage_of_output(v).host
+                                ? nullptr
+                                : std::make_unique<host_memory>(storage_of_output(v).bytes));
+        array_list<std::byte*> at(what().values.size(), nullptr);
+        s.lent.resize(what().values.size());
+        recorded.invalidate_shared(s);
+        for (std::size_t k = 0; k < written.size(); ++k) {
+            vulkan_storage& held = storage_of_output(written[k]);
             access.is_written(held);
-            if (!held.host) held.host = std::make_unique<host_memory>(held.bytes);
+            if (!held.host) held.host = std::move(fresh[k]);
             held.lost = true;
         }
-        recorded.invalidate_shared(s);
-        s.lent.resize(what().values.size());
-        array_list<std::shared_ptr<const kernel_record>> records;
-        for (std::size_t i = 0; i < what().steps.size(); ++i) records.push_back(list.record(i));
-        array_list<std::byte*> at(what().values.size(), nullptr);
-        const array_list<storage*> nobodys(at.size(), nullptr);
         for (std::size_t i = piece.host_begin; i < piece.host_end; ++i)
             for (const int v : what().steps[i].buffers)
                 at[static_cast<std::size_t>(v)] = on_host(recorded, s, v, outputs, keys);
@@ -346,12 +352,12 @@ private:
                 meanwhile.held = &lock;
             }
             pumice::run_on_host({what(), piece.host_begin, piece.host_end, list.givings(),
-                                 planned_.run.numbers, records, at, nobodys},
+                                 planned_.run.numbers, planned_.run.records, at},
                                 lane_.runtime()->threads(), lane_.profiling(), stop);
         }
         recorded.flush_shared(s);
         for (const int v : written) {
-            vulkan_storage& held = memory_of(output(s, outputs, what().at(v).index));
+            vulkan_storage& held = storage_of_output(v);
             if (const std::byte* const shared = recorded.shared(s, v))
                 std::memcpy(held.host->data(), shared, static_cast<std::size_t>(held.bytes));
             if (!held.borrowed()) continue;

@@ -105,10 +105,10 @@ public:
         if (!s.host) s.host = std::move(copy);  // else another thread looks at what it fetched
     }
     /// The copy on the host is written: the next use on the device uploads it, into memory that
-    /// nothing in flight reads.
+    /// nothing in flight reads, or into the user's, behind what is in flight.
     void is_written(vulkan_storage& s) {
         if (!s.on_device) return;
-        if (!runtime_.queue().reached(s.last_use)) {
+        if (!s.borrowed() && !runtime_.queue().reached(s.last_use)) {
             runtime_.memory().free(s.piece, s.last_use);
             s.piece = {};
         }

@@ -25,6 +25,7 @@ public:
         for (const array_list<int>* values : {&p.outputs, &p.temporaries})
             for (const int v : *values)
                 if (p.at(v).alias < 0) find_memory(v);
+        if (list_.stages().size() == 1) return;
         // A copy at another place is the storage's, which knows where it is valid.
         for (const plan_step& s : p.steps)
             if (p.is_transfer(s)) {
@@ -38,12 +39,9 @@ public:
     /// Brings what is read to where it is read, records and submits, and runs what is the host's.
     /// Throws errc::cancelled once `stop` is asked for.
     void go(const std::stop_token& stop) {
-        const plan& p = run_.what();
-        for (std::size_t begin = 0, end = 0; begin < p.steps.size(); begin = end) {
-            end = p.end_of_stage(begin);
-            if (p.steps[begin].place == 0) on_device(end);
-            else on_host(begin, end, stop);
-        }
+        for (const stage& s : list_.stages())
+            if (s.host) on_host(s, stop);
+            else if (s.first < s.last) on_device(s);
         ++lane_.counted.evals;
         lane_.counted.written_bytes += static_cast<std::uint64_t>(list_.written_bytes());
     }
@@ -53,7 +51,7 @@ private:
         const auto number = static_cast<std::size_t>(v);
         if (!taken_over_[number]) {
             const plan_value& value = run_.what().at(v);
-            if (value.made_by >= 0 && is_copy(value)) return;
+            if (is_copy(value)) return;
             const auto fresh = std::make_shared<vulkan_storage>(runtime_, value.bytes());
             if (value.place == 0) fresh->allocate_result();
             else fresh->host = std::make_unique<host_memory>(fresh->bytes);
@@ -63,6 +61,7 @@ private:
         if (taken_over_[number]) written_over_.push_back(memory_[number]);
     }
     bool is_copy(const plan_value& v) const {
+        if (list_.stages().size() == 1 || v.made_by < 0) return false;
         const plan& p = run_.what();
         return p.is_transfer(p.steps[static_cast<std::size_t>(v.made_by)]);
     }
@@ -72,9 +71,7 @@ private:
         return *s;
     }
 
-    /// The steps up to `end`.
-    void on_device(std::size_t end) {
-        if (next_ >= list_.size() || list_.step_of(next_) >= end) return;
+    void on_device(const stage& part) {
         const plan& p = run_.what();
         profile_scope preparing(lane_.profiling(), "preparing");
         array_list<command> items;
@@ -83,11 +80,10 @@ private:
         temporary_.staged = {};  // the host may have written anew what was uploaded before
         if (!ring_.buffer) ring_ = temporary_.get(blocks_.size, vulkan::memory_kind::parameters);
         vulkan::allocation scratch;  // of the step at hand
-        for (const std::size_t first = next_; next_ < list_.size(); ++next_) {
-            const std::size_t i = next_, step = list_.step_of(i);
-            if (step >= end) break;
+        for (std::size_t i = part.first; i < part.last; ++i) {
+            const std::size_t step = list_.step_of(i);
             const plan_step& s = p.steps[step];
-            if (i == first || list_.step_of(i - 1) != step) {
+            if (i == part.first || list_.step_of(i - 1) != step) {
                 for (const int v : s.buffers) {
                     vulkan_storage& held = storage_at(v);
                     lane_.upload(held, temporary_, items, accesses);
@@ -139,11 +135,12 @@ private:
         }
     }
 
-    void on_host(std::size_t begin, std::size_t end, const std::stop_token& stop) {
+    void on_host(const stage& part, const std::stop_token& stop) {
         const plan& p = run_.what();
         host_access access(lane_, held_);
-        array_list<std::unique_ptr<host_memory>> lent(memory_.size());  // the user may write his
-        for (std::size_t i = begin; i < end; ++i) {
+        array_list<std::unique_ptr<host_memory>>
+            lent(memory_.size());  // of memory that a user may write
+        for (std::size_t i = part.begin; i < part.end; ++i) {
             for (const int v : p.steps[i].buffers) {
                 vulkan_storage& s = storage_at(v);
                 if (!s.borrowed()) access.bring(s);
@@ -159,9 +156,10 @@ private:
                                                          : nullptr;
             if (held) at[v] = held->data() + run_.begin_of(v);
         }
-        run_on_host({p, begin, end, run_.givings, run_.numbers, run_.records, at, taken_over_},
+        run_on_host({p, part.begin, part.end, run_.givings, run_.numbers, run_.records, at,
+                     &taken_over_},
                     runtime_->threads(), lane_.profiling(), stop);
-        lane_.counted.host_kernels += end - begin;
+        lane_.counted.host_kernels += part.end - part.begin;
     }
 
     vulkan_lane& lane_;
@@ -176,7 +174,6 @@ private:
     block_offsets blocks_;
     array_list<storage*> taken_over_;  // of each value
     vulkan::allocation ring_;
-    std::size_t next_ = 0;  // launch
 };
 
 }}  // namespace pumice::PUMICE_ABI
