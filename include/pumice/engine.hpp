@@ -16,13 +16,9 @@ namespace detail {
 template <class Ops>
 struct every_op;
 template <class... Ops>
-struct every_op<operation_kinds<Ops...>> {
-    static bool lower(const lowering& group, const operation& op, plan_builder& out) {
-        return op.visit([&](const auto& o) { return lower_op(group, o, out); });
-    }
-    static void find_loop(const operation& op, const host_operands& operands, host_loop& out) {
-        op.visit([&](const auto& o) { pumice::find_loop(o, operands, out); });
-    }
+struct every_op<type_list<Ops...>> {
+    static constexpr auto lowered = std::tuple{&lower_op<Ops>...};
+    static constexpr auto on_host = std::tuple{&pumice::find_loop<Ops>...};
 };
 template struct every_op<operations>;
 

@@ -11,6 +11,7 @@
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
 #include <pumice/kernels/normalize.hpp>
+#include <pumice/kernels/operands.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
@@ -40,7 +41,9 @@ using kernel_entries = std::span<const kernel_entry>;
 
 /// What the library can do with problems of one kind.
 struct problem_kind {
+    std::string_view name;
     kernel_entries kernels;
+    void (*visit_operands)(const void* p, const operand_visitor&);
     /// The programs fused before the kernel's own work, and that behind it.
     array_list<const fused*> (*before)(const void* p);
     const fused* (*after)(const void* p);
@@ -73,10 +76,14 @@ struct kernel_entry_of {
     static constexpr kernel_entry value{K::name, K::portable, supports, make};
 };
 
-template <kernel_type... K>
-inline constexpr kernel_entry kernel_list[] = {kernel_entry_of<K>::value...};
+}  // namespace detail
 
-// The lists: a kernel is part of the library by standing here.
+/// A list of kernels by their structs.
+template <kernel_type... K>
+inline constexpr kernel_entry kernel_list[] = {detail::kernel_entry_of<K>::value...};
+
+/// The kernels of a kind of problem, those that need least of a device last. A kernel is part of
+/// the library by standing here; a kind of your own has a list of its own.
 template <class Problem>
 inline constexpr kernel_entries kernels_for;
 template <>
@@ -110,6 +117,8 @@ template <>
 inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
     kernel_list<custom_kernel_slang>;
 
+namespace detail {
+
 template <class P>
 struct kind_of_problem {
     static array_list<const fused*> before(const void* held) {
@@ -130,6 +139,9 @@ struct kind_of_problem {
             return &static_cast<const P*>(held)->epilogue;
         else return nullptr;
     }
+    static void operands(const void* held, const operand_visitor& f) {
+        visit_operands(*static_cast<const P*>(held), f);
+    }
     static void loop_of(const void* held, const host_buffers& buffers, host_loop& out) {
         const P& p = *static_cast<const P*>(held);
         if constexpr (requires { find_loop(p, buffers, out); }) find_loop(p, buffers, out);
@@ -137,7 +149,8 @@ struct kind_of_problem {
     static void by_reference(const void* held, const host_buffers& buffers) {
         reference(*static_cast<const P*>(held), buffers);
     }
-    static constexpr problem_kind value{kernels_for<P>, before, after, loop_of, by_reference};
+    static constexpr problem_kind value{P::name, kernels_for<P>, operands,    before,
+                                        after,   loop_of,        by_reference};
 };
 
 }  // namespace detail
@@ -145,6 +158,23 @@ struct kind_of_problem {
 template <class P>
 const problem_kind& kind_of() noexcept {
     return detail::kind_of_problem<P>::value;
+}
+
+/// (A template, so that no kind of problem is taken for one of any kind.)
+template <std::same_as<problem> Any>
+void visit_operands(const Any& p, const operand_visitor& f) {
+    p.kind().visit_operands(p.get(), f);
+}
+
+/// Bytes of results that solving the problem writes; of a scatter what its updates make at most.
+inline std::int64_t written_bytes(const problem& p) {
+    if (const auto* w = p.get_if<scatter_problem>())
+        return byte_count(w->output.type, w->count * w->width);
+    std::int64_t bytes = 0;
+    visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
+        if (write && o.buffer >= 0) bytes += byte_count(o.type, element_count(domain));
+    });
+    return bytes;
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -5,7 +5,6 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/plan/lower.hpp>
-#include <pumice/kernels/operands.hpp>
 #include <pumice/policy/policies.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -98,12 +97,10 @@ inline choice choose(const problem& p, const device_info& device, const policy_s
     return c;
 }
 
-/// What kernels of a problem's kind do, as their names begin: "matmul", "reduce". A kernel of the
-/// user's own by its name.
+/// A problem's kind: "matmul", "reduce". A kernel of the user's own by its name.
 inline std::string_view family_of(const problem& p) {
     if (const auto* own = p.get_if<custom_kernel_problem>()) return own->call->what->name;
-    const std::string_view name = p.kind().kernels[0].name;
-    return name.substr(0, name.find('/'));
+    return p.kind().name;
 }
 
 /// Whether a device, or the host, can solve a problem.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/hash.hpp>
 #include <pumice/base/of_engine.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
@@ -39,11 +40,13 @@ struct fusion_traits {
 
 /// Data that the user gave, or the result of an evaluated node.
 struct source_op {
+    static constexpr std::string_view name = "data";
     static constexpr fusion_traits fusion{};
 };
 
 /// One output from a program over the inputs (broadcast to the node's shape) and scalars.
 struct elementwise_op {
+    static constexpr std::string_view name = "elementwise";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     std::shared_ptr<const program> body;
     array_list<scalar> scalars;
@@ -58,6 +61,7 @@ struct elementwise_op {
 /// An affine view: input index along axis a = start[a] + sum over output axes d with source[d] == a
 /// of step[d] * index[d]. source[d] == -1 repeats (broadcast, new axis).
 struct view_op {
+    static constexpr std::string_view name = "view";
     static constexpr fusion_traits fusion{};
     index_list start;   // per input axis
     index_list source;  // per output axis
@@ -75,11 +79,13 @@ inline view_op identity_view(int rank) {
 
 /// The same elements in row-major order under another shape.
 struct reshape_op {
+    static constexpr std::string_view name = "reshape";
     static constexpr fusion_traits fusion{};
 };
 
 /// A dense copy with the given strides (row-major, column-major).
 struct copy_op {
+    static constexpr std::string_view name = "copy";
     static constexpr fusion_traits fusion{.prologue = true};
     strides layout;
 };
@@ -106,6 +112,7 @@ constexpr std::string_view to_string(reduction r) noexcept {
 }
 
 struct reduce_op {
+    static constexpr std::string_view name = "reduce";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     reduction what = reduction::sum;
     array_list<int> axes;  // ascending, within the input's rank
@@ -122,6 +129,7 @@ constexpr std::string_view to_string(normalization n) noexcept {
 
 /// Each element by what all elements along `axes` give together.
 struct normalize_op {
+    static constexpr std::string_view name = "normalize";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     normalization what = normalization::softmax;
     array_list<int> axes;  // ascending
@@ -131,6 +139,7 @@ struct normalize_op {
 /// Running sums or products along an axis. With `leads`, of the elements before each, and one
 /// result more where the node is longer than its input.
 struct scan_op {
+    static constexpr std::string_view name = "scan";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     reduction what = reduction::sum;
     int axis = 0;
@@ -140,12 +149,14 @@ struct scan_op {
 /// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >=
 /// 2).
 struct matmul_op {
+    static constexpr std::string_view name = "matmul";
     static constexpr fusion_traits fusion{
         .prologue = true, .epilogue = true, .repeats_prologue = true};
 };
 
 /// Two spatial axes, NCHW, as ONNX Conv: input, weight (M, C/group, kH, kW), optional bias (M).
 struct conv_op {
+    static constexpr std::string_view name = "conv";
     static constexpr fusion_traits fusion{
         .prologue = true, .epilogue = true, .repeats_prologue = true};
     int stride[2] = {1, 1}, dilation[2] = {1, 1};
@@ -162,6 +173,7 @@ constexpr std::string_view to_string(pooling p) noexcept {
 /// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the
 /// input.
 struct pool_op {
+    static constexpr std::string_view name = "pool";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     pooling what = pooling::max;
     int window[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
@@ -170,12 +182,14 @@ struct pool_op {
 };
 
 struct concat_op {
+    static constexpr std::string_view name = "concat";
     static constexpr fusion_traits fusion{.prologue = true};
     int axis = 0;
 };
 
 /// The first input with the second, broadcast, in place of the elements that the view shows.
 struct assign_op {
+    static constexpr std::string_view name = "assign";
     static constexpr fusion_traits fusion{.prologue = true};
     view_op part;
     shape extent;  // of the view
@@ -191,6 +205,7 @@ enum class taking : std::uint8_t {
 
 /// Inputs: values, indices (i32 or i64).
 struct take_op {
+    static constexpr std::string_view name = "take";
     static constexpr fusion_traits fusion{};
     int axis = 0;
     taking what = taking::slices;
@@ -198,6 +213,7 @@ struct take_op {
 
 /// Where the elements along `axis` lie in order (array API argsort, stable), i64.
 struct sort_op {
+    static constexpr std::string_view name = "argsort";
     static constexpr fusion_traits fusion{};
     int axis = 0;
     bool descending = false;
@@ -215,6 +231,7 @@ constexpr std::string_view to_string(scattering s) noexcept {
 /// rows to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes
 /// there; updates.
 struct scatter_op {
+    static constexpr std::string_view name = "scatter";
     static constexpr fusion_traits fusion{};
     scattering what = scattering::replace;
 };
@@ -228,6 +245,7 @@ using kernel_results = array_list<std::weak_ptr<node>>;
 /// One of the results of a kernel of the user's own (graph/custom_kernel.hpp), which says itself
 /// what is fused with it.
 struct kernel_op {
+    static constexpr std::string_view name = "kernel";
     static constexpr fusion_traits fusion{
         .prologue = true, .epilogue = true, .repeats_prologue = true};
     std::shared_ptr<const kernel_call> call;
@@ -235,40 +253,43 @@ struct kernel_op {
     std::shared_ptr<const kernel_results> results;  // this one and those beside it
 };
 
-namespace detail {
-
-template <class... Ops>
-struct operation_kinds {
-    template <class Op>
-    static constexpr int number = [] {
-        int n = 0;
-        const bool found = ((std::is_same_v<Op, Ops> || (++n, false)) || ...);
-        return found ? n : -1;
-    }();
-
-    /// f.template operator()<Op>() of each, in order.
-    template <class F>
-    static void each(F&& f) {
-        (f.template operator()<Ops>(), ...);
-    }
-    /// f of the one that `o` is.
-    template <class Operation, class F>
-    static decltype(auto) visit(const Operation& o, F&& f) {
-        return step<Operation, F, Ops...>(o, f);
-    }
-
-private:
-    template <class Operation, class F, class First, class... Rest>
-    static decltype(auto) step(const Operation& o, F& f) {
-        if constexpr (sizeof...(Rest) > 0)
-            if (!o.template is<First>()) return step<Operation, F, Rest...>(o, f);
-        return f(*o.template get_if<First>());
-    }
+/// A family of ops: a struct of data with its `name`, which no other family has, and what is fused
+/// with it. What the library asks of an op are functions over it, found where it is declared:
+///   `bool lower(op, const lowering&, plan_builder&)`: the steps that compute it, which a family
+///   has to have (exec/plan/lowering.hpp); `kernel_value result_of(op, std::span<const
+///   kernel_value>)`: type and shape of its result, or an error that says why the inputs are none
+///   of its (`apply`, graph/op_functions.hpp); `void add_words(op, graph_key&)`: what its data
+///   decides of a plan, unless it has none; `std::string describe(op)`: it in a few words, where
+///   the name is not enough.
+template <class Op>
+concept op_family = requires {
+    { Op::name } -> std::convertible_to<std::string_view>;
+    { Op::fusion } -> std::convertible_to<fusion_traits>;
 };
 
-using operations = operation_kinds<source_op, elementwise_op, view_op, reshape_op, copy_op,
-                                   reduce_op, normalize_op, matmul_op, conv_op, pool_op, concat_op,
-                                   take_op, scan_op, sort_op, scatter_op, assign_op, kernel_op>;
+struct op_functions;
+
+/// An op of a family that is not in the list below, as `operation::visit` shows it.
+struct other_op {
+    const op_functions& family;  // graph/op_functions.hpp
+    const void* op;
+};
+
+namespace detail {
+
+template <class... Types>
+struct type_list {
+    template <class T>
+    static constexpr bool has = (std::is_same_v<T, Types> || ...);
+};
+
+using operations = type_list<source_op, elementwise_op, view_op, reshape_op, copy_op, reduce_op,
+                             normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op,
+                             sort_op, scatter_op, assign_op, kernel_op>;
+
+/// What tells families apart, in every part of a program.
+template <class Family>
+inline constexpr std::uint64_t family_id = hash_of(Family::name);
 
 }  // namespace detail
 
@@ -284,14 +305,16 @@ PUMICE_OF_ENGINE bool lower_op(const lowering& group, const Op& op, plan_builder
 /// The host's own loop for an op over operands (host/find_loop.hpp), where it has one.
 template <class Op>
 PUMICE_OF_ENGINE void find_loop(const Op& op, const host_operands& operands, host_loop& out);
+/// What is asked of a family that is not in the list (graph/op_functions.hpp).
+template <class Op>
+PUMICE_OF_ENGINE const op_functions& functions_of();
 
-/// One of the structs above, fixed when made. (A std::variant of them would take a quarter of the
-/// time in which the front compiles.)
+/// An op of any family, fixed when made. (A std::variant would take a quarter of the time in which
+/// the front compiles.)
 class operation {
 public:
     operation() = default;  // a source
-    template <class Op>
-        requires(detail::operations::number<Op> >= 0)
+    template <op_family Op>
     operation(Op op) : held_(new box<Op>(std::move(op))) {}
     operation(operation&& other) noexcept
         : held_(std::exchange(other.held_, nullptr)), owned_(other.owned_) {}
@@ -312,21 +335,27 @@ public:
         return o;
     }
 
-    template <class Op>
+    template <op_family Op>
     bool is() const noexcept {
-        return (held_ ? held_->kind : 0) == detail::operations::number<Op>;
+        return family() == detail::family_id<Op>;
     }
-    template <class Op>
+    template <op_family Op>
     const Op* get_if() const noexcept {
         static const source_op none;
         if constexpr (std::is_same_v<Op, source_op>) return is<Op>() ? &none : nullptr;
         else return is<Op>() ? &static_cast<const box<Op>*>(held_)->op : nullptr;
     }
+    /// f of the op as what it is, or of an `other_op`.
     template <class F>
     decltype(auto) visit(F&& f) const {
-        return detail::operations::visit(*this, f);
+        return visit(f, detail::operations());
+    }
+    /// A number for its family.
+    std::uint64_t family() const noexcept {
+        return held_ ? held_->family : detail::family_id<source_op>;
     }
     fusion_traits fusion() const noexcept { return held_ ? held_->fusion : source_op::fusion; }
+
     /// Of an op that is no source.
     bool lower(const lowering& group, plan_builder& out) const { return held_->lower(group, out); }
     void find_loop(const host_operands& operands, host_loop& out) const {
@@ -334,10 +363,14 @@ public:
     }
 
 private:
+    using functions_getter = const op_functions&();
     struct any_box {
-        int kind;
+        std::uint64_t family;
         fusion_traits fusion;
-        any_box(int k, fusion_traits f) : kind(k), fusion(f) {}
+        const void* op;
+        functions_getter* functions;  // null where the family is in the list
+        any_box(std::uint64_t id, fusion_traits f, const void* held, functions_getter* of_family)
+            : family(id), fusion(f), op(held), functions(of_family) {}
         virtual ~any_box() = default;
         virtual bool lower(const lowering& group, plan_builder& out) const = 0;
         virtual void find_loop(const host_operands& operands, host_loop& out) const = 0;
@@ -346,14 +379,25 @@ private:
     struct box final : any_box {
         Op op;
         explicit box(Op o)
-            : any_box(detail::operations::number<Op>, Op::fusion), op(std::move(o)) {}
+            : any_box(detail::family_id<Op>, Op::fusion, &op, functions_unless_listed()),
+              op(std::move(o)) {}
         bool lower(const lowering& group, plan_builder& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }
         void find_loop(const host_operands& operands, host_loop& out) const override {
             detail::of_engine (&pumice::find_loop<Op>)(op, operands, out);
         }
+        static functions_getter* functions_unless_listed() noexcept {
+            if constexpr (detail::operations::has<Op>) return nullptr;
+            else return &functions_of<Op>;
+        }
     };
+    template <class F, class First, class... Rest>
+    decltype(auto) visit(F& f, detail::type_list<First, Rest...>) const {
+        if (is<First>()) return f(*get_if<First>());
+        if constexpr (sizeof...(Rest) > 0) return visit(f, detail::type_list<Rest...>());
+        else return f(other_op{detail::of_engine(held_->functions)(), held_->op});
+    }
     const any_box* held_ = nullptr;
     bool owned_ = true;
 };

@@ -6,7 +6,6 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/any_tensor.hpp>
-#include <pumice/graph/custom_kernel.hpp>
 #include <pumice/graph/passes/fuse.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -15,6 +14,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 inline std::string describe(const node& n) {
     struct names {
         std::string operator()(const source_op&) const { return "data"; }
+        std::string operator()(const other_op& o) const { return o.family.describe(o.op); }
         std::string operator()(const elementwise_op& op) const {
             std::string text;
             for (const instruction& i : op.body->code)

@@ -19,7 +19,7 @@ struct field {
 template <class Member>
 field(const char*, Member) -> field<Member>;
 
-/// `list`, a tuple of fields; of a kind of problem its `name` too.
+/// `list`, a tuple of fields.
 template <class T>
 struct fields_of;
 
@@ -71,13 +71,11 @@ struct fields_of<kernel_value> {
 };
 template <>
 struct fields_of<elementwise_problem> {
-    static constexpr const char* name = "elementwise";
     static constexpr auto list = std::tuple{field{"domain", &elementwise_problem::domain},
                                             field{"body", &elementwise_problem::body}};
 };
 template <>
 struct fields_of<reduce_problem> {
-    static constexpr const char* name = "reduce";
     static constexpr auto list = std::tuple{field{"what", &reduce_problem::what},
                                             field{"outer", &reduce_problem::outer},
                                             field{"inner", &reduce_problem::inner},
@@ -88,7 +86,6 @@ struct fields_of<reduce_problem> {
 };
 template <>
 struct fields_of<normalize_problem> {
-    static constexpr const char* name = "normalize";
     static constexpr auto list = std::tuple{field{"what", &normalize_problem::what},
                                             field{"epsilon", &normalize_problem::epsilon},
                                             field{"outer", &normalize_problem::outer},
@@ -98,7 +95,6 @@ struct fields_of<normalize_problem> {
 };
 template <>
 struct fields_of<scan_problem> {
-    static constexpr const char* name = "scan";
     static constexpr auto list = std::tuple{
         field{"what", &scan_problem::what},        field{"outer", &scan_problem::outer},
         field{"length", &scan_problem::length},    field{"count", &scan_problem::count},
@@ -107,7 +103,6 @@ struct fields_of<scan_problem> {
 };
 template <>
 struct fields_of<matmul_problem> {
-    static constexpr const char* name = "matmul";
     static constexpr auto list = std::tuple{field{"batch", &matmul_problem::batch},
                                             field{"m", &matmul_problem::m},
                                             field{"n", &matmul_problem::n},
@@ -119,7 +114,6 @@ struct fields_of<matmul_problem> {
 };
 template <>
 struct fields_of<conv_problem> {
-    static constexpr const char* name = "conv";
     static constexpr auto list = std::tuple{field{"shape_of", &conv_problem::shape_of},
                                             field{"batch", &conv_problem::batch},
                                             field{"in_channels", &conv_problem::in_channels},
@@ -134,7 +128,6 @@ struct fields_of<conv_problem> {
 };
 template <>
 struct fields_of<pool_problem> {
-    static constexpr const char* name = "pool";
     static constexpr auto list = std::tuple{
         field{"shape_of", &pool_problem::shape_of}, field{"batch", &pool_problem::batch},
         field{"channels", &pool_problem::channels}, field{"in_size", &pool_problem::in_size},
@@ -143,7 +136,6 @@ struct fields_of<pool_problem> {
 };
 template <>
 struct fields_of<take_problem> {
-    static constexpr const char* name = "take";
     static constexpr auto list =
         std::tuple{field{"domain", &take_problem::domain},   field{"values", &take_problem::values},
                    field{"indices", &take_problem::indices}, field{"output", &take_problem::output},
@@ -152,7 +144,6 @@ struct fields_of<take_problem> {
 };
 template <>
 struct fields_of<sort_problem> {
-    static constexpr const char* name = "sort";
     static constexpr auto list =
         std::tuple{field{"outer", &sort_problem::outer}, field{"length", &sort_problem::length},
                    field{"descending", &sort_problem::descending},
@@ -160,7 +151,6 @@ struct fields_of<sort_problem> {
 };
 template <>
 struct fields_of<scatter_problem> {
-    static constexpr const char* name = "scatter";
     static constexpr auto list = std::tuple{
         field{"what", &scatter_problem::what},       field{"count", &scatter_problem::count},
         field{"rows", &scatter_problem::rows},       field{"width", &scatter_problem::width},
@@ -170,7 +160,6 @@ struct fields_of<scatter_problem> {
 };
 template <>
 struct fields_of<custom_kernel_problem> {
-    static constexpr const char* name = "kernel";
     static constexpr auto list = std::tuple{field{"call", &custom_kernel_problem::call},
                                             field{"inputs", &custom_kernel_problem::inputs},
                                             field{"epilogue", &custom_kernel_problem::epilogue},

@@ -1,12 +1,36 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a problem of any kind, with the domain that each is read or written over.
+// The operands of each kind of problem, with the domain that each is read or written over.
 #pragma once
 
 #include <pumice/graph/custom_kernel.hpp>
 #include <pumice/kernels/problem.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+/// Is called with an operand, the domain over which it is read or written, and whether it is
+/// written. Operands of an iota, and results that nobody wants, have no buffer.
+class operand_visitor {
+public:
+    template <class F>
+        requires(!std::is_same_v<F, operand_visitor>)
+    operand_visitor(const F& f)
+        : f_(&f), call_([](const void* to, const operand& o, const shape& domain, bool written) {
+              (*static_cast<const F*>(to))(o, domain, written);
+          }) {}
+
+    void operator()(const operand& o, const shape& domain, bool written) const {
+        call_(f_, o, domain, written);
+    }
+    void operator()(const fused& part, const shape& domain) const {
+        for (const operand& o : part.leaves) (*this)(o, domain, false);
+        for (const operand& o : part.outputs) (*this)(o, domain, true);
+    }
+
+private:
+    const void* f_;  // must outlive the visitor
+    void (*call_)(const void*, const operand&, const shape&, bool);
+};
 
 namespace detail {
 
@@ -17,9 +41,8 @@ inline index_list axes_of(index_list a, const index_list& b) {
 
 /// An operand of a take: read along its own axes of the domain, where it is not repeated, and along
 /// `more` axes of its own. Without those of length 1 they are at most as many as a tensor has.
-template <class F>
-void visit_taken(const operand& o, const shape& domain, const strides& steps, const shape& more,
-                 F& f) {
+inline void visit_taken(const operand& o, const shape& domain, const strides& steps,
+                        const shape& more, const operand_visitor& f) {
     operand own{o.buffer, o.type, o.offset, {}};
     shape axes;
     const auto add = [&](std::int64_t step, std::int64_t n) {
@@ -37,76 +60,61 @@ void visit_taken(const operand& o, const shape& domain, const strides& steps, co
     f(own, axes, false);
 }
 
-template <class F>
-void visit_fused(const fused& part, const shape& domain, F& f) {
-    for (const operand& o : part.leaves) f(o, domain, false);
-    for (const operand& o : part.outputs) f(o, domain, true);
-}
-
 }  // namespace detail
 
-/// Calls f(operand, domain, written) for every operand of the problem; those of an iota, and
-/// results that nobody wants, have no buffer.
-template <class F>
-void visit_operands(const problem& p, F&& f) {
-    using detail::axes_of, detail::visit_fused, detail::visit_taken;
-    if (const auto* e = p.get_if<elementwise_problem>()) {
-        visit_fused(e->body, e->domain, f);
-    } else if (const auto* r = p.get_if<reduce_problem>()) {
-        visit_fused(r->prologue, axes_of(r->outer, r->inner), f);
-        visit_fused(r->epilogue, r->outer, f);
-    } else if (const auto* n = p.get_if<normalize_problem>()) {
-        visit_fused(n->prologue, axes_of(n->outer, n->inner), f);
-        visit_fused(n->epilogue, axes_of(n->outer, n->inner), f);
-    } else if (const auto* s = p.get_if<scan_problem>()) {
-        visit_fused(s->prologue, axes_of(s->outer, {s->length}), f);
-        visit_fused(s->epilogue, axes_of(s->outer, {s->count}), f);
-    } else if (const auto* m = p.get_if<matmul_problem>()) {
-        visit_fused(m->a, axes_of(m->batch, {m->m, m->k}), f);
-        visit_fused(m->b, axes_of(m->batch, {m->k, m->n}), f);
-        visit_fused(m->epilogue, axes_of(m->batch, {m->m, m->n}), f);
-    } else if (const auto* c = p.get_if<conv_problem>()) {
-        visit_fused(c->input, {c->batch, c->in_channels, c->in_size[0], c->in_size[1]}, f);
-        visit_fused(c->weight,
-                    {c->out_channels, c->in_channels / c->shape_of.group, c->window[0],
-                     c->window[1]},
-                    f);
-        visit_fused(c->epilogue, {c->batch, c->out_channels, c->out_size[0], c->out_size[1]}, f);
-    } else if (const auto* l = p.get_if<pool_problem>()) {
-        visit_fused(l->input, {l->batch, l->channels, l->in_size[0], l->in_size[1]}, f);
-        visit_fused(l->epilogue, {l->batch, l->channels, l->out_size[0], l->out_size[1]}, f);
-    } else if (const auto* t = p.get_if<take_problem>()) {
-        visit_taken(t->values, t->domain, t->step, t->length, f);
-        visit_taken(t->indices, t->domain, {t->next}, {t->length.rank()}, f);
-        f(t->output, t->domain, true);
-    } else if (const auto* o = p.get_if<sort_problem>()) {
-        f(o->values, axes_of(o->outer, {o->length}), false);
-        f(o->output, axes_of(o->outer, {o->length}), true);
-    } else if (const auto* w = p.get_if<scatter_problem>()) {
-        f(w->keys, {w->count}, false);
-        f(w->order, {w->count}, false);
-        f(w->updates, {w->count, w->width}, false);
-        f(w->data, {w->rows, w->width}, false);
-        f(w->output, {w->rows, w->width}, true);
-    } else if (const auto* k = p.get_if<custom_kernel_problem>()) {
-        const kernel_call& call = *k->call;
-        for (std::size_t i = 0; i < k->inputs.size(); ++i)
-            visit_fused(k->inputs[i], call.inputs[i].shape, f);
-        visit_fused(k->epilogue, call.outputs[0].shape, f);
-        for (std::size_t i = 0; i < k->outputs.size(); ++i)
-            f(k->outputs[i], call.outputs[i].shape, true);
-    }
-}
+// Calls f for every operand of a problem. A kind of problem has such a function where it is
+// declared.
 
-/// Bytes of results that solving the problem writes; of a scatter what its updates make at most.
-inline std::int64_t written_bytes(const problem& p) {
-    if (const auto* w = p.get_if<scatter_problem>())
-        return byte_count(w->output.type, w->count * w->width);
-    std::int64_t bytes = 0;
-    visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
-        if (write && o.buffer >= 0) bytes += byte_count(o.type, element_count(domain));
-    });
-    return bytes;
+inline void visit_operands(const elementwise_problem& p, const operand_visitor& f) {
+    f(p.body, p.domain);
+}
+inline void visit_operands(const reduce_problem& p, const operand_visitor& f) {
+    f(p.prologue, detail::axes_of(p.outer, p.inner));
+    f(p.epilogue, p.outer);
+}
+inline void visit_operands(const normalize_problem& p, const operand_visitor& f) {
+    f(p.prologue, detail::axes_of(p.outer, p.inner));
+    f(p.epilogue, detail::axes_of(p.outer, p.inner));
+}
+inline void visit_operands(const scan_problem& p, const operand_visitor& f) {
+    f(p.prologue, detail::axes_of(p.outer, {p.length}));
+    f(p.epilogue, detail::axes_of(p.outer, {p.count}));
+}
+inline void visit_operands(const matmul_problem& p, const operand_visitor& f) {
+    f(p.a, detail::axes_of(p.batch, {p.m, p.k}));
+    f(p.b, detail::axes_of(p.batch, {p.k, p.n}));
+    f(p.epilogue, detail::axes_of(p.batch, {p.m, p.n}));
+}
+inline void visit_operands(const conv_problem& p, const operand_visitor& f) {
+    f(p.input, {p.batch, p.in_channels, p.in_size[0], p.in_size[1]});
+    f(p.weight, {p.out_channels, p.in_channels / p.shape_of.group, p.window[0], p.window[1]});
+    f(p.epilogue, {p.batch, p.out_channels, p.out_size[0], p.out_size[1]});
+}
+inline void visit_operands(const pool_problem& p, const operand_visitor& f) {
+    f(p.input, {p.batch, p.channels, p.in_size[0], p.in_size[1]});
+    f(p.epilogue, {p.batch, p.channels, p.out_size[0], p.out_size[1]});
+}
+inline void visit_operands(const take_problem& p, const operand_visitor& f) {
+    detail::visit_taken(p.values, p.domain, p.step, p.length, f);
+    detail::visit_taken(p.indices, p.domain, {p.next}, {p.length.rank()}, f);
+    f(p.output, p.domain, true);
+}
+inline void visit_operands(const sort_problem& p, const operand_visitor& f) {
+    f(p.values, detail::axes_of(p.outer, {p.length}), false);
+    f(p.output, detail::axes_of(p.outer, {p.length}), true);
+}
+inline void visit_operands(const scatter_problem& p, const operand_visitor& f) {
+    f(p.keys, {p.count}, false);
+    f(p.order, {p.count}, false);
+    f(p.updates, {p.count, p.width}, false);
+    f(p.data, {p.rows, p.width}, false);
+    f(p.output, {p.rows, p.width}, true);
+}
+inline void visit_operands(const custom_kernel_problem& p, const operand_visitor& f) {
+    const kernel_call& call = *p.call;
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) f(p.inputs[i], call.inputs[i].shape);
+    f(p.epilogue, call.outputs[0].shape);
+    for (std::size_t i = 0; i < p.outputs.size(); ++i) f(p.outputs[i], call.outputs[i].shape, true);
 }
 
 }}  // namespace pumice::PUMICE_ABI

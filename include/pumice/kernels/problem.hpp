@@ -12,6 +12,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// outputs[c] = body(c) for each coordinate c of the domain.
 struct elementwise_problem {
+    static constexpr std::string_view name = "elementwise";
     shape domain;
     fused body;
 };
@@ -20,6 +21,7 @@ struct elementwise_problem {
 /// it is what reduces, joins two values to one; in which order and how bracketed is left open.
 /// The accumulator that the epilogue is given has the type `result`.
 struct reduce_problem {
+    static constexpr std::string_view name = "reduce";
     reduction what = reduction::sum;
     shape outer, inner;         // kept axes, reduced axes
     fused prologue;             // over outer ++ inner
@@ -30,6 +32,7 @@ struct reduce_problem {
 
 /// For each outer coordinate o: epilogue(o ++ c, normalised(prologue(o ++ .))[c]).
 struct normalize_problem {
+    static constexpr std::string_view name = "normalize";
     normalization what = normalization::softmax;
     double epsilon = 0;
     shape outer, inner;
@@ -39,6 +42,7 @@ struct normalize_problem {
 /// For each outer coordinate o: epilogue(o ++ i, sum or product over j <= i - lead of prologue(o ++
 /// j)).
 struct scan_problem {
+    static constexpr std::string_view name = "scan";
     reduction what = reduction::sum;
     shape outer;
     std::int64_t length = 0, count = 0, lead = 0;
@@ -48,6 +52,7 @@ struct scan_problem {
 
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
 struct matmul_problem {
+    static constexpr std::string_view name = "matmul";
     shape batch;
     std::int64_t m = 0, n = 0, k = 0;
     fused a, b, epilogue;
@@ -57,6 +62,7 @@ struct matmul_problem {
 /// epilogue({n, c, y, x}, convolution); ONNX Conv without the bias, which is epilogue.
 /// input over {n, channel, y, x}; weight over {out channel, channel within the group, ky, kx}.
 struct conv_problem {
+    static constexpr std::string_view name = "conv";
     conv_op shape_of;
     std::int64_t batch = 0, in_channels = 0, out_channels = 0;
     std::int64_t in_size[2] = {}, out_size[2] = {}, window[2] = {};
@@ -66,6 +72,7 @@ struct conv_problem {
 
 /// epilogue({n, c, y, x}, pool of input over {n, c, y, x}).
 struct pool_problem {
+    static constexpr std::string_view name = "pool";
     pool_op shape_of;
     std::int64_t batch = 0, channels = 0;
     std::int64_t in_size[2] = {}, out_size[2] = {};
@@ -75,6 +82,7 @@ struct pool_problem {
 /// output[c] = values[c], moved on along an axis of values for each component of an index: by
 /// step[k] times the place in [0, length[k]) that component k of indices[c] means.
 struct take_problem {
+    static constexpr std::string_view name = "take";
     shape domain;             // of the output
     operand values, indices;  // over the domain: 0 along axes that are not theirs
     operand output;
@@ -85,6 +93,7 @@ struct take_problem {
 /// output[o ++ c] = where the c-th of values[o ++ .] lies, in ascending or descending order. Equal
 /// ones keep their order; NaN is greater than any number; -0 equals 0.
 struct sort_problem {
+    static constexpr std::string_view name = "sort";
     shape outer;
     std::int64_t length = 0;
     bool descending = false;
@@ -93,6 +102,7 @@ struct sort_problem {
 
 /// Rows of updates joined, in order, into rows of output (see scatter_op).
 struct scatter_problem {
+    static constexpr std::string_view name = "scatter";
     scattering what = scattering::replace;
     std::int64_t count = 0, rows = 0, width = 0;
     operand keys, order;   // over {count}; order is i64
@@ -102,38 +112,44 @@ struct scatter_problem {
 
 /// A call of a kernel of the user's own.
 struct custom_kernel_problem {
+    static constexpr std::string_view name = "kernel";
     std::shared_ptr<const kernel_call> call;
     array_list<fused> inputs;  // over their extents; of one that is not fused, its leaf as it lies
     fused epilogue;            // over the output's extent, where the output is fused
     array_list<operand> outputs;  // where it is not; without a buffer where nobody wants it
 };
 
-/// What solves a kind of problem (exec/problem_kind.hpp).
+namespace detail {
+using problems = type_list<elementwise_problem, reduce_problem, normalize_problem, matmul_problem,
+                           conv_problem, pool_problem, take_problem, scan_problem, sort_problem,
+                           scatter_problem, custom_kernel_problem>;
+}  // namespace detail
+
+/// What is known of a kind of problem and solves it (exec/problem_kind.hpp).
 struct problem_kind;
 template <class P>
 const problem_kind& kind_of() noexcept;
 
-/// One of the structs above, shared and fixed when made.
+/// A kind of problem: a struct of data with its `name`, which no other kind has.
+template <class P>
+concept problem_type = requires {
+    { P::name } -> std::convertible_to<std::string_view>;
+};
+
+/// A problem of any kind, shared and fixed when made.
 class problem {
 public:
-    using kinds =
-        detail::operation_kinds<elementwise_problem, reduce_problem, normalize_problem,
-                                matmul_problem, conv_problem, pool_problem, take_problem,
-                                scan_problem, sort_problem, scatter_problem, custom_kernel_problem>;
-
-    template <class P>
-        requires(kinds::number<P> >= 0)
+    template <problem_type P>
     problem(std::shared_ptr<P> p)
-        : number_(kinds::number<P>), kind_(&kind_of<P>()), held_(std::move(p)) {}
-    template <class P>
-        requires(kinds::number<P> >= 0)
+        : number_(detail::family_id<P>), kind_(&kind_of<P>()), held_(std::move(p)) {}
+    template <problem_type P>
     problem(P p) : problem(std::make_shared<P>(std::move(p))) {}
 
-    template <class P>
+    template <problem_type P>
     bool is() const noexcept {
-        return number_ == kinds::number<P>;
+        return number_ == detail::family_id<P>;
     }
-    template <class P>
+    template <problem_type P>
     const P* get_if() const noexcept {
         return is<P>() ? static_cast<const P*>(held_.get()) : nullptr;
     }
@@ -141,7 +157,7 @@ public:
     const problem_kind& kind() const noexcept { return *kind_; }
 
 private:
-    int number_;
+    std::uint64_t number_;
     const problem_kind* kind_;
     std::shared_ptr<const void> held_;
 };

@@ -60,6 +60,17 @@ private:
 
 public:
     void operator()(const source_op&) { fault({"has no op"}); }
+    void operator()(const other_op& other) {
+        array_list<kernel_value> inputs;
+        for (const graph_node* input : at_->inputs)
+            inputs.push_back({input->type(), input->extent()});
+        infer([&] {
+            const kernel_value made =
+                other.family.result_of(other.op, std::span(inputs.data(), inputs.size()));
+            if (at_->type() != made.dtype) fault({"is ", to_string(at_->type())});
+            return made.shape;
+        });
+    }
     void operator()(const elementwise_op& op) {
         std::size_t scalars = 0;
         for (const instruction& i : op.body->code) {

@@ -247,21 +247,31 @@ private:
                    "an object with a kind");
             const auto kind = j["kind"].template get<std::string>();
             j.erase("kind");
-            bool found = false;
-            problem::kinds::each([&]<class P>() {
-                if (kind != fields_of<P>::name) return;
-                const auto held = std::make_shared<P>();
-                code_fields(j, *held);
-                p = problem(held);
-                found = true;
-            });
-            if (!found) fault({"there is no problem `", kind, "`"});
-        } else {
-            problem::kinds::visit(p, [&]<class P>(const P& held) {
-                j = {{"kind", fields_of<P>::name}};
-                code_fields(j, held);
-            });
+            if (!read_problem(j, kind, p, problems())) fault({"there is no problem `", kind, "`"});
+        } else if (!write_problem(j, p, problems())) {
+            fail(errc::unsupported, "plan",
+                 {"a plan with the problem `", p.kind().name,
+                  "` has no text: its kind is none of the library's"});
         }
+    }
+    template <class... P>
+    bool read_problem(json& j, std::string_view kind, problem& p, type_list<P...>) {
+        const auto read = [&]<class Problem>(std::shared_ptr<Problem> held) {
+            code_fields(j, *held);
+            p = problem(held);
+            return true;
+        };
+        return ((kind == P::name && read(std::make_shared<P>())) || ...);
+    }
+    template <class... P>
+    bool write_problem(json& j, const problem& p, type_list<P...>) {
+        const auto write = [&](const auto* held) {
+            if (!held) return false;
+            j = {{"kind", p.kind().name}};
+            code_fields(j, *held);
+            return true;
+        };
+        return (write(p.template get_if<P>()) || ...);
     }
     /// Its number in the table.
     void code_one(json& j, value<std::shared_ptr<const program>>& p) {
