@@ -58,7 +58,9 @@ inline bool lower(const distance_op&, const pm::lowering& group, pm::plan_builde
 /// What every kernel for it computes, in double.
 inline void reference(const distance_problem& p, const pm::host_buffers& buffers) {
     pm::host_rows a(p.a, buffers), b(p.b, buffers), epilogue(p.epilogue, buffers);
-    const auto bytes = [](std::vector<double>& v) { return reinterpret_cast<std::byte*>(v.data()); };
+    const auto bytes = [](std::vector<double>& v) {
+        return reinterpret_cast<std::byte*>(v.data());
+    };
     std::vector<double> x(static_cast<std::size_t>(p.k)), y(x), row(static_cast<std::size_t>(p.n));
     for (std::int64_t i = 0; i < p.m; ++i) {
         a.read({i, 0}, pm::dtype::f64, bytes(x), p.k);
@@ -134,9 +136,9 @@ public void rows<A : IProgram, B : IProgram, E : IProgram>(
         });
         if (wide) return pm::support::no("an operand passes 2^31 elements");
         const double each = pm::bytes_of(p.a, {p.m, p.k}) + pm::bytes_of(p.b, {p.n, p.k});
-        return pm::support::in(pm::seconds_to_move(
-            device, each + pm::bytes_of(p.epilogue, {p.m, p.n}), 0.1,
-            static_cast<double>(p.m * p.n)));
+        return pm::support::in(pm::seconds_to_move(device,
+                                                   each + pm::bytes_of(p.epilogue, {p.m, p.n}), 0.1,
+                                                   static_cast<double>(p.m * p.n)));
     }
     static pm::launch make(const problem_type& p, const pm::device_info& device) {
         static const auto shared = std::make_shared<const std::string>(text);

@@ -37,9 +37,7 @@ struct mirror_op {
     static constexpr std::string_view name = "mine/mirror";
     static constexpr pm::fusion_traits fusion{};
 };
-inline pm::kernel_value result_of(mirror_op, std::span<const pm::kernel_value> in) {
-    return in[0];
-}
+inline pm::kernel_value result_of(mirror_op, std::span<const pm::kernel_value> in) { return in[0]; }
 inline bool lower(mirror_op, const pm::lowering&, pm::plan_builder&) { return false; }
 
 }  // namespace mine

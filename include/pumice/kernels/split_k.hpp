@@ -83,8 +83,9 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                               const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
                  turns = std::ceil(k / (4 * f.slices)) * std::max(1.0, groups / (3 * rates.groups)),
-                 sums = 2.0 * f.rows * f.columns() * k * std::max(groups, rates.groups) *
-                        (p.gathers() ? 1 + 20.0 / f.rows : 1),
+                 sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
+                         f.columns() * prologue_work(p.right, 4)) *
+                        k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  share = info(p.left.type()).bits == 16 ? 0.3 : 0.5,
                  rate = share * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;

@@ -69,28 +69,41 @@ inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
 }});
 // clang-format on
 
+/// What it takes to compute a factor's element as it is read, in plain operations, where reading
+/// one of its operands takes `access`; of one that is read as it lies it is part of a tile's rate.
+inline double prologue_work(const fused& f, double access) {
+    if (f.body->code.size() == 1) return 0;
+    double parts = 0;
+    for (const instruction& i : f.body->code)
+        parts += i.what == instruction::code::leaf || i.arity() > 0;
+    return access * parts;
+}
+
 /// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
 /// full device: where they are fewer than keep it busy, each has its part of the device all the
-/// same. Windows are found once for all rows of a tile.
-inline double tile_seconds(const product& p, double bytes, int m, int n, double rate,
+/// same. Windows are found once for all rows of a tile. Each tile computes its factors' prologues.
+inline double tile_seconds(const product& p, double bytes, int m, int n, double rate, double access,
                            const device_rates& rates) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
     const double rounds = std::max(1.0, static_cast<double>(groups) / rates.groups),
                  sums = 2.0 * m * n * static_cast<double>(p.k) * (p.gathers() ? 1 + 80.0 / m : 1);
+    const double prologues = static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
+                                                         n * prologue_work(p.right, access));
     return rates.launch + 4 * rates.latency +
-           std::max(rounds * sums * rates.groups / rate, bytes / rates.bandwidth);
+           std::max(rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
+                    bytes / rates.bandwidth);
 }
 
-/// Those rows that `fit`, as configurations of a kernel.
+/// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work.
 template <class Row, std::size_t N, class Fits>
-support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
+support tile_ways(const std::array<Row, N>& rows, const product& p, double rate, double access,
                   const device_rates& rates, Fits&& fits) {
     support s;
     const double bytes = bytes_of(p);
     for (const Row& r : rows)
         if (fits(r))
             s.ways.push_back({{r.m, r.n, r.k},
-                              tile_seconds(p, bytes, r.m, r.n, r.speed * rate, rates)});
+                              tile_seconds(p, bytes, r.m, r.n, r.speed * rate, access, rates)});
     s.yes = !s.ways.empty();
     return s;
 }

@@ -72,7 +72,8 @@ TEST_CASE("lowering: an operand is the memory of an input, seen through views") 
     seen.group.outputs.push_back(seen.group.anchor);
     const lowering group(seen.group, seen.parts);
     buffer_list buffers;
-    const operand o = group.memory(buffers, group.input(0)), same = group.memory(buffers, group.input(1));
+    const operand o = group.memory(buffers, group.input(0)),
+                  same = group.memory(buffers, group.input(1));
     CHECK(o.steps == strides{1, 3});
     CHECK(same.steps == strides{3, 1});
     CHECK(o.buffer == same.buffer);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The passes that a graph goes through before it is fused and lowered, in order.
+// The passes that a graph goes through before it is fused and lowered, in order. One more has a
+// name to be left out by: "store_prologues" (store_prologues.hpp), which splits what was fused.
 #pragma once
 
 #include <pumice/graph/passes/merge_equal.hpp>
@@ -16,6 +17,12 @@ struct library_pass {
 };
 inline constexpr library_pass library_passes[] = {{"merge_equal", merge_equal}};
 
+inline bool is_left_out(std::string_view pass, const policy_set& policies) {
+    if (!policies.passes) return false;
+    const std::vector<std::string>& names = policies.passes->left_out;
+    return std::find(names.begin(), names.end(), pass) != names.end();
+}
+
 /// Those of the library, which have no work where each op is a kernel of its own, then the user's.
 inline void run_passes(op_graph& graph, const policy_set& policies) {
     const pass_list* const list = policies.passes.get();
@@ -23,9 +30,7 @@ inline void run_passes(op_graph& graph, const policy_set& policies) {
         if (list && list->watch) list->watch(graph, name);
     };
     const auto run = [&](std::string_view name, const auto& pass) {
-        if (list &&
-            std::find(list->left_out.begin(), list->left_out.end(), name) != list->left_out.end())
-            return;
+        if (is_left_out(name, policies)) return;
         pass(graph);
         graph.sort();
         if (list && list->check) list->check(graph, name);

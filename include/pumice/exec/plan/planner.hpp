@@ -8,6 +8,7 @@
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/exec/plan/passes.hpp>
 #include <pumice/exec/plan/place.hpp>
+#include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/graph/walk.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -204,7 +205,9 @@ private:
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
         op_graph graph(walk_, roots, traced != nullptr);
         run_passes(graph, policies_);
-        const array_list<kernel_group> groups = fuser(graph, policies_.fusion).run();
+        array_list<kernel_group> groups = fuser(graph, policies_.fusion).run();
+        if (policies_.fusion && !places_.list.empty() && !is_left_out("store_prologues", policies_))
+            groups = store_prologues(std::move(groups), *places_.list[0]);
         const part_map parts = find_parts(groups, graph);
         plan_builder b;
         plan& p = b.made;
