@@ -186,9 +186,11 @@ private:
             code = service().get(request);
         }
         const slow building("building the pipeline of " + name);
-        found = factory_.create(preserve_nan(code->words, device_->info()), name,
+        const vulkan::constant keeps{keeps_half_subnormals, device_->info().preserves_denorm16};
+        found = factory_.create(with_float_controls(code->words, device_->info()), name,
                                 {.subgroup_size = l.subgroup_size,
-                                 .full_subgroups = l.subgroup_size != 0});
+                                 .full_subgroups = l.subgroup_size != 0,
+                                 .constants = {&keeps, 1}});
         return found;
     }
 

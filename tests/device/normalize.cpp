@@ -28,10 +28,10 @@ void check_kernels(machine& m, const normalize_problem& p, const workspace& w,
                              std::string(to_string(p.prologue.type())) + " " + to_string(p.outer) +
                              " x " + to_string(p.inner) + " " + about;
     check<normalize_rows>(m, p, w, out, t, text, count);
-    check<normalize_rows4>(m, p, w, out, t, text, count);
+    check<normalize_vector_rows>(m, p, w, out, t, text, count);
     check<normalize_columns>(m, p, w, out, t, text, count);
     check<normalize_streamed>(m, p, w, out, t, text, count);
-    check<normalize_streamed4>(m, p, w, out, t, text, count);
+    check<normalize_vector_streamed>(m, p, w, out, t, text, count);
     check<normalize_streamed_columns>(m, p, w, out, t, text, count);
 }
 

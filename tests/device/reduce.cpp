@@ -87,8 +87,8 @@ void check_any(int which, machine& m, const reduce_problem& p, const workspace& 
 void check_kernels(int which, machine& m, const reduce_problem& p, const workspace& w,
                    const std::vector<result>& out, const std::vector<tolerance>& t,
                    const std::string& about, tally& count) {
-    check_any<reduce_rows, reduce_rows4, reduce_columns, reduce_slices>(which, m, p, w, out, t,
-                                                                        about, count);
+    check_any<reduce_rows, reduce_vector_rows, reduce_columns, reduce_slices>(which, m, p, w, out,
+                                                                              t, about, count);
 }
 
 std::string describe(const reduce_problem& p) {

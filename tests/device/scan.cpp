@@ -27,7 +27,7 @@ void check_kernels(machine& m, const scan_problem& p, const workspace& w,
         to_string(p.outer) + " along " + std::to_string(p.length) + " to " +
         std::to_string(p.count) + " after " + std::to_string(p.lead) + " " + about;
     check<scan_rows>(m, p, w, out, t, text, count);
-    check<scan_rows4>(m, p, w, out, t, text, count);
+    check<scan_vector_rows>(m, p, w, out, t, text, count);
     check<scan_columns>(m, p, w, out, t, text, count);
 }
 

@@ -52,9 +52,9 @@ errc code_of(const std::function<void()>& f, std::vector<std::string>* reasons =
 
 TEST_CASE("select: the cheapest kernel that takes the problem, and why the other was not taken") {
     const choice wide = choose(doubled(dtype::f32, 64, 1), device(), {});
-    CHECK(wide.record->kernel == "elementwise/vector4");
+    CHECK(wide.record->kernel == "elementwise/vectors");
     REQUIRE(wide.launches.size() == 1);
-    CHECK(wide.launches[0].entry == "vector4");
+    CHECK(wide.launches[0].entry == "vectors");
     REQUIRE(wide.record->rejected.size() == 2);
     CHECK(wide.record->rejected[0].starts_with("elementwise/tiled: no operand is contiguous"));
     CHECK(wide.record->rejected[1].starts_with("elementwise/strided: "));
@@ -62,7 +62,7 @@ TEST_CASE("select: the cheapest kernel that takes the problem, and why the other
     const choice apart = choose(doubled(dtype::f32, 64, 2), device(), {});
     CHECK(apart.record->kernel == "elementwise/strided");
     REQUIRE(apart.record->rejected.size() == 2);
-    CHECK(apart.record->rejected[0].starts_with("elementwise/vector4: an operand is neither"));
+    CHECK(apart.record->rejected[0].starts_with("elementwise/vectors: an operand is neither"));
     CHECK(apart.record->rejected[1].starts_with("elementwise/tiled: no operand is contiguous"));
 }
 
@@ -86,12 +86,12 @@ TEST_CASE("select: a problem that no kernel takes is refused with the reason of 
     CHECK(code_of([] { choose(doubled(dtype::f64, 64, 1), device(), {}); }, &reasons) ==
           errc::unsupported);
     REQUIRE(reasons.size() == 3);
-    CHECK(reasons[0] == "elementwise/vector4: the device has no f64");
+    CHECK(reasons[0] == "elementwise/vectors: the device has no f64");
     CHECK(reasons[1] == "elementwise/tiled: the device has no f64");
     CHECK(reasons[2] == "elementwise/strided: the device has no f64");
     device_info able = device();
     able.float64_arithmetic = true;
-    CHECK(choose(doubled(dtype::f64, 64, 1), able, {}).record->kernel == "elementwise/vector4");
+    CHECK(choose(doubled(dtype::f64, 64, 1), able, {}).record->kernel == "elementwise/vectors");
 }
 
 TEST_CASE("select: a user's policy sees every kernel that takes the problem, and decides") {
@@ -106,7 +106,7 @@ TEST_CASE("select: a user's policy sees every kernel that takes the problem, and
         return answer;
     };
     const choice c = choose(doubled(dtype::f32, 64, 1), device(), p);
-    CHECK(seen == std::vector<std::string>{"elementwise/vector4", "elementwise/strided"});
+    CHECK(seen == std::vector<std::string>{"elementwise/vectors", "elementwise/strided"});
     CHECK(c.record->kernel == "elementwise/strided");
     CHECK(c.launches[0].entry == "strided");
     answer = 0;
@@ -118,7 +118,7 @@ TEST_CASE("select: a user's policy sees every kernel that takes the problem, and
     portable{}.apply(p);
     CHECK(choose(doubled(dtype::f32, 64, 1), device(), p).record->kernel == "elementwise/strided");
     fastest{}.apply(p);
-    CHECK(choose(doubled(dtype::f32, 64, 1), device(), p).record->kernel == "elementwise/vector4");
+    CHECK(choose(doubled(dtype::f32, 64, 1), device(), p).record->kernel == "elementwise/vectors");
 }
 
 TEST_CASE("select: a kernel of several launches comes with the scratch that they share") {

@@ -4,6 +4,7 @@
 #include "support.hpp"
 
 #include <pumice/core/dtype.hpp>
+#include <pumice/exec/vulkan/float_controls.hpp>
 #include <pumice/vk/command_cache.hpp>
 
 #include <tests/support/skip.hpp>
@@ -31,7 +32,9 @@ struct device_under_test {
     /// are read and written.
     void run(const spirv_code& code, std::vector<std::string*> buffers, std::int32_t n,
              std::uint32_t threads) {
-        const auto kernel = pipelines.create(code.words, "test");
+        const vulkan::constant keeps{keeps_half_subnormals, info().preserves_denorm16};
+        const auto kernel = pipelines.create(with_float_controls(code.words, info()), "test",
+                                             {.constants = {&keeps, 1}});
         std::vector<vulkan::allocation> held;
         std::string block;
         for (const std::string* b : buffers) {
@@ -225,7 +228,7 @@ std::size_t differences(const std::string& got, const std::string& expected, std
 
 }  // namespace
 
-TEST_CASE("elements come back as they were, one, four and eight at a time") {
+TEST_CASE("elements come back as they were, one, four, eight and sixteen at a time") {
     on_every_device([](device_under_test& d) {
         for (const dtype_info& row : dtype_table) {
             const auto type = static_cast<dtype>(&row - dtype_table.data());
@@ -236,39 +239,38 @@ TEST_CASE("elements come back as they were, one, four and eight at a time") {
                 request(name,
                         "import element;\n"
                         "public struct Params { public " +
-                            e + ".Storage* x; public " + e +
-                            ".Storage* y; public int n; }\n"
+                            e + ".Storage* x; public " + e + ".Storage* y; public " + e +
+                            ".Storage* z; public int n; }\n"
                             "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
                             "public void run(uint3 t : SV_DispatchThreadID, uniform Params* p)\n"
                             "{\n"
                             "    let q = *p;\n"
                             "    int i = int(t.x) * 16;\n"
                             "    if (i >= q.n) return;\n"
-                            "    vector<" +
-                            e +
-                            ".Arith, 4> low, high;\n"
                             "    " +
-                            e +
-                            ".load8(q.x, i, low, high);\n"
-                            "    " +
-                            e +
-                            ".store8(q.y, i, low, high);\n"
-                            "    " +
-                            e + ".store4(q.y, int64_t(i + 8), " + e +
-                            ".load4(q.x, int64_t(i + 8)));\n"
+                            e + ".Arith eight[8], four[4];\n    " + e +
+                            ".loadRun<int, 8>(q.x, i, eight);\n    " + e +
+                            ".storeRun<int, 8>(q.y, i, eight);\n    " + e +
+                            ".loadRun<int64_t, 4>(q.x, int64_t(i + 8), four);\n    " + e +
+                            ".storeRun<int64_t, 4>(q.y, int64_t(i + 8), four);\n"
                             "    for (int k = 12; k < 16; ++k) " +
-                            e + ".store(q.y, i + k, " + e +
-                            ".load(q.x, int64_t(i + k)));\n"
+                            e + ".store(q.y, i + k, " + e + ".load(q.x, int64_t(i + k)));\n    " +
+                            e + ".Arith sixteen[16];\n    " + e +
+                            ".loadRun<int, 16>(q.x, i, sixteen);\n    " + e +
+                            ".storeRun<int, 16>(q.z, i, sixteen);\n"
                             "}\n"));
-            std::string x = bytes_for(type), y(x.size(), '\x55');
+            std::string x = bytes_for(type), y(x.size(), '\x55'), z = y;
             const auto n =
                 static_cast<std::int32_t>(x.size() * 8 / static_cast<std::size_t>(row.bits));
-            d.run(*code, {&x, &y}, n, static_cast<std::uint32_t>(n) / 16);
+            d.run(*code, {&x, &y, &z}, n, static_cast<std::uint32_t>(n) / 16);
             std::size_t first = 0;
-            const std::size_t wrong =
-                visit(type, [&](auto zero) { return differences<decltype(zero)>(y, x, first); });
-            CAPTURE(first);
-            CHECK(wrong == 0);
+            for (const std::string* got : {&y, &z}) {
+                const std::size_t wrong = visit(type, [&](auto zero) {
+                    return differences<decltype(zero)>(*got, x, first);
+                });
+                CAPTURE(first);
+                CHECK(wrong == 0);
+            }
         }
     });
 }

@@ -57,7 +57,8 @@ struct device_info {
     bool storage8 = false, storage16 = false;
     bool preserves_nan32 = false,
          preserves_nan64 = false;  // SignedZeroInfNanPreserve, by float width
-    bool memory_model = false;     // vulkanMemoryModel, which cooperative kernels need
+    bool preserves_denorm16 = false, preserves_denorm64 = false;  // DenormPreserve
+    bool memory_model = false;  // vulkanMemoryModel, which cooperative kernels need
     bool cooperative_matrix = false;
     bool bfloat16 = false;                    // VK_KHR_shader_bfloat16 with cooperative matrices
     std::vector<matrix_shape> matrix_shapes;  // subgroup scope, not saturating

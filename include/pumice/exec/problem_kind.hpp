@@ -88,13 +88,13 @@ template <class Problem>
 inline constexpr kernel_entries kernels_for;
 template <>
 inline constexpr kernel_entries kernels_for<elementwise_problem> =
-    kernel_list<elementwise_vector4, elementwise_tiled, elementwise_strided>;
+    kernel_list<elementwise_vectors, elementwise_tiled, elementwise_strided>;
 template <>
 inline constexpr kernel_entries kernels_for<reduce_problem> =
-    kernel_list<reduce_rows4, reduce_rows, reduce_columns, reduce_slices>;
+    kernel_list<reduce_vector_rows, reduce_rows, reduce_columns, reduce_slices>;
 template <>
 inline constexpr kernel_entries kernels_for<normalize_problem> =
-    kernel_list<normalize_rows4, normalize_rows, normalize_columns, normalize_streamed4,
+    kernel_list<normalize_vector_rows, normalize_rows, normalize_columns, normalize_vector_streamed,
                 normalize_streamed, normalize_streamed_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<matmul_problem> =
@@ -112,7 +112,7 @@ template <>
 inline constexpr kernel_entries kernels_for<scatter_problem> = kernel_list<scatter_rows>;
 template <>
 inline constexpr kernel_entries kernels_for<scan_problem> =
-    kernel_list<scan_rows4, scan_rows, scan_columns>;
+    kernel_list<scan_vector_rows, scan_rows, scan_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
     kernel_list<custom_kernel_slang>;

@@ -32,7 +32,7 @@ public:
         args();
         inputs();
         load();
-        load4();
+        load_run();
         eval();
         store();
         out_.append("}\n");
@@ -176,50 +176,45 @@ private:
         }
     }
 
-    /// Four elements along the innermost axis; bit k of Flat says that leaf k is contiguous there,
-    /// otherwise it is one value for all four.
-    constexpr void load4() {
+    /// W elements along the innermost axis; bit k of Flat says that leaf k is contiguous there,
+    /// otherwise it is one value for all of them.
+    constexpr void load_run() {
         line(
-            "    public static void load4<I : IIndex, let Flat : int>(Args a, I o[operands], out "
-            "In v[4])");
+            "    public static void loadRun<I : IIndex, let W : int, let Flat : int>(Args a, I "
+            "o[operands], out In v[W])");
         line("    {");
-        if (leaves_ == 0)
-            line("        v[0].none = 0; v[1].none = 0; v[2].none = 0; v[3].none = 0;");
         leaf_list([&](const instruction& i) {
             out_.append("        ").append(arith(i.type));
-            item("4 x", i.index);
-            line(";");
+            item(" x", i.index);
+            line("[W];");
+            const bool iota = i.what == code::iota;
+            if (iota) {
+                item("        [ForceUnroll] for (int k = 0; k < W; ++k) x", i.index);
+                out_.append("[k] = ").append(element(i.type));
+                item(".from(o[", i.index);
+                item("].toInt64() + ((Flat & ", 1 << i.index);
+                line(") != 0 ? int64_t(k) : 0LL));");
+                return;
+            }
             item("        if ((Flat & ", 1 << i.index);
-            item(") != 0) x", i.index);
-            out_.append(" = ");
-            if (i.what == code::iota) {
-                out_.append(arith(i.type)).append("4(");
-                for (int k = 0; k < 4; ++k) {
-                    out_.append(element(i.type));
-                    item(".from(o[", i.index);
-                    item("].toInt64() + ", k);
-                    out_.append(k < 3 ? "), " : "))");
-                }
-            } else {
-                out_.append(element(i.type));
-                item(".load4(a.x", i.index);
-                item(", o[", i.index);
-                out_.append("])");
-            }
-            item("; else x", i.index);
-            out_.append(" = ").append(arith(i.type)).append("4(");
+            out_.append(") != 0) ").append(element(i.type));
+            item(".loadRun<I, W>(a.x", i.index);
+            item(", o[", i.index);
+            item("], x", i.index);
+            out_.append("); else fill<").append(arith(i.type)).append(", W>(");
             read(i);
+            item(", x", i.index);
             line(");");
-            out_.append("       ");
-            for (int k = 0; k < 4; ++k) {
-                item(" v[", k);
-                item("].x", i.index);
-                item(" = x", i.index);
-                item("[", k);
-                out_.append("];");
-            }
-            line("");
         });
+        line("        [ForceUnroll] for (int k = 0; k < W; ++k)");
+        line("        {");
+        if (leaves_ == 0) line("            v[k].none = 0;");
+        leaf_list([&](const instruction& i) {
+            item("            v[k].x", i.index);
+            item(" = x", i.index);
+            line("[k];");
+        });
+        line("        }");
         line("    }");
     }
 
@@ -308,18 +303,20 @@ private:
             line(");");
         }
         line("    }");
-        line("    public static void store4<I : IIndex>(Args a, I o[operands], Out r[4])");
+        line(
+            "    public static void storeRun<I : IIndex, let W : int>(Args a, I o[operands], Out "
+            "r[W])");
         line("    {");
         for (std::size_t k = 0; k < p_.outputs.size(); ++k) {
-            out_.append("        ").append(element(output(k).type));
-            item(".store4(a.y", int(k));
+            out_.append("        ").append(arith(output(k).type));
+            item(" y", int(k));
+            item("[W];\n        [ForceUnroll] for (int k = 0; k < W; ++k) y", int(k));
+            item("[k] = r[k].y", int(k));
+            out_.append(";\n        ").append(element(output(k).type));
+            item(".storeRun<I, W>(a.y", int(k));
             item(", o[", leaves_ + int(k));
-            out_.append("], ").append(arith(output(k).type)).append("4(");
-            for (int lane = 0; lane < 4; ++lane) {
-                item("r[", lane);
-                item("].y", int(k));
-                out_.append(lane < 3 ? ", " : "));\n");
-            }
+            item("], y", int(k));
+            line(");");
         }
         line("    }");
     }

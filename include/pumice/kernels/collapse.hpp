@@ -6,6 +6,8 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/problem.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Rewrites the axes [first, last) of `domain` and of the operands' strides; axes outside stay.
@@ -45,15 +47,15 @@ inline array_list<operand*> operands_of(fused& f) {
     return list;
 }
 
-/// How a program can be read or written four elements at a time along the last axis of `domain`:
-/// bit k says that leaf k is contiguous there and aligned. Empty where it cannot.
-inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& domain) {
+/// How a program can be read or written in runs of so many elements along the last axis of
+/// `domain`: bit k says that leaf k is contiguous there and aligned. Empty where it cannot.
+inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& domain, int run = 4) {
     const int inner = domain.rank() - 1;
     if (inner < 0) return std::nullopt;
     const auto aligned = [&](const operand& o) {
-        if (o.offset % 4 != 0) return false;
+        if (o.offset % run != 0) return false;
         for (int i = 0; i < inner; ++i)
-            if (domain[i] != 1 && o.steps[i] % 4 != 0) return false;
+            if (domain[i] != 1 && o.steps[i] % run != 0) return false;
         return true;
     };
     std::uint32_t mask = 0;
@@ -65,6 +67,47 @@ inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& dom
     for (const operand& o : f.outputs)
         if (o.steps[inner] != 1 || !aligned(o)) return std::nullopt;
     return mask;
+}
+
+/// Runs in which programs can be read and written along the last axis of `domain`: how many
+/// elements, and the masks of two programs. `elements` is 1 where they cannot.
+struct vector_runs {
+    int elements = 1;
+    std::uint32_t masks[2] = {};
+    explicit operator bool() const noexcept { return elements > 1; }
+};
+
+/// The best runs: as many elements as 16 bytes hold of the narrowest operand, but at most 32 bytes
+/// of the widest, and 4 at least; fewer where operands are not aligned to so many. `whole`: the
+/// axis has to be a multiple of them.
+inline vector_runs runs_of(std::initializer_list<const fused*> programs, const shape& domain,
+                           bool whole, int most = 16) {
+    vector_runs r;
+    const int inner = domain.rank() - 1;
+    if (inner < 0 || most < 4) return r;
+    int narrowest = 128, widest = 8;  // bits
+    for (const fused* f : programs)
+        for (const auto* list : {&f->leaves, &f->outputs})
+            for (const operand& o : *list)
+                if (o.buffer >= 0 && o.steps[inner] != 0) {
+                    narrowest = std::min(narrowest, info(o.type).bits);
+                    widest = std::max(widest, info(o.type).bits);
+                }
+    most = std::clamp(std::min(128 / narrowest, 256 / widest), 4, most);
+    for (int run = most; run >= 4; run /= 2) {
+        if (whole && domain.back() % run != 0) continue;
+        bool fit = true;
+        int k = 0;
+        for (const fused* f : programs) {
+            const std::optional<std::uint32_t> mask = vector_mask(*f, domain, run);
+            fit = fit && mask;
+            r.masks[k++] = mask.value_or(0);
+        }
+        if (!fit) continue;
+        r.elements = run;
+        break;
+    }
+    return r;
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -98,7 +98,7 @@ inline support supports_matrices(const product& p, dtype a, dtype b, const devic
     const bool few = device.type == device_type::cpu;
     const int sums = few ? 4 * f->m * f->n : 128 * device.subgroup_size, depth = few ? f->k : 64;
     const device_rates rates = device.rates();
-    support s = tile_ways(matrix_tiles, p, rates.matrix, 20, rates, [&](const matrix_tile& t) {
+    support s = tile_ways(matrix_tiles, p, rates.matrix, 10, rates, [&](const matrix_tile& t) {
         return t.wm % f->m == 0 && t.wn % f->n == 0 && t.k % f->k == 0 && t.wm * t.wn <= sums &&
                t.k <= depth && t.shared(f->m) <= device.shared_memory &&
                t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;

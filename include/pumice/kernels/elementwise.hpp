@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The elementwise kernels: contiguous in fours, transposed in tiles, and any strides
+// The elementwise kernels: contiguous in runs, transposed in tiles, and any strides
 // (shaders/elementwise.slang).
 #pragma once
 
@@ -90,17 +90,16 @@ struct elementwise_tiles {
         for (operand* o : operands_of(p.body)) move(o->steps, along, last);
     }
     std::int64_t rows() const { return p.domain[p.domain.rank() - 2]; }
-    /// Bits of load4 along the leaves' axis; empty where an access has one element.
-    std::optional<std::uint32_t> mask() const {
-        if (rows() % 4 != 0 || p.domain.back() % 4 != 0) return std::nullopt;
+    /// In which runs the leaves are read along their axis and results are stored along theirs.
+    vector_runs runs() const {
         elementwise_problem read = p, written = p;
         read.body.outputs.clear();
         written.body.leaves.clear();
         const int last = p.domain.rank() - 1;
         move(read.domain, last - 1, last + 1);
         for (operand* o : operands_of(read.body)) move(o->steps, last - 1, last + 1);
-        if (!vector_mask(written.body, written.domain)) return std::nullopt;
-        return vector_mask(read.body, read.domain);
+        const vector_runs stores = runs_of({&written.body}, written.domain, true, 8);
+        return runs_of({&read.body}, read.domain, true, stores.elements);
     }
     /// How much more a tile holds than the domain has of it: of short axes it is mostly edge.
     double waste() const {
@@ -115,7 +114,7 @@ struct elementwise_tiles {
     int batch(int accesses) const {
         std::size_t ops = 0;
         for (const instruction& i : p.body.body->code) ops += i.arity() != 0;
-        return ops <= 4 ? accesses : accesses / 4;
+        return ops <= 4 ? accesses : std::max(accesses / 4, 1);
     }
 
 private:
@@ -156,17 +155,17 @@ struct elementwise_strided {
     }
 };
 
-/// Four elements of the innermost axis per invocation, 16-byte accesses.
-struct elementwise_vector4 {
+/// A run of the innermost axis per invocation, 16-byte accesses.
+struct elementwise_vectors {
     using problem_type = elementwise_problem;
-    static constexpr std::string_view name = "elementwise/vector4";
+    static constexpr std::string_view name = "elementwise/vectors";
     static constexpr bool portable = false;
 
     static support supports(const elementwise_problem& asked, const device_info& device) {
         support s = supports_types(asked.body, device);
         if (!s.yes) return s;
         const elementwise_problem p = detail::collapsed(asked);
-        if (!vector_mask(p.body, p.domain))
+        if (!runs_of({&p.body}, p.domain, false))
             return support::no(
                 "an operand is neither contiguous, nor constant, along the innermost axis, or not "
                 "aligned to 4 elements");
@@ -174,11 +173,12 @@ struct elementwise_vector4 {
     }
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const elementwise_problem p = detail::collapsed(asked);
-        shape quads = p.domain;
-        quads[quads.rank() - 1] = (quads.back() + 3) / 4;
+        const vector_runs r = runs_of({&p.body}, p.domain, false);
+        shape runs = p.domain;
+        runs[runs.rank() - 1] = (runs.back() + r.elements - 1) / r.elements;
         launch l =
-            detail::elementwise_launch(p, quads, detail::elementwise_group, "vector4", device);
-        l.specialise({*vector_mask(p.body, p.domain)});
+            detail::elementwise_launch(p, runs, detail::elementwise_group, "vectors", device);
+        l.specialise({r.elements, r.masks[0]});
         return l;
     }
 };
@@ -208,13 +208,13 @@ struct elementwise_tiled {
         for (const int axis : {tiles.rank() - 2, tiles.rank() - 1})
             tiles[axis] = (tiles[axis] + side - 1) / side;
         launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
-        const std::optional<std::uint32_t> mask = t.mask();
-        l.specialise({mask ? static_cast<int>(*mask) : -1, t.batch(mask ? 4 : 16)});
+        const vector_runs r = t.runs();
+        l.specialise({r.elements, r.masks[0], t.batch(16 / r.elements)});
         return l;
     }
 };
 
-static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vector4> &&
+static_assert(kernel_type<elementwise_strided> && kernel_type<elementwise_vectors> &&
               kernel_type<elementwise_tiled>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -19,12 +19,12 @@ struct normalize_plan {
     int outer_rank = 0, inner_rank = 0;
     bool wide = false, fits = false;
     std::int64_t outers = 0, length = 0;
-    std::optional<std::uint32_t> flat_in, flat_out;
+    vector_runs vectors;
     int group = 256, lanes = 256;
     static constexpr int kept = 16;  // values that a lane holds in registers
     int subgroup = 1;                // 1: lanes do not read each other's
 
-    explicit normalize_plan(const normalize_problem& asked, bool vectors = false)
+    explicit normalize_plan(const normalize_problem& asked, bool wanted = false)
         : p(asked), all(asked.outer) {
         for (std::int64_t d : p.inner) all.push_back(d);
         const int given = p.outer.rank();
@@ -39,12 +39,9 @@ struct normalize_plan {
         length = element_count(p.inner);
         wide = needs_wide_index(p.prologue.leaves, all) ||
                needs_wide_index(all_operands(p.epilogue), all);
-        if (!vectors || all.back() % 4 != 0) return;
-        flat_in = vector_mask(p.prologue, all);
-        flat_out = vector_mask(p.epilogue, all);
+        if (wanted) vectors = runs_of({&p.prologue, &p.epilogue}, all, true, kept / 2);
     }
     array_list<operand*> operands() { return operands_of(p.prologue, p.epilogue); }
-    bool vectors() const { return flat_in && flat_out; }
     bool is_double() const { return p.prologue.type() == dtype::f64; }
 
     /// Whether a group has the invocations, and the memory for `numbers` of each and of each row.
@@ -82,13 +79,11 @@ struct normalize_plan {
                                                              {"RmsNorm<", ">"}};
         const auto& [name, rest] = names[static_cast<int>(p.what)];
         const std::string_view real = is_double() ? "double" : "float";
-        const auto flat = [&](const std::optional<std::uint32_t>& mask) {
-            return vectors() ? static_cast<int>(*mask) : -1;
-        };
         launch l("normalize", cached ? "cached" : "streamed",
                  {real, cat({name, real, rest}), emitted_name(p.prologue.body->view()),
                   emitted_name(p.epilogue.body->view()), index_type(wide), outer_rank, inner_rank,
-                  group, lanes, columns ? 1 : 0, kept, flat(flat_in), flat(flat_out)},
+                  group, lanes, columns ? 1 : 0, kept, vectors.elements, vectors.masks[0],
+                  vectors.masks[1]},
                  {&p.prologue, &p.epilogue});
         if (cached) l.specialise({subgroup});
         if (subgroup > 1) l.subgroup_size = subgroup;
@@ -103,7 +98,7 @@ struct normalize_plan {
         }
         w.row(p.outer, outer_rank);
         shape steps = p.inner;
-        if (vectors()) steps[inner_rank - 1] /= 4;
+        steps[inner_rank - 1] /= vectors.elements;
         w.row(steps, inner_rank);
         w.index(outers);
         w.index(element_count(steps));
@@ -123,7 +118,7 @@ inline support supports_normalize(const normalize_problem& p, bool cached, bool 
     normalize_plan plan(p, vectors);
     if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
-    if (vectors && !plan.vectors())
+    if (vectors && !plan.vectors)
         return support::no(
             "an operand is neither contiguous, nor constant, along the innermost axis of a row, or "
             "not aligned to 4 elements");
@@ -165,8 +160,8 @@ struct normalize_rows : detail::normalize_kernel<true, false, false> {
     static constexpr std::string_view name = "normalize/rows";
     static constexpr bool portable = false;
 };
-struct normalize_rows4 : detail::normalize_kernel<true, false, true> {
-    static constexpr std::string_view name = "normalize/rows4";
+struct normalize_vector_rows : detail::normalize_kernel<true, false, true> {
+    static constexpr std::string_view name = "normalize/vector_rows";
     static constexpr bool portable = false;
 };
 
@@ -181,8 +176,8 @@ struct normalize_streamed : detail::normalize_kernel<false, false, false> {
     static constexpr std::string_view name = "normalize/streamed";
     static constexpr bool portable = true;
 };
-struct normalize_streamed4 : detail::normalize_kernel<false, false, true> {
-    static constexpr std::string_view name = "normalize/streamed4";
+struct normalize_vector_streamed : detail::normalize_kernel<false, false, true> {
+    static constexpr std::string_view name = "normalize/vector_streamed";
     static constexpr bool portable = false;
 };
 struct normalize_streamed_columns : detail::normalize_kernel<false, true, false> {
@@ -190,8 +185,8 @@ struct normalize_streamed_columns : detail::normalize_kernel<false, true, false>
     static constexpr bool portable = true;
 };
 
-static_assert(kernel_type<normalize_rows> && kernel_type<normalize_rows4> &&
+static_assert(kernel_type<normalize_rows> && kernel_type<normalize_vector_rows> &&
               kernel_type<normalize_columns> && kernel_type<normalize_streamed> &&
-              kernel_type<normalize_streamed4> && kernel_type<normalize_streamed_columns>);
+              kernel_type<normalize_vector_streamed> && kernel_type<normalize_streamed_columns>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -154,13 +154,13 @@ struct pool_global {
                 (op.dilation[i] != 1 && op.window[i] != 1))
                 return support::no("the window is not the whole input");
         const reduce_problem r = reduction_of(p);
-        if (support s = reduce_rows4::supports(r, device); s.yes) return s;
+        if (support s = reduce_vector_rows::supports(r, device); s.yes) return s;
         return by_columns(r, device) ? reduce_columns::supports(r, device)
                                      : reduce_rows::supports(r, device);
     }
     static launch make(const pool_problem& p, const device_info& device) {
         const reduce_problem r = reduction_of(p);
-        if (reduce_rows4::supports(r, device).yes) return reduce_rows4::make(r, device);
+        if (reduce_vector_rows::supports(r, device).yes) return reduce_vector_rows::make(r, device);
         return by_columns(r, device) ? reduce_columns::make(r, device)
                                      : reduce_rows::make(r, device);
     }

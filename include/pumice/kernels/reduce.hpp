@@ -60,7 +60,7 @@ struct reduce_plan {
     bool wide = false, columns = false, fits = false;
     int lanes = 1;  // invocations that share an outer coordinate
     std::int64_t outers = 0, length = 0, part = 0, slices = 1;
-    std::optional<std::uint32_t> flat;
+    vector_runs runs;
 
     reduce_plan(const reduce_problem& asked, bool along_outer, bool vectors)
         : p(asked), columns(along_outer) {
@@ -80,9 +80,8 @@ struct reduce_plan {
         length = part = element_count(p.inner);
         wide = needs_wide_index(p.prologue.leaves, all) ||
                needs_wide_index(all_operands(p.epilogue), p.outer);
-        if (vectors && (inner_rank == 1 || p.inner.back() % 4 == 0))
-            flat = vector_mask(p.prologue, all);
-        const std::int64_t steps = flat ? length / 4 : length;
+        if (vectors) runs = runs_of({&p.prologue}, all, inner_rank > 1);
+        const std::int64_t steps = length / runs.elements;
         for (const int n : {8, 64, 256})
             if (steps >= 2 * n && (!columns || (n == 8 && outers < 65536))) lanes = n;
     }
@@ -120,8 +119,8 @@ struct reduce_plan {
         t.add(p.prologue, all, columns ? outer_rank - 1 : all.rank() - 1);
         t.add(bytes_of(p.epilogue, p.outer));
         const double whole =
-            seconds_to_move(device, t, flat ? 1 : 0.9, static_cast<double>(outers * lanes * slices),
-                            flat ? 64 : 16);
+            seconds_to_move(device, t, runs ? 1 : 0.9, static_cast<double>(outers * lanes * slices),
+                            runs ? 64 : 16);
         if (slices == 1) return whole;
         return whole + seconds_to_move(device, static_cast<double>(scratch()), 0.9,
                                        static_cast<double>(outers * slices));
@@ -135,7 +134,7 @@ struct reduce_plan {
                  {&p.prologue, &p.epilogue});
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
         if (step != reduce_step::joined)
-            l.specialise({lanes, columns ? 1 : 0, flat ? static_cast<int>(*flat) : -1});
+            l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0]});
         const std::uint32_t width =
             spread(l, step == reduce_step::joined ? outers : groups() * slices, device);
         block_writer w(l, wide);
@@ -157,7 +156,7 @@ struct reduce_plan {
         write_places(w, p.epilogue, outer_rank);
         w.row(p.outer, outer_rank);
         shape steps = p.inner;
-        if (flat) steps[inner_rank - 1] /= 4;
+        steps[inner_rank - 1] /= runs.elements;
         w.row(steps, inner_rank);
         for (const std::int64_t n : {outers, length, part, slices}) w.index(n);
         w.integer(static_cast<std::int32_t>(width));
@@ -176,7 +175,7 @@ inline support supports_reduction(const reduce_problem& p, bool columns, bool ve
     const reduce_plan plan(p, columns, vectors);
     if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
-    if (vectors && !plan.flat)
+    if (vectors && !plan.runs)
         return support::no(
             "an operand is neither contiguous, nor constant, along the innermost reduced "
             "axis, or not aligned to 4 elements");
@@ -205,8 +204,8 @@ struct reduce_rows : detail::reduce_whole<false, false> {
 };
 
 /// The same in fours, 16-byte accesses.
-struct reduce_rows4 : detail::reduce_whole<false, true> {
-    static constexpr std::string_view name = "reduce/rows4";
+struct reduce_vector_rows : detail::reduce_whole<false, true> {
+    static constexpr std::string_view name = "reduce/vector_rows";
     static constexpr bool portable = false;
 };
 
@@ -250,7 +249,7 @@ private:
     }
 };
 
-static_assert(kernel_type<reduce_rows> && kernel_type<reduce_rows4> &&
+static_assert(kernel_type<reduce_rows> && kernel_type<reduce_vector_rows> &&
               kernel_type<reduce_columns> && kernel_type<reduce_slices>);
 
 }}  // namespace pumice::PUMICE_ABI

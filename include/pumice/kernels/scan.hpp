@@ -16,7 +16,7 @@ struct scan_plan {
     int outer_rank = 0;
     bool wide = false;
     std::int64_t outers = 0;
-    std::optional<std::uint32_t> flat_in, flat_out;
+    vector_runs runs;
     int lanes = 256;
 
     /// Neighbours that a lane takes at a time.
@@ -30,16 +30,12 @@ struct scan_plan {
         outers = element_count(p.outer);
         wide = needs_wide_index(p.prologue.leaves, read()) ||
                needs_wide_index(all_operands(p.epilogue), all);
-        if (vectors && p.lead == 0 && p.count % 4 == 0) {
-            flat_in = vector_mask(p.prologue, all);
-            flat_out = vector_mask(p.epilogue, all);
-        }
+        if (vectors && p.lead == 0) runs = runs_of({&p.prologue, &p.epilogue}, all, true);
         for (const int n : columns ? std::array{32, 8, 1} : std::array{256, 64, 8})
             if (n == (columns ? 32 : 256) || p.count <= std::int64_t{n} * piece ||
                 (columns && outers * n >= 1 << 15))
                 lanes = n;
     }
-    bool vectors() const { return flat_in && flat_out; }
     /// outer ++ {length}: what is read.
     shape read() const {
         shape s = p.outer;
@@ -48,13 +44,11 @@ struct scan_plan {
     }
 
     launch make(bool columns, const device_info& device) const {
-        const auto flat = [&](const std::optional<std::uint32_t>& mask) {
-            return vectors() ? static_cast<int>(*mask) : -1;
-        };
         launch l("scan", "scanned",
                  {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
                   index_type(wide), reduction_struct(p.what, p.prologue.type(), wide), outer_rank,
-                  group, lanes, columns ? 1 : 0, piece, flat(flat_in), flat(flat_out)},
+                  group, lanes, columns ? 1 : 0, piece, runs.elements, runs.masks[0],
+                  runs.masks[1]},
                  {&p.prologue, &p.epilogue});
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
@@ -94,7 +88,7 @@ inline support supports_scan(const scan_problem& p, bool columns, bool vectors,
         return support::no({to_string(p.what), " does not take ", to_string(p.prologue.type())});
     const scan_plan plan(p, columns, vectors);
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
-    if (vectors && !plan.vectors())
+    if (vectors && !plan.runs)
         return support::no(
             "an operand is neither contiguous, nor constant, along the axis, or not aligned to "
             "4 elements, or the results are not the elements' own");
@@ -143,8 +137,8 @@ struct scan_rows : detail::scan_kernel<false, false> {
     static constexpr std::string_view name = "scan/rows";
     static constexpr bool portable = true;
 };
-struct scan_rows4 : detail::scan_kernel<false, true> {
-    static constexpr std::string_view name = "scan/rows4";
+struct scan_vector_rows : detail::scan_kernel<false, true> {
+    static constexpr std::string_view name = "scan/vector_rows";
     static constexpr bool portable = false;
 };
 
@@ -154,6 +148,6 @@ struct scan_columns : detail::scan_kernel<true, false> {
     static constexpr bool portable = true;
 };
 
-static_assert(kernel_type<scan_rows> && kernel_type<scan_rows4> && kernel_type<scan_columns>);
+static_assert(kernel_type<scan_rows> && kernel_type<scan_vector_rows> && kernel_type<scan_columns>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -232,6 +232,13 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
     c.info.driver = cat({p12.driverName.data(), " ", p12.driverInfo.data()});
     c.info.preserves_nan32 = p12.shaderSignedZeroInfNanPreserveFloat32;
     c.info.preserves_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
+    // Some devices do the same for f16 and f64 alike, or for all three widths.
+    using alone = vk::ShaderFloatControlsIndependence;
+    const bool both = p12.denormBehaviorIndependence == alone::e32BitOnly;
+    c.info.preserves_denorm16 =
+        p12.shaderDenormPreserveFloat16 && (p12.denormBehaviorIndependence == alone::eAll ||
+                                            (both && p12.shaderDenormPreserveFloat64));
+    c.info.preserves_denorm64 = c.info.preserves_denorm16 && p12.shaderDenormPreserveFloat64;
     c.info.subgroup_size = static_cast<int>(p11.subgroupSize);
     c.info.min_subgroup_size = static_cast<int>(p13.minSubgroupSize);
     c.info.max_subgroup_size = static_cast<int>(p13.maxSubgroupSize);

@@ -163,7 +163,7 @@ TEST_CASE("dispatches: the policies choose the kernels") {
     const auto p = m.take();
     pm::policy_set portable;
     pm::portable{}.apply(portable);
-    CHECK(listed(*p).record(0)->kernel == "elementwise/vector4");
+    CHECK(listed(*p).record(0)->kernel == "elementwise/vectors");
     CHECK(pm::dispatch_list(*p, {}, described(), portable).record(0)->kernel ==
           "elementwise/strided");
 }

@@ -52,7 +52,7 @@ TEST_CASE("vulkan profiler: without a profile no query is made, written or reset
     CHECK(test::calls<&table::vkCmdWriteTimestamp2>() == 2 * (1 + 5 + 1));
     CHECK(count_of(p, "upload") == 1);
     CHECK(count_of(p, "download") == 1);
-    CHECK(count_of(p, "elementwise/vector4: add") + count_of(p, "elementwise/strided: add") == 5);
+    CHECK(count_of(p, "elementwise/vectors: add") + count_of(p, "elementwise/strided: add") == 5);
     for (const char* name : {"choosing", "compiling", "preparing", "recording"})
         CHECK(count_of(p, name) == 1);
     CHECK(count_of(p, "submitting") == 2);

@@ -123,7 +123,10 @@ private:
         vulkan::pipeline_options o;
         o.subgroup_size = l.subgroup_size;
         o.full_subgroups = l.subgroup_size > 0;
-        return factory_.create(preserve_nan(code->words, device_->info()), to_string(request), o);
+        const vulkan::constant keeps{keeps_half_subnormals, device_->info().preserves_denorm16};
+        o.constants = {&keeps, 1};
+        return factory_.create(with_float_controls(code->words, device_->info()),
+                               to_string(request), o);
     }
 
     std::shared_ptr<vulkan::instance> instance_;
