@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/key_map.hpp>
 #include <pumice/graph/op_functions.hpp>
 
 #include <bit>

@@ -77,8 +77,8 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 
 /// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
 /// invocation waits for four of k at a time, of all of its rows; its sums are as those of a tile
-/// that reaches half of the device's rate, a third where 16-bit values are unpacked; then slices
-/// are joined, one by one and row by row. What is read several times comes from caches.
+/// that reaches half of the device's rate; then slices are joined, one by one and row by row. What
+/// is read several times comes from caches.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
@@ -86,8 +86,7 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
                         k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
-                 share = info(p.left.type()).bits == 16 ? 0.3 : 0.5,
-                 rate = share * rates.arithmetic * 4 / size_of(p.sum),
+                 rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;
     return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
            std::max(sums / rate, turns * rates.latency) +

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/exec/plan/plan.hpp>
+#include <pumice/exec/problem_kind.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/kernels/fields.hpp>
 #include <pumice/tensor/creation.hpp>
