@@ -87,12 +87,14 @@ inline timing measure(const pm::executable& e, std::span<const pm::any_tensor> i
     return {median(batches), median(sync)};
 }
 
+/// `kernel_us`: of the kernels alone, by the device's clock, where that was measured.
 inline void report(const char* name, const timing& t, double flop, double bytes,
-                   const std::string& kernel) {
+                   const std::string& kernel, double kernel_us = 0) {
     std::printf("{\"peer\":\"pumice\",\"case\":\"%s\",\"med_us\":%.3f,\"sync_us\":%.3f", name,
                 t.med_us, t.sync_us);
     if (flop > 0) std::printf(",\"tflops\":%.2f", flop / t.med_us * 1e-6);
     if (bytes > 0) std::printf(",\"gbps\":%.1f", bytes / t.med_us * 1e-3);
+    if (kernel_us > 0) std::printf(",\"kernel_us\":%.3f", kernel_us);
     std::printf(",\"kernel\":\"%s\"}\n", kernel.substr(0, kernel.find('\n')).c_str());
     std::fflush(stdout);
 }

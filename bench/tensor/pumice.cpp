@@ -4,8 +4,10 @@
 // [divisor of sizes]
 #include <bench/support/measure.hpp>
 
+#include <pumice/measure_rates.hpp>
 #include <pumice/policy/passes.hpp>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -25,13 +27,15 @@ pm::matrix<T> random(std::int64_t rows, std::int64_t columns) {
     return m;
 }
 
+/// `kernels`: also by the device's clock.
 void run(const char* name, double flop, double bytes, int iterations,
-         const std::function<pm::any_tensor()>& call) {
+         const std::function<pm::any_tensor()>& call, bool kernels = false) {
     if (!std::strstr(name, only)) return;
     const bench::timing t = bench::measure(call, iterations);
     pm::any_tensor one = call();
     pm::eval(std::span<const pm::any_tensor>(&one, 1));
-    bench::report(name, t, flop, bytes, pm::explain(one));
+    const double seconds = kernels ? pm::kernel_seconds(pm::default_context(), call) : 0;
+    bench::report(name, t, flop, bytes, pm::explain(one), seconds * 1e6);
 }
 
 template <class T>
@@ -68,7 +72,7 @@ void rows(const std::string& type, std::int64_t side) {
     pm::vector<T> w = pm::random::normal<T>({side}), b = pm::ones<T>({side});
     pm::eval(w, b);
     const auto each = [&](const char* name, double moved, const auto& f) {
-        run((name + end).c_str(), 0, moved, 30, [&] { return pm::any_tensor(f()); });
+        run((name + end).c_str(), 0, moved, 30, [&] { return pm::any_tensor(f()); }, true);
     };
     each("softmax", 2 * bytes, [&] { return pm::softmax(x, pm::axis<1>); });
     each("layernorm", 2 * bytes, [&] { return pm::matrix<T>(pm::layer_norm(x) * w + b); });
@@ -81,23 +85,56 @@ void rows(const std::string& type, std::int64_t side) {
     each("transpose", 2 * bytes, [&] { return pm::copy(pm::transpose(x)); });
 }
 
+/// What else memory limits.
 template <class T>
-void elementwise(const std::string& type) {
-    const auto each = [&](const std::string& name, std::int64_t count, double times,
-                          const auto& f) {
-        if (!std::strstr(name.c_str(), only)) return;
-        pm::vector<T> a = pm::random::normal<T>({count}), b = pm::random::normal<T>({count});
-        pm::eval(a, b);
-        run(name.c_str(), 0, times * double(sizeof(T)) * double(count), 30,
-            [&] { return pm::any_tensor(pm::vector<T>(f(a, b))); });
+void others(const std::string& type) {
+    const double size = sizeof(T);
+    const pm::dtype t = pm::dtype_of<T>;
+    const auto given = [&](const pm::shape& s) {
+        const pm::any_tensor made =
+            pm::random::normal(t, s, pm::random::key(1), 0, 1, pm::default_context());
+        pm::eval(std::span(&made, 1));
+        return made;
     };
-    const auto of = [&](std::int64_t bytes) {
-        return bytes / std::int64_t(sizeof(T)) / (shrink * shrink);
+    const auto each = [&](const std::string& name, double bytes, const auto& f) {
+        run(name.c_str(), 0, bytes, 30, [&] { return pm::any_tensor(f()); }, true);
     };
-    each("gelu_" + type + "_64MiB", of(64 << 20), 2,
-         [](const auto& a, const auto&) { return pm::gelu(a); });
-    each("add_" + type + "_1GiB", of(1 << 30), 3,
-         [](const auto& a, const auto& b) { return a + b; });
+    {
+        const auto count = [&](std::int64_t bytes) {
+            return bytes / std::int64_t(sizeof(T)) / (shrink * shrink);
+        };
+        const std::int64_t few = count(64 << 20), many = count(1 << 30);
+        const pm::any_tensor v = given({few}), w = given({many}), u = given({many});
+        each("gelu_" + type + "_64MiB", 2 * size * double(few), [&] { return pm::gelu(v); });
+        each("gelu_tanh_" + type + "_64MiB", 2 * size * double(few),
+             [&] { return pm::gelu_tanh(v); });
+        each("add_" + type + "_1GiB", 3 * size * double(many), [&] { return w + u; });
+        each("chain_" + type + "_1GiB", 3 * size * double(many),
+             [&] { return pm::relu(w * u + w) * 0.5f - u; });
+        each("cast_" + type + "_1GiB", 1.5 * size * double(many),
+             [&] { return pm::astype(w, sizeof(T) == 4 ? pm::dtype::f16 : pm::dtype::i8); });
+    }
+    const std::int64_t images = std::max<std::int64_t>(32 / shrink, 1);
+    const double moved = 2 * size * double(images * 56 * 56 * 256);
+    const pm::any_tensor nhwc = given({images, 56, 56, 256}), nchw = given({images, 256, 56, 56}),
+                         taps = given({256, 1, 3, 3});
+    each("nhwc_to_nchw_" + type + "_32x56x56x256", moved,
+         [&] { return pm::copy(pm::permute_dims(nhwc, std::array<std::int64_t, 4>{0, 3, 1, 2})); });
+    each("depthwise_" + type + "_32x256x56x56", moved, [&] {
+        pm::conv_op how;
+        how.group = 256;
+        for (int i = 0; i < 2; ++i) how.pad_begin[i] = how.pad_end[i] = 1;
+        return pm::conv(nchw, taps, how);
+    });
+    const std::int64_t k = 14336 / shrink, n = 4096 / shrink;
+    const pm::any_tensor tall = given({k, n}),
+                         turned = pm::permute_dims(tall, std::array<std::int64_t, 2>{1, 0});
+    for (const std::int64_t rows : {1, 8}) {
+        const pm::any_tensor a = given({rows, k}), b = given({rows, n});
+        const std::string name = "gemv_" + type + "_14336x4096_rows" + std::to_string(rows);
+        each(name, size * double(k * n), [&] { return pm::matmul(a, tall); });
+        each(name + "_turned", size * double(k * n), [&] { return pm::matmul(b, turned); });
+    }
 }
 
 }  // namespace
@@ -131,8 +168,8 @@ int main(int argc, char** argv) try {
     }
     rows<float>("f32", side);
     rows<pm::f16>("f16", side);
-    elementwise<float>("f32");
-    elementwise<pm::f16>("f16");
+    others<float>("f32");
+    others<pm::f16>("f16");
     const auto x = random<float>(side, side);
     run("layernorm_written_out_f32_8192x8192", 0, 2 * square_bytes, 30, [&] {
         const pm::matrix<float> d = x - pm::mean(x, pm::axis<1>, pm::keepdims),

@@ -7,6 +7,8 @@
 
 #include <pumice/exec/adopt.hpp>
 
+#include <tuple>
+
 #ifndef PUMICE_COMPILED
 
 namespace pumice { inline namespace PUMICE_ABI {

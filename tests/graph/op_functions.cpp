@@ -48,12 +48,6 @@ namespace {
 
 const std::shared_ptr<engine> home = std::make_shared<pumice_test::fake_engine>();
 
-array_list<std::uint64_t> key(const any_tensor& root) {
-    graph_walk walk;
-    walk.go(std::span(&root.get(), 1));
-    return walk.key().words();
-}
-
 }  // namespace
 
 TEST_CASE("op functions: an op of another family makes a node of the type and shape that it says") {
@@ -72,10 +66,12 @@ TEST_CASE("op functions: an op of another family makes a node of the type and sh
 
 TEST_CASE("op functions: an op's words, and its data's, are in the key") {
     const any_tensor x = pumice_test::data(home, {5, 3});
-    const auto thin = [&](std::int64_t step) { return key(apply(mine::thin_op{step}, {x})); };
+    const auto thin = [&](std::int64_t step) {
+        return pumice_test::key_of(apply(mine::thin_op{step}, {x}));
+    };
     CHECK(thin(2) == thin(2));
     CHECK(thin(5) != thin(6));  // of one shape
-    CHECK(thin(1) != key(apply(mine::mirror_op(), {x})));
+    CHECK(thin(1) != pumice_test::key_of(apply(mine::mirror_op(), {x})));
 }
 
 TEST_CASE("op functions: an op describes itself, or is called by its family's name") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A walk's order and numbers, and the key: equal for graphs of one structure, and for no others.
 #include <tests/graph/support.hpp>
+#include <tests/support/walked_graph.hpp>
 
 #include <pumice/graph/view.hpp>
 #include <pumice/graph/walk.hpp>
@@ -16,11 +17,6 @@ const std::shared_ptr<engine> home = std::make_shared<pumice_test::fake_engine>(
 
 any_tensor given(const shape& extent = {4, 4}) {
     return any_tensor(home->create(dtype::f32, extent, nullptr));
-}
-array_list<std::uint64_t> key(const any_tensor& root) {
-    graph_walk walk;
-    walk.go(std::span(&root.get(), 1));
-    return walk.key().words();
 }
 
 }  // namespace
@@ -46,19 +42,19 @@ TEST_CASE("walk: a view of what is in memory is realised on the way, also of a v
     const std::int64_t order[] = {1, 0};
     const any_tensor part = slice_view(x, rows), turned = permute_dims(part, order),
                      flat = reshape(x, {24}), root = apply<op::add>(turned, 1.0);
-    key(root);
+    pumice_test::key_of(root);
     CHECK(turned.get()->realised());
     CHECK(turned.get()->data == x.get()->data);
     CHECK(turned.get()->offset == 6);
     CHECK(turned.get()->layout() == strides{1, 6});
     CHECK(turned.get()->inputs.empty());
     CHECK_FALSE(part.get()->realised());  // nobody asked for it
-    key(flat);
+    pumice_test::key_of(flat);
     CHECK(flat.get()->realised());
     // A traced input is not memory yet.
     const any_tensor traced(make_data(dtype::f32, {4, 6}, nullptr, home));
     const any_tensor lazy = slice_view(traced, rows);
-    key(apply<op::add>(lazy, 1.0));
+    pumice_test::key_of(apply<op::add>(lazy, 1.0));
     CHECK_FALSE(lazy.get()->realised());
 }
 
@@ -66,19 +62,19 @@ TEST_CASE("walk: numbers and tensors may differ where the key does not") {
     const auto make = [](double number) {
         return apply<op::add>(apply<op::multiply>(given(), number), given());
     };
-    CHECK(key(make(2)) == key(make(3)));
+    CHECK(pumice_test::key_of(make(2)) == pumice_test::key_of(make(3)));
     const any_tensor whole = given({8, 4});
     const auto rows = [&](std::int64_t from) {
         const slice s[] = {{from, from + 2, 1}};
         return apply<op::multiply>(slice_view(whole, s), 2.0);
     };
-    CHECK(key(rows(0)) == key(rows(5)));
+    CHECK(pumice_test::key_of(rows(0)) == pumice_test::key_of(rows(5)));
     // Beside the whole a part of it is an operand of its own, wherever it begins.
     const auto beside = [&](std::int64_t row) {
         const slice s[] = {{row, row + 1, 1}};
         return apply<op::add>(whole, slice_view(whole, s));
     };
-    CHECK(key(beside(0)) == key(beside(1)));
+    CHECK(pumice_test::key_of(beside(0)) == pumice_test::key_of(beside(1)));
 }
 
 TEST_CASE("walk: what changes the work changes the key") {
@@ -87,7 +83,7 @@ TEST_CASE("walk: what changes the work changes the key") {
     const std::int64_t order[] = {1, 0};
     const slice column[] = {{}, {1, 3, 1}}, next[] = {{}, {2, 4, 1}}, top[] = {{0, 1, 1}};
     array_list<array_list<std::uint64_t>> keys;
-    const auto add = [&](const any_tensor& root) { keys.push_back(key(root)); };
+    const auto add = [&](const any_tensor& root) { keys.push_back(pumice_test::key_of(root)); };
     add(apply<op::add>(a, b));
     add(apply<op::subtract>(a, b));
     add(apply<op::add>(a, a));

@@ -10,6 +10,13 @@
 
 namespace pumice_test {
 
+/// The words of the key of evaluating a tensor.
+inline pumice::array_list<std::uint64_t> key_of(const pumice::any_tensor& root) {
+    pumice::graph_walk walk;
+    walk.go({&root.get(), 1});
+    return walk.key().words();
+}
+
 /// Views of memory stay lazy.
 struct walked_graph {
     pumice::graph_walk walk;

@@ -18,7 +18,8 @@ public:
 
     /// Adds the group, behind those that store its prologues.
     void add(kernel_group g) {
-        if (g.anchor && g.anchor->op().fusion().repeats_prologue && !g.inlined.empty())
+        if (g.anchor && g.anchor->op().fusion().repeats_prologue && !g.inlined.empty()) {
+            double together = seconds_of(g);
             for (graph_node* input : g.anchor->inputs) {
                 while (!input->is_given() && input->op().is<view_op>()) input = input->inputs[0];
                 if (!contains(g.inlined, input)) continue;
@@ -27,12 +28,13 @@ public:
                 for (graph_node* n : g.anchor->inputs) visit(g, n, input, rest.inlined);
                 for (graph_node* n : g.outputs)
                     if (n != g.anchor) collect(g, *n, input, rest.inlined);
-                const double together = seconds_of(g), before = seconds_of(first),
-                             after = seconds_of(rest);
+                const double before = seconds_of(first), after = seconds_of(rest);
                 if (before < 0 || after < 0 || before + after >= together) continue;
                 out_.push_back(std::move(first));
                 g = std::move(rest);
+                together = after;
             }
+        }
         out_.push_back(std::move(g));
     }
 
