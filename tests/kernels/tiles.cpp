@@ -81,7 +81,7 @@ TEST_CASE("tiles: a device of other rates is given other kernels") {
     device_info d = gpu(), wide = d;
     wide.measured.bandwidth *= 2;
     for (const matmul_problem& p :
-         {product(dtype::f16, 8, 4096, 4096), product(dtype::f16, 2, 65536, 256)}) {
+         {product(dtype::f16, 8, 4096, 4096), product(dtype::f16, 4, 65536, 1024)}) {
         CHECK(chosen(p, d) == "matmul/cooperative");
         CHECK(chosen(p, wide) == "matmul/split_k");
     }
