@@ -31,8 +31,8 @@ pm::model_limits small_limits() {
 void plan(std::span<const std::byte> bytes) {
     const pm::model_limits limits = small_limits();
     const auto keep = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-    pm::onnx::plan p =
-        pm::onnx::make_plan(pm::onnx::read({"fuzz", *keep, keep, {}, false}, limits), limits);
+    pm::onnx::resolved_model p =
+        pm::onnx::resolve(pm::onnx::read({"fuzz", *keep, keep, {}, false}, limits), limits);
     std::vector<pm::any_tensor> inputs;
     for (const pm::onnx::value_info& v : p.input_info) {
         pm::shape extent;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Files that are no model, or no longer: the message names the file and what is wrong with it.
-// (That no damage does worse is in onnx_reader.cpp and onnx_plan.cpp.)
+// (That no damage does worse is in onnx/reader.cpp and onnx/resolve.cpp.)
 #include <pumice/model.hpp>
 
 #include <tests/model/support.hpp>

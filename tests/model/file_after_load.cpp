@@ -160,7 +160,7 @@ TEST_CASE("file after load: the long data of a file takes no memory before it is
                                                           .put(11, value_of("x", 1, {width}))
                                                           .put(12, message{}.text(1, "y")))
                                                  .bytes);
-    const auto p = pumice::onnx::make_plan(pumice::onnx::read(path));
+    const auto p = pumice::onnx::resolve(pumice::onnx::read(path));
     CHECK(pumice::constant_of(p.constants[0])->in_file());
     const auto& bytes =
         p.file.from.bytes;  // what lies past the piece that was read with the beginning

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <pumice/model/detail/constant.hpp>
-#include <pumice/model/detail/onnx_proto.hpp>
+#include <pumice/model/onnx/detail/proto.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <tests/support/skip.hpp>

@@ -6,7 +6,7 @@
 
 #include <pumice/base/expected.hpp>
 #include <pumice/model/detail/model_options.hpp>
-#include <pumice/model/onnx_dump.hpp>
+#include <pumice/model/onnx/dump.hpp>
 #include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
@@ -125,12 +125,12 @@ public:
 private:
     /// Immutable but for the weights, which look after themselves.
     struct state {
-        onnx::plan plan;
+        onnx::resolved_model plan;
         load_options options;
         std::vector<model_value> inputs, outputs;
         mutable pumice::weights weights;
 
-        state(onnx::plan p, const load_options& o)
+        state(onnx::resolved_model p, const load_options& o)
             : plan(std::move(p)), options(o),
               weights(o.where ? *o.where : default_context(), o.compute) {}
 
@@ -167,12 +167,12 @@ private:
         return chosen;
     }
 
-    model(onnx::model file, const load_options& o) {
+    model(onnx::model_proto file, const load_options& o) {
         if (o.compute && *o.compute != dtype::f16 && *o.compute != dtype::bf16 &&
             *o.compute != dtype::f32)
             throw error(errc::invalid_argument, "model",
                         "compute is f16, bf16 or f32, not " + std::string(to_string(*o.compute)));
-        onnx::plan plan = onnx::make_plan(std::move(file), o.limits, o.extra);
+        onnx::resolved_model plan = onnx::resolve(std::move(file), o.limits, o.extra);
         auto s = std::make_shared<state>(std::move(plan), o);
         std::tie(s->inputs, s->outputs) = detail::describe_values(s->plan, o);
         warm_up(*s);
@@ -238,7 +238,7 @@ private:
         const auto keep = [&](int slot) {
             if (slot >= 0) s.weights.keep(s.plan.constants[static_cast<std::size_t>(slot)]);
         };
-        for (const onnx::step& step : s.plan.steps)
+        for (const onnx::resolved_node& step : s.plan.steps)
             for (int i : step.inputs) keep(i);
         for (int o : s.plan.outputs) keep(o);
         s.weights.settle();

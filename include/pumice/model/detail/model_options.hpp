@@ -3,7 +3,7 @@
 // What a model is loaded with, and how its inputs and outputs are described.
 #pragma once
 
-#include <pumice/model/onnx_plan.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -78,7 +78,7 @@ inline model_value describe_value(const onnx::value_info& v,
 
 /// Inputs and outputs. Throws errc::invalid_argument for sizes of axes that no input has.
 inline std::pair<std::vector<model_value>, std::vector<model_value>> describe_values(
-    const onnx::plan& p, const load_options& o) {
+    const onnx::resolved_model& p, const load_options& o) {
     if (o.batch < 0)
         throw error(errc::invalid_argument, "model", "a batch of " + std::to_string(o.batch));
     auto sizes = o.dims;

@@ -18,7 +18,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// up.
 class weights {
 public:
-    /// Names a constant: of a value of the plan, or made by a node for itself.
+    /// Names a constant: of a value of the model, or made by a node for itself.
     using key = std::pair<int, int>;
     static constexpr key of_slot(int slot) noexcept { return {slot, -1}; }
     static constexpr key of_step(int step, int number) noexcept { return {step, number}; }

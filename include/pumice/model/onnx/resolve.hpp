@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // From a file's nodes to an order of steps with every name resolved, every operator found and every
-// constant folded. Making a plan needs no device; running it builds graph nodes on one.
+// constant folded, which needs no device; and from there to graph nodes on one.
 #pragma once
 
-#include <pumice/model/detail/onnx_planner.hpp>
+#include <pumice/model/onnx/detail/resolver.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
-/// Checks a model and plans it. Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
-inline plan make_plan(model m, const model_limits& limits = {}, const op_set& extra = {}) {
-    return detail::planner(std::move(m), limits, extra).run();
+/// Checks a model and resolves it. Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
+inline resolved_model resolve(model_proto m, const model_limits& limits = {},
+                              const op_set& extra = {}) {
+    return detail::resolver(std::move(m), limits, extra).run();
 }
 
 namespace detail {
@@ -33,8 +34,8 @@ inline std::int64_t work_of_element(const pumice::node& n) {
 
 /// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`,
 /// and alive, was looked at.
-inline void check_limits(const plan& p, const step& s, std::span<const any_tensor> made,
-                         std::set<const pumice::node*>& seen) {
+inline void check_limits(const resolved_model& p, const resolved_node& s,
+                         std::span<const any_tensor> made, std::set<const pumice::node*>& seen) {
     std::vector<const pumice::node*> unvisited;
     for (const any_tensor& t : made)
         if (t.has_value()) unvisited.push_back(t.get().get());
@@ -62,9 +63,9 @@ inline void check_limits(const plan& p, const step& s, std::span<const any_tenso
 
 /// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and
 /// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
-inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_tensor> inputs,
-                                           weights* where, std::optional<dtype> compute = {},
-                                           bool dry = false) {
+inline std::vector<any_tensor> build_graph(const resolved_model& p,
+                                           std::span<const any_tensor> inputs, weights* where,
+                                           std::optional<dtype> compute = {}, bool dry = false) {
     std::vector<any_tensor> slots = p.constants;
     const auto narrow = [&](const any_tensor& t) {
         return compute && t.dtype() == dtype::f32 ? astype(t, *compute) : t;
@@ -73,7 +74,7 @@ inline std::vector<any_tensor> build_graph(const plan& p, std::span<const any_te
         slots[static_cast<std::size_t>(p.inputs[i])] = narrow(inputs[i]);
     std::set<const pumice::node*> seen;  // of all that was made, which `alive` holds
     std::vector<any_tensor> alive;
-    for (const step& s : p.steps) {
+    for (const resolved_node& s : p.steps) {
         const auto key = [&](std::size_t k) { return weights::of_slot(s.outputs[k]); };
         std::vector<any_tensor> results = detail::with_place(p, s, [&] {
             if (where && s.constant) {  // computed once, at the first run

@@ -3,7 +3,7 @@
 // Builders of ONNX operators that move elements or know shapes: mostly views, which cost nothing.
 #pragma once
 
-#include <pumice/model/detail/onnx_node.hpp>
+#include <pumice/model/onnx/detail/node_builder.hpp>
 
 #include <algorithm>
 

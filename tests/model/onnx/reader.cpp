@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/model/onnx_reader.hpp>
+#include <pumice/model/onnx/reader.hpp>
 
 #include <tests/model/support.hpp>
 
@@ -10,17 +10,17 @@ namespace onnx = pumice::onnx;
 
 namespace {
 
-onnx::model read(std::span<const std::byte> bytes, const pumice::model_limits& limits = {}) {
+onnx::model_proto read(std::span<const std::byte> bytes, const pumice::model_limits& limits = {}) {
     return onnx::read(onnx::source{"test", bytes, nullptr, {}, false}, limits);
 }
-onnx::model read(const message& m, const pumice::model_limits& limits = {}) {
+onnx::model_proto read(const message& m, const pumice::model_limits& limits = {}) {
     return onnx::read(source_of(m), limits);
 }
 
 }  // namespace
 
-TEST_CASE("onnx_reader: mnist-12 as its writer meant it") {
-    const onnx::model m = onnx::read(data("models/mnist-12.onnx"));
+TEST_CASE("onnx/reader: mnist-12 as its writer meant it") {
+    const onnx::model_proto m = onnx::read(data("models/mnist-12.onnx"));
     CHECK(m.ir_version == 7);
     CHECK(m.producer == "CNTK");
     CHECK(m.version_of("") == 12);
@@ -37,13 +37,13 @@ TEST_CASE("onnx_reader: mnist-12 as its writer meant it") {
     CHECK(m.outputs[0].name == "Plus214_Output_0");
 }
 
-TEST_CASE("onnx_reader: names and raw data are views into the bytes that were read") {
-    const onnx::model m = onnx::read(data("models/mnist_conv_fp16.onnx"));
+TEST_CASE("onnx/reader: names and raw data are views into the bytes that were read") {
+    const onnx::model_proto m = onnx::read(data("models/mnist_conv_fp16.onnx"));
     const auto inside = [&](const void* p, std::size_t n) {
         const auto* at = static_cast<const std::byte*>(p);
         return at >= m.from.bytes.data() && at + n <= m.from.bytes.data() + m.from.bytes.size();
     };
-    for (const onnx::tensor& t : m.initializers) {
+    for (const onnx::tensor_proto& t : m.initializers) {
         CHECK(t.has_raw);
         CHECK(inside(t.raw.data(), t.raw.size()));
         CHECK(inside(t.name.data(), t.name.size()));
@@ -51,11 +51,11 @@ TEST_CASE("onnx_reader: names and raw data are views into the bytes that were re
     CHECK(m.initializers.size() == 7);
 }
 
-TEST_CASE("onnx_reader: symbols, open axes and shapes that are not given") {
+TEST_CASE("onnx/reader: symbols, open axes and shapes that are not given") {
     message graph;
     graph.put(11, value_of("a", 1, {-1, 3, -2}, "batch"))
         .put(11, message{}.text(1, "b").put(2, message{}.put(1, message{}.number(1, 1))));
-    const onnx::model m = read(model_of(graph));
+    const onnx::model_proto m = read(model_of(graph));
     REQUIRE(m.inputs.size() == 2);
     CHECK(m.inputs[0].dims[0].symbol == "batch");
     CHECK(m.inputs[0].dims[0].size == -1);
@@ -65,7 +65,7 @@ TEST_CASE("onnx_reader: symbols, open axes and shapes that are not given") {
     CHECK(!m.inputs[1].has_shape);
 }
 
-TEST_CASE("onnx_reader: attributes of each kind, packed and not") {
+TEST_CASE("onnx/reader: attributes of each kind, packed and not") {
     message ints = message{}.text(1, "loose").number(8, 4).number(8, -5).number(20, 7);
     const auto n =
         node_of("X", {}, {"y"},
@@ -75,7 +75,7 @@ TEST_CASE("onnx_reader: attributes of each kind, packed and not") {
                  message{}.text(1, "empty").number(20, 7),
                  message{}.text(1, "fs").reals(7, {1, 2}).number(20, 6),
                  message{}.text(1, "g").put(6, message{}).number(20, 5)});
-    const onnx::model m = read(model_of(message{}.put(1, n)));
+    const onnx::model_proto m = read(model_of(message{}.put(1, n)));
     const auto& a = m.nodes[0].attributes;
     REQUIRE(a.size() == 9);
     CHECK(a[0].integer == -3);
@@ -89,7 +89,7 @@ TEST_CASE("onnx_reader: attributes of each kind, packed and not") {
     CHECK(a[8].type == onnx::attribute_type::graph);
 }
 
-TEST_CASE("onnx_reader: an attribute with two values or another type than declared is refused") {
+TEST_CASE("onnx/reader: an attribute with two values or another type than declared is refused") {
     const auto refused = [](const message& a) {
         return thrown_by([&] { read(model_of(message{}.put(1, node_of("X", {}, {"y"}, {a})))); })
             .first;
@@ -98,7 +98,7 @@ TEST_CASE("onnx_reader: an attribute with two values or another type than declar
     CHECK(refused(message{}.text(1, "a").number(3, 1).number(20, 1)) == errc::bad_file);
 }
 
-TEST_CASE("onnx_reader: what is no model, or has two graphs, is refused with a reason") {
+TEST_CASE("onnx/reader: what is no model, or has two graphs, is refused with a reason") {
     for (const std::string& text :
          {std::string(), std::string("hello, I am no model"), std::string(100, '\0'),
           std::string(100, '\xff'), message{}.number(1, 7).bytes,
@@ -109,7 +109,7 @@ TEST_CASE("onnx_reader: what is no model, or has two graphs, is refused with a r
     }
 }
 
-TEST_CASE("onnx_reader: a fault names its offset and what it is in") {
+TEST_CASE("onnx/reader: a fault names its offset and what it is in") {
     message graph = message{}.put(1, node_of("Relu", {"x"}, {"y"}));
     std::string bad = model_of(graph).bytes;
     const std::size_t at = bad.find("Relu") - 1;  // the length of the operator's name
@@ -120,7 +120,7 @@ TEST_CASE("onnx_reader: a fault names its offset and what it is in") {
     CHECK(contains(what, "node"));
 }
 
-TEST_CASE("onnx_reader: the depth of a file is no depth of calls") {
+TEST_CASE("onnx/reader: the depth of a file is no depth of calls") {
     message nested;  // a graph in an attribute of a node in a graph ...
     for (int i = 0; i < 400; ++i)
         nested =
@@ -134,16 +134,16 @@ TEST_CASE("onnx_reader: the depth of a file is no depth of calls") {
                .is_tensor);
 }
 
-TEST_CASE("onnx_reader: a field of the wrong wire type is skipped, never misread") {
+TEST_CASE("onnx/reader: a field of the wrong wire type is skipped, never misread") {
     message n = message{}.number(4, 5).real(1, 1.f).text(4, "Relu").text(3, "n").number(5, 9);
-    const onnx::model m = read(model_of(message{}.put(1, n).number(1, 3).real(5, 1)));
+    const onnx::model_proto m = read(model_of(message{}.put(1, n).number(1, 3).real(5, 1)));
     REQUIRE(m.nodes.size() == 1);
     CHECK(m.nodes[0].op_type == "Relu");
     CHECK(m.nodes[0].inputs.empty());
     CHECK(m.nodes[0].attributes.empty());
 }
 
-TEST_CASE("onnx_reader: many small things in a small file pass a limit, not the memory") {
+TEST_CASE("onnx/reader: many small things in a small file pass a limit, not the memory") {
     message graph;
     for (int i = 0; i < 2000; ++i) graph.put(1, message{});
     CHECK(read(model_of(graph)).nodes.size() == 2000);
@@ -155,7 +155,7 @@ TEST_CASE("onnx_reader: many small things in a small file pass a limit, not the 
     CHECK(thrown_by([&] { read(model_of(many), limits); }).first == errc::bad_file);
 }
 
-TEST_CASE("onnx_reader: cut anywhere, a model is read or refused") {
+TEST_CASE("onnx/reader: cut anywhere, a model is read or refused") {
     for (const char* name : {"models/mnist-12.onnx", "models/multi_chain_add-10.onnx"}) {
         const auto whole = slurp(data(name));
         for (std::size_t n = 0; n < whole.size(); ++n) {

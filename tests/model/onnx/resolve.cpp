@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/model/onnx_plan.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 #include <tests/model/support.hpp>
 
@@ -16,8 +16,8 @@ namespace onnx = pumice::onnx;
 
 namespace {
 
-onnx::plan plan_of(const message& m, const pumice::op_set& extra = {}) {
-    return onnx::make_plan(onnx::read(source_of(m)), {}, extra);
+onnx::resolved_model plan_of(const message& m, const pumice::op_set& extra = {}) {
+    return onnx::resolve(onnx::read(source_of(m)), {}, extra);
 }
 
 /// The code that a model is refused with; "" for the text where it is taken.
@@ -25,7 +25,7 @@ std::pair<errc, std::string> refusal(const message& m) {
     return thrown_by([&] { plan_of(m); });
 }
 
-std::vector<any_tensor> shapes_of(const onnx::plan& p, const std::vector<shape>& inputs) {
+std::vector<any_tensor> shapes_of(const onnx::resolved_model& p, const std::vector<shape>& inputs) {
     std::vector<any_tensor> places;
     for (std::size_t i = 0; i < inputs.size(); ++i)
         places.push_back(pumice::make_abstract(*onnx::to_dtype(p.input_info[i].elem_type),
@@ -48,7 +48,7 @@ const message x = value_of("x", 1, {2, 3});
 
 }  // namespace
 
-TEST_CASE("onnx_plan: a graph whose parts do not fit is refused, naming them") {
+TEST_CASE("onnx/resolve: a graph whose parts do not fit is refused, naming them") {
     const auto relu = node_of("Relu", {"x"}, {"y"}, {}, "first");
     const auto fault = [](const message& graph, std::string_view part) {
         const auto [code, what] = refusal(model_of(graph));
@@ -99,7 +99,7 @@ TEST_CASE("onnx_plan: a graph whose parts do not fit is refused, naming them") {
           errc::bad_file);  // no operator set
 }
 
-TEST_CASE("onnx_plan: an unknown operator is refused with its name and a way out") {
+TEST_CASE("onnx/resolve: an unknown operator is refused with its name and a way out") {
     const auto [code, what] =
         refusal(model_of(graph_of({node_of("Relu", {"x"}, {"a"}),
                                    node_of("Frobnicate", {"a"}, {"y"}, {}, "frob", "com.example")},
@@ -130,7 +130,7 @@ TEST_CASE("onnx_plan: an unknown operator is refused with its name and a way out
                    "inline"));
 }
 
-TEST_CASE("onnx_plan: what a builder does not know is refused, not passed over") {
+TEST_CASE("onnx/resolve: what a builder does not know is refused, not passed over") {
     const auto fails = [&](const message& node, errc code, std::string_view part) {
         const auto [c, what] = thrown_by([&] {
             shapes_of(plan_of(model_of(graph_of({node}, {value_of("x", 1, {1, 2, 6, 6})}, {"y"},
@@ -198,7 +198,7 @@ TEST_CASE("onnx_plan: what a builder does not know is refused, not passed over")
     fails(node_of("And", {"x", "x"}, {"y"}), errc::dtype_mismatch, "not defined");
 }
 
-TEST_CASE("onnx_plan: shape arithmetic becomes constants, for every batch anew") {
+TEST_CASE("onnx/resolve: shape arithmetic becomes constants, for every batch anew") {
     const auto g =
         graph_of({node_of("Shape", {"x"}, {"s"}), node_of("Gather", {"s", "zero"}, {"n"}),
                   node_of("Unsqueeze", {"n", "zeros"}, {"n1"}),
@@ -206,26 +206,27 @@ TEST_CASE("onnx_plan: shape arithmetic becomes constants, for every batch anew")
                   node_of("Reshape", {"x", "to"}, {"y"})},
                  {value_of("x", 1, {-1, 3, 4}, "batch")}, {"y"},
                  {longs("zero", {}, {0}), longs("zeros", {1}, {0}), longs("rest", {1}, {-1})});
-    const onnx::plan p = plan_of(model_of(g));
+    const onnx::resolved_model p = plan_of(model_of(g));
     for (std::int64_t batch : {1, 2, 7}) {
         const auto slots = shapes_of(p, {{batch, 3, 4}});
         CHECK(slots[static_cast<std::size_t>(p.outputs[0])].shape() == shape{batch, 12});
     }
 }
 
-TEST_CASE("onnx_plan: a shape that only a run knows is told apart from a fault") {
-    const onnx::plan p = plan_of(model_of(graph_of({node_of("Reshape", {"x", "to"}, {"y"})},
-                                                   {x, value_of("to", 7, {2})}, {"y"})));
+TEST_CASE("onnx/resolve: a shape that only a run knows is told apart from a fault") {
+    const onnx::resolved_model p =
+        plan_of(model_of(graph_of({node_of("Reshape", {"x", "to"}, {"y"})},
+                                  {x, value_of("to", 7, {2})}, {"y"})));
     CHECK_THROWS_AS(shapes_of(p, {{2, 3}, {2}}), onnx::needs_value);
     CHECK(contains(thrown_by([&] { shapes_of(p, {{2, 3}, {2}}); }).second,
                    "needs input 1 (\"to\") when the graph is built"));
 }
 
-TEST_CASE("onnx_plan: dead nodes left out, constants folded") {
+TEST_CASE("onnx/resolve: dead nodes left out, constants folded") {
     const auto g = graph_of({node_of("Mul", {"k", "k"}, {"k2"}), node_of("Exp", {"x"}, {"unused"}),
                              node_of("Add", {"x", "k2"}, {"b"}), node_of("Relu", {"b"}, {"y"})},
                             {x}, {"y"}, {floats("k", {3}, {1, 2, 3})});
-    const onnx::plan p = plan_of(model_of(g));
+    const onnx::resolved_model p = plan_of(model_of(g));
     REQUIRE(p.steps.size() == 2);
     CHECK(p.steps[0].from->op_type == "Add");
     CHECK(p.steps[1].from->op_type == "Relu");
@@ -235,21 +236,21 @@ TEST_CASE("onnx_plan: dead nodes left out, constants folded") {
           std::vector<float>{1, 4, 9});
 }
 
-TEST_CASE("onnx_plan: initializers that are inputs too are constants") {
-    const onnx::plan p =
+TEST_CASE("onnx/resolve: initializers that are inputs too are constants") {
+    const onnx::resolved_model p =
         plan_of(model_of(graph_of({node_of("Add", {"x", "w"}, {"y"})}, {x, value_of("w", 1, {3})},
                                   {"y"}, {floats("w", {3}, {1, 2, 3})})));
     CHECK(p.inputs.size() == 1);
 }
 
-TEST_CASE("onnx_plan: shape bombs take no memory") {
+TEST_CASE("onnx/resolve: shape bombs take no memory") {
     const std::int64_t big = std::int64_t(1) << 31;
     const auto g =
         graph_of({node_of("ConstantOfShape", {"s"}, {"c"}), node_of("Expand", {"x", "t"}, {"e"}),
                   node_of("Tile", {"x", "s"}, {"t2"}), node_of("Add", {"c", "e"}, {"y"})},
                  {value_of("x", 1, {1, 1})}, {"y", "t2"},
                  {longs("s", {2}, {big, 2}), longs("t", {2}, {big, 2})});
-    const onnx::plan p = plan_of(model_of(g));
+    const onnx::resolved_model p = plan_of(model_of(g));
     CHECK(shapes_of(p, {{1, 1}})[static_cast<std::size_t>(p.outputs[0])].shape() == shape{big, 2});
     for (const std::vector<std::int64_t>& s :
          {std::vector<std::int64_t>{1LL << 62, 4}, {1LL << 62, 1LL << 62}, {-1, 2}, {-5}})
@@ -265,20 +266,20 @@ TEST_CASE("onnx_plan: shape bombs take no memory") {
           }) == errc::unsupported);
 }
 
-TEST_CASE("onnx_plan: a long chain takes no stack") {
+TEST_CASE("onnx/resolve: a long chain takes no stack") {
     std::vector<message> nodes;
     for (int i = 0; i < 20000; ++i)
         nodes.push_back(node_of("Neg", {i == 0 ? "x" : "v" + std::to_string(i)},
                                 {"v" + std::to_string(i + 1)}));
-    const onnx::plan p = plan_of(model_of(graph_of(nodes, {x}, {"v20000"})));
+    const onnx::resolved_model p = plan_of(model_of(graph_of(nodes, {x}, {"v20000"})));
     CHECK(shapes_of(p, {{2, 3}})[static_cast<std::size_t>(p.outputs[0])].shape() == shape{2, 3});
 }
 
-TEST_CASE("onnx_plan: mnist-12 with any byte changed, or cut anywhere, is taken or refused") {
+TEST_CASE("onnx/resolve: mnist-12 with any byte changed, or cut anywhere, is taken or refused") {
     const auto try_it = [](const std::vector<std::byte>& bytes) {
         return fault_of([&] {
-            const onnx::plan p =
-                onnx::make_plan(onnx::read(onnx::source{"hurt", bytes, nullptr, {}, false}));
+            const onnx::resolved_model p =
+                onnx::resolve(onnx::read(onnx::source{"hurt", bytes, nullptr, {}, false}));
             std::vector<shape> shapes;
             for (const auto& v : p.input_info) {
                 shape s;

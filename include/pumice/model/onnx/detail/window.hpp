@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/graph/window.hpp>
-#include <pumice/model/detail/onnx_node.hpp>
+#include <pumice/model/onnx/detail/node_builder.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 

@@ -8,7 +8,7 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/model/detail/weights.hpp>
 #include <pumice/model/fold.hpp>
-#include <pumice/model/onnx_tensor.hpp>
+#include <pumice/model/onnx/tensor_decoder.hpp>
 
 #include <cmath>
 
@@ -16,15 +16,15 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 class node_builder;
 
-/// A row of THE operator table (onnx_ops.hpp): a name and what builds it.
+/// A row of THE operator table (ops.hpp): a name and what builds it.
 struct op_row {
     std::string_view name;
     any_tensor (*build)(node_builder&);  // gives output 0; others through node_builder::set
 };
 
-/// A node with its operator found and its names resolved to slots of the plan.
-struct step {
-    const node* from = nullptr;
+/// A node with its operator found and its names resolved to slots.
+struct resolved_node {
+    const node_proto* from = nullptr;
     const op_row* row = nullptr;
     const op_info* op = nullptr;  // of an elementwise operator
     std::vector<double> scalars;  // its attributes, the trailing operands
@@ -36,7 +36,7 @@ struct step {
 };
 
 /// `node "name" (Op)`, or its number where it has no name.
-inline std::string describe(const node& n, int number) {
+inline std::string describe(const node_proto& n, int number) {
     const std::string name = n.name.empty() ? "#" + std::to_string(number)
                                             : "\"" + std::string(n.name.substr(0, 128)) + "\"";
     return "node " + name + " (" + std::string(n.op_type.substr(0, 64)) + ")";
@@ -53,7 +53,7 @@ class node_builder {
 public:
     /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has
     /// no value yet. `compute` replaces f32.
-    node_builder(const step& s, std::span<const any_tensor> slots,
+    node_builder(const resolved_node& s, std::span<const any_tensor> slots,
                  std::span<const std::uint8_t> permanent, weights* where,
                  std::optional<dtype> compute, const model_limits& limits, bool dry = false)
         : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute),
@@ -204,7 +204,7 @@ public:
     }
 
     // the rest ------------------------------------------------------------------------------------
-    const onnx::step& at() const noexcept { return step_; }
+    const onnx::resolved_node& at() const noexcept { return step_; }
     std::int64_t opset() const noexcept { return step_.opset; }
     const model_limits& limits() const noexcept { return limits_; }
     /// What the file calls `type` as it is computed here.
@@ -262,7 +262,7 @@ private:
     int slot(int i) const noexcept { return step_.inputs[static_cast<std::size_t>(i)]; }
     any_tensor in_compute_type(const any_tensor& t) const { return astype(t, computed(t.dtype())); }
 
-    const onnx::step& step_;
+    const onnx::resolved_node& step_;
     std::span<const any_tensor> slots_;
     std::span<const std::uint8_t> permanent_;
     weights* where_;

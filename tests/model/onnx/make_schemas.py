@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Pumice authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/pumice/model/detail/onnx_schemas.hpp from the onnx package: for each operator that Pumice has, what each
-operator set gives it. With --check: compares instead. The operators are read from expr/ops.hpp and model/onnx_ops.hpp."""
+"""Writes include/pumice/model/onnx/detail/schemas.hpp from the onnx package: for each operator that Pumice has, what each
+operator set gives it. With --check: compares instead. The operators are read from expr/ops.hpp and model/onnx/ops.hpp."""
 import pathlib
 import re
 import sys
@@ -10,15 +10,15 @@ import sys
 import onnx
 from onnx import defs
 
-TOP = pathlib.Path(__file__).resolve().parents[2] / "include/pumice"
-FILE = TOP / "model/detail/onnx_schemas.hpp"
+TOP = pathlib.Path(__file__).resolve().parents[3] / "include/pumice"
+FILE = TOP / "model/onnx/detail/schemas.hpp"
 LETTER = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "FLOATS": "F", "INTS": "I",
           "STRINGS": "S", "TENSORS": "T", "GRAPHS": "G", "SPARSE_TENSOR": "p"}
 
 
 def operators():
     ops = (TOP / "expr/ops.hpp").read_text()
-    rows = (TOP / "model/onnx_ops.hpp").read_text()
+    rows = (TOP / "model/onnx/ops.hpp").read_text()
     names = set(re.findall(r'"([A-Z][A-Za-z0-9]+)(?: [a-z_]+=[^"]*)?"', ops))
     names |= set(re.findall(r'op_row\{"([A-Za-z0-9]+)"', rows))
     return sorted(names)
@@ -48,7 +48,7 @@ def text():
     return f"""// SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What each operator set gives each operator: inputs, outputs, attributes. Written by
-// tests/model/make_schemas.py.
+// tests/model/onnx/make_schemas.py.
 #pragma once
 
 #include <algorithm>

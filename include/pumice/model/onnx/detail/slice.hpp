@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/graph/manipulation.hpp>
-#include <pumice/model/detail/onnx_shape.hpp>
+#include <pumice/model/onnx/detail/shape.hpp>
 
 #include <algorithm>
 #include <numeric>

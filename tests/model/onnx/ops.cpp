@@ -26,10 +26,10 @@ PUMICE_OP(unspelled, 1, pumice::rules::floating, "", -x);
 namespace {
 
 /// The initializers called prefix:NAME.
-values carried(const onnx::model& file, std::string_view prefix) {
+values carried(const onnx::model_proto& file, std::string_view prefix) {
     values found;
     onnx::tensor_decoder decode(file.from, {});
-    for (const onnx::tensor& t : file.initializers)
+    for (const onnx::tensor_proto& t : file.initializers)
         if (t.name.starts_with(prefix))
             found.emplace(std::string(t.name.substr(prefix.size())), decode(t));
     return found;
@@ -43,7 +43,7 @@ std::vector<double> to_doubles(const any_tensor& t) {
 }
 
 void run_case(const std::filesystem::path& path) {
-    const onnx::model file = onnx::read(path);
+    const onnx::model_proto file = onnx::read(path);
     const auto feeds = carried(file, "feed:"), expected = carried(file, "expect:");
     const pumice::model m = pumice::model::load(path);
     std::vector<std::pair<std::string, any_tensor>> inputs;
@@ -77,7 +77,7 @@ message graph_of(const message& node, std::int64_t type = 1) {
 
 }  // namespace
 
-TEST_CASE("onnx_ops: every operator agrees with ONNX Runtime") {
+TEST_CASE("onnx/ops: every operator agrees with ONNX Runtime") {
     std::set<std::filesystem::path> files;
     for (const auto& f : std::filesystem::directory_iterator(data("expected/operators")))
         files.insert(f.path());
@@ -92,9 +92,9 @@ TEST_CASE("onnx_ops: every operator agrees with ONNX Runtime") {
     }
 }
 
-TEST_CASE("onnx_ops: every operator of the tables has a case") {
+TEST_CASE("onnx/ops: every operator of the tables has a case") {
     std::set<std::string_view> run;
-    std::vector<onnx::model> files;
+    std::vector<onnx::model_proto> files;
     for (const auto& f : std::filesystem::directory_iterator(data("expected/operators")))
         files.push_back(onnx::read(f.path()));
     for (const auto& m : files)
@@ -103,7 +103,7 @@ TEST_CASE("onnx_ops: every operator of the tables has a case") {
     CHECK(onnx::operator_names().size() > 100);
 }
 
-TEST_CASE("onnx_ops: a spelling's attributes are the trailing operands") {
+TEST_CASE("onnx/ops: a spelling's attributes are the trailing operands") {
     const onnx::spelled_op selu(pumice::op_info_of<pumice::op::selu>),
         relu(pumice::op_info_of<pumice::op::relu>);
     CHECK(selu.name == "Selu");
@@ -114,7 +114,7 @@ TEST_CASE("onnx_ops: a spelling's attributes are the trailing operands") {
     CHECK(onnx::spelled_op(pumice::op_info_of<mine::op::unspelled>).name.empty());
 }
 
-TEST_CASE("onnx_ops: a user's own op runs in a model, with its attributes and defaults") {
+TEST_CASE("onnx/ops: a user's own op runs in a model, with its attributes and defaults") {
     const float in[] = {1, 2, 3};
     const auto run = [&](const message& node) {
         const auto m = pumice::model::from_bytes(model_of(graph_of(node), 20, "com.example").view(),
@@ -134,7 +134,7 @@ TEST_CASE("onnx_ops: a user's own op runs in a model, with its attributes and de
           std::vector<float>{-1, -2, -3});
 }
 
-TEST_CASE("onnx_ops: what picks, puts and sorts refuses wrong constants when the model is loaded") {
+TEST_CASE("onnx/ops: what picks, puts and sorts refuses wrong constants when the model is loaded") {
     const auto why = [](const message& node, std::initializer_list<message> constants) {
         message graph = graph_of(node);
         for (const message& c : constants) graph.put(5, c);

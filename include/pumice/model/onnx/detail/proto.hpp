@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // An ONNX file as read: plain views into its bytes in memory, nothing checked against anything but
-// the limits. onnx_reader.hpp fills these, onnx_plan.hpp makes sense of them.
+// the limits. reader.hpp fills these, resolve.hpp makes sense of them.
 #pragma once
 
 #include <pumice/core/dtype.hpp>
-#include <pumice/model/detail/onnx_schemas.hpp>
 #include <pumice/model/input_file.hpp>
+#include <pumice/model/onnx/detail/schemas.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -41,7 +41,7 @@ struct source {
     std::shared_ptr<const void> keep;
     std::filesystem::path folder;  // where external data may lie
     bool has_folder = false;       // false: read from memory, external data is refused
-    // Where data lies that `bytes` leaves out (detail/onnx_image.hpp); null: it leaves out nothing.
+    // Where data lies that `bytes` leaves out (detail/file_image.hpp); null: it leaves out nothing.
     std::shared_ptr<input_file> file = nullptr;
 };
 
@@ -74,7 +74,7 @@ struct external_data {
     std::string_view location, offset, length;
 };
 
-struct tensor {
+struct tensor_proto {
     std::string_view name;
     std::int32_t data_type = 0;
     std::vector<std::int64_t> dims;
@@ -117,7 +117,7 @@ struct attribute {
     std::vector<std::string_view> texts;
 };
 
-struct node {
+struct node_proto {
     std::string_view name, op_type, domain, overload;
     std::vector<std::string_view> inputs, outputs;
     std::vector<attribute> attributes;
@@ -129,13 +129,13 @@ struct opset {
 };
 
 /// A ModelProto with its one graph. Subgraphs are noted as attributes of type graph, never entered.
-struct model {
+struct model_proto {
     onnx::source from;
     std::int64_t ir_version = 0;
     std::string_view producer, producer_version, graph_name;
     std::vector<opset> opsets;
-    std::vector<node> nodes;
-    std::vector<tensor> initializers;
+    std::vector<node_proto> nodes;
+    std::vector<tensor_proto> initializers;
     std::vector<value_info> inputs, outputs, values;
     std::size_t sparse_initializers = 0, functions = 0;
     std::vector<opset> function_opsets;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf of an ONNX file into views (onnx_proto.hpp). Needs no device, reads no long
+// Reads the protobuf of an ONNX file into views (detail/proto.hpp). Needs no device, reads no long
 // tensor.
 #pragma once
 
-#include <pumice/model/detail/onnx_image.hpp>
-#include <pumice/model/detail/onnx_message.hpp>
+#include <pumice/model/onnx/detail/file_image.hpp>
+#include <pumice/model/onnx/detail/message.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
@@ -18,7 +18,7 @@ public:
         model_.from = from;
     }
 
-    model run() {
+    model_proto run() {
         bool has_graph = false;
         each(model_.from.bytes, "model", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
@@ -38,9 +38,9 @@ public:
         return std::move(model_);
     }
 
-    tensor read_tensor(std::span<const std::byte> message) {
+    tensor_proto read_tensor(std::span<const std::byte> message) {
         count();
-        tensor t;
+        tensor_proto t;
         t.message = message;
         each(message, "tensor", [&](protozero::pbf_reader& m) {
             const std::uint32_t tag = m.tag();
@@ -122,9 +122,9 @@ private:
         return o;
     }
 
-    node read_node(std::span<const std::byte> message) {
+    node_proto read_node(std::span<const std::byte> message) {
         count();
-        node n;
+        node_proto n;
         each(message, "node", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
                 case bytes(1): count(), n.inputs.push_back(to_text(m.get_view())); break;
@@ -280,7 +280,7 @@ private:
         });
     }
 
-    model model_;
+    model_proto model_;
 };
 
 /// What a file that is no model begins like, and what to do then; empty where that is not known.
@@ -305,7 +305,7 @@ inline std::string beginning_of(std::span<const std::byte> bytes) {
 }  // namespace detail
 
 /// Reads a file's structure. Throws errc::bad_file with the file and the offset or name.
-inline model read(const source& from, const model_limits& limits = {}) {
+inline model_proto read(const source& from, const model_limits& limits = {}) {
     try {
         return detail::reader(from, limits).run();
     } catch (const error& e) {
@@ -317,14 +317,14 @@ inline model read(const source& from, const model_limits& limits = {}) {
 }
 
 /// The TensorProto of an attribute.
-inline tensor read_tensor(const source& from, std::span<const std::byte> message,
-                          const model_limits& limits = {}) {
+inline tensor_proto read_tensor(const source& from, std::span<const std::byte> message,
+                                const model_limits& limits = {}) {
     return detail::reader(from, limits).read_tensor(message);
 }
 
 /// Reads a file's structure; long data of tensors is read when it is uploaded. Throws
 /// errc::io_failed too.
-inline model read(const std::filesystem::path& path, const model_limits& limits = {}) {
+inline model_proto read(const std::filesystem::path& path, const model_limits& limits = {}) {
     return read(detail::open_image(path, limits), limits);
 }
 

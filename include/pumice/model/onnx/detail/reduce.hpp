@@ -5,7 +5,7 @@
 
 #include <pumice/graph/norms.hpp>
 #include <pumice/graph/scan.hpp>
-#include <pumice/model/detail/onnx_shape.hpp>
+#include <pumice/model/onnx/detail/shape.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/model/onnx_dump.hpp>
+#include <pumice/model/onnx/dump.hpp>
 
 #include <tests/model/support.hpp>
 
@@ -10,8 +10,8 @@ using pumice::errc;
 using pumice::shape;
 namespace onnx = pumice::onnx;
 
-TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper's table") {
-    const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist_conv_fp16.onnx")));
+TEST_CASE("onnx/dump: the layers of mnist_conv_fp16 have the shapes of the paper's table") {
+    const onnx::resolved_model p = onnx::resolve(onnx::read(data("models/mnist_conv_fp16.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
     std::string rows;
     for (const onnx::inferred& v : onnx::infer_shapes(p, in)) {
@@ -24,8 +24,8 @@ TEST_CASE("onnx_dump: the layers of mnist_conv_fp16 have the shapes of the paper
           "max_pool2d_1(1, 16, 4, 4) view(1, 256) matmul(1, 10) add(1, 10) probabilities(1, 10) ");
 }
 
-TEST_CASE("onnx_dump: mnist-12 as text") {
-    const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist-12.onnx")));
+TEST_CASE("onnx/dump: mnist-12 as text") {
+    const onnx::resolved_model p = onnx::resolve(onnx::read(data("models/mnist-12.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
     CHECK(onnx::dump(p, in) ==
           R"(mnist-12.onnx: CNTK 2.5.1, IR 7, ai.onnx 12, 12 nodes, 1 folded, 11 steps
@@ -45,8 +45,9 @@ output Plus214_Output_0 f32 (1, 10)
 )");
 }
 
-TEST_CASE("onnx_dump: open axes for each size, and in half precision") {
-    const onnx::plan p = onnx::make_plan(onnx::read(data("models/mnist_mlp_png_probs.onnx")));
+TEST_CASE("onnx/dump: open axes for each size, and in half precision") {
+    const onnx::resolved_model p =
+        onnx::resolve(onnx::read(data("models/mnist_mlp_png_probs.onnx")));
     for (std::int64_t batch : {1, 3, 32}) {
         const shape in[] = {{batch, 1, 28, 28}};
         const auto full = onnx::infer_shapes(p, in), half = onnx::infer_shapes(p, in, dtype::f16);

@@ -6,7 +6,7 @@
 
 #include <pumice/graph/einsum.hpp>
 #include <pumice/graph/gather.hpp>
-#include <pumice/model/detail/onnx_shape.hpp>
+#include <pumice/model/onnx/detail/shape.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/model/onnx_tensor.hpp>
+#include <pumice/model/onnx/tensor_decoder.hpp>
 
 #include <tests/model/support.hpp>
 
@@ -33,7 +33,7 @@ message external(const std::vector<std::int64_t>& dims, const std::string& locat
 
 }  // namespace
 
-TEST_CASE("onnx_tensor: raw data stays where it is") {
+TEST_CASE("onnx/tensor_decoder: raw data stays where it is") {
     const message m = tensor_of("w", 1, {2, 2}).text(9, raw(16));
     const onnx::source from = source_of(m);
     const any_tensor t = onnx::tensor_decoder(from, {})(onnx::read_tensor(from, from.bytes));
@@ -43,7 +43,7 @@ TEST_CASE("onnx_tensor: raw data stays where it is") {
     CHECK(bytes.data() + 16 <= from.bytes.data() + from.bytes.size());
 }
 
-TEST_CASE("onnx_tensor: typed fields of every type, packed and not") {
+TEST_CASE("onnx/tensor_decoder: typed fields of every type, packed and not") {
     CHECK(pumice::constant_values<float>(decode(floats("", {3}, {1, 2.5f, -3}))) ==
           std::vector<float>{1, 2.5f, -3});
     CHECK(pumice::constant_values<float>(decode(tensor_of("", 1, {2}).real(4, 1).real(4, 2))) ==
@@ -76,12 +76,12 @@ TEST_CASE("onnx_tensor: typed fields of every type, packed and not") {
     CHECK(decode(tensor_of("", 1, {0})).size() == 0);
 }
 
-TEST_CASE("onnx_tensor: a bool is 0 or 1 in memory, whatever the file holds") {
+TEST_CASE("onnx/tensor_decoder: a bool is 0 or 1 in memory, whatever the file holds") {
     const any_tensor t = decode(tensor_of("", 9, {3}).text(9, std::string("\0\1\xff", 3)));
     CHECK(std::to_integer<int>(pumice::constant_of(t)->bytes()[2]) == 1);
 }
 
-TEST_CASE("onnx_tensor: sizes that lie are refused before memory is taken") {
+TEST_CASE("onnx/tensor_decoder: sizes that lie are refused before memory is taken") {
     const std::int64_t big = std::int64_t(1) << 40;
     for (const message& m :
          {tensor_of("w", 1, {2, 2}).text(9, raw(15)), tensor_of("w", 1, {2, 2}).text(9, raw(17)),
@@ -106,7 +106,7 @@ TEST_CASE("onnx_tensor: sizes that lie are refused before memory is taken") {
           errc::unsupported);  // 4 bits
 }
 
-TEST_CASE("onnx_tensor: external data from beneath the model's folder") {
+TEST_CASE("onnx/tensor_decoder: external data from beneath the model's folder") {
     temporary_folder folder, outside;
     folder.write("w.bin", std::string(4, '\0') + raw(8));
     outside.write("secret", raw(8));

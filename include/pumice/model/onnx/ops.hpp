@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // THE table of ONNX operators. An elementwise operator needs no row: its line in expr/ops.hpp
 // carries its ONNX name. The others are rows here, a name and a builder over graph ops. What
-// operator sets give each is in detail/onnx_schemas.hpp, which tests/model/make_schemas.py writes
+// operator sets give each is in detail/schemas.hpp, which tests/model/onnx/make_schemas.py writes
 // anew when an operator is added.
 #pragma once
 
-#include <pumice/model/detail/onnx_constant.hpp>
-#include <pumice/model/detail/onnx_elementwise.hpp>
-#include <pumice/model/detail/onnx_gather.hpp>
-#include <pumice/model/detail/onnx_reduce.hpp>
-#include <pumice/model/detail/onnx_slice.hpp>
-#include <pumice/model/detail/onnx_window.hpp>
+#include <pumice/model/onnx/detail/constant.hpp>
+#include <pumice/model/onnx/detail/elementwise.hpp>
+#include <pumice/model/onnx/detail/gather.hpp>
+#include <pumice/model/onnx/detail/reduce.hpp>
+#include <pumice/model/onnx/detail/slice.hpp>
+#include <pumice/model/onnx/detail/window.hpp>
 
 #include <algorithm>
 #include <array>
@@ -167,7 +167,7 @@ namespace detail {
 inline constexpr op_row elementwise_row{"", &build::elementwise};
 
 /// An elementwise operator with the node's attributes, or their defaults, as trailing scalars.
-inline void take_elementwise(step& s, const op_info& op, const model& m) {
+inline void take_elementwise(resolved_node& s, const op_info& op, const model_proto& m) {
     const spelled_op spelling(op);
     s.op = &op;
     s.row = &elementwise_row;
@@ -194,8 +194,8 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
                             "\", which Pumice does not know for this operator");
 }
 
-[[noreturn]] inline void throw_unknown(const step& s, const model& m) {
-    const node& n = *s.from;
+[[noreturn]] inline void throw_unknown(const resolved_node& s, const model_proto& m) {
+    const node_proto& n = *s.from;
     const std::string domain = n.domain.empty() ? "ai.onnx" : std::string(n.domain.substr(0, 64));
     std::vector<std::string> reasons;
     if (m.functions > 0)
@@ -212,7 +212,7 @@ inline void take_elementwise(step& s, const op_info& op, const model& m) {
         "pumice::rules::floating, \"" +
         std::string(n.op_type.substr(0, 64)) +
         "\", x * 2), handed to the loader as pumice::ops<my_op>");
-    reasons.emplace_back("any other is a row of onnx_ops.hpp and a builder over graph ops");
+    reasons.emplace_back("any other is a row of model/onnx/ops.hpp and a builder over graph ops");
     throw error(errc::unsupported_op, "onnx",
                 m.from.name + ": " + describe(n, s.number) + " asks for the operator " +
                     std::string(n.op_type.substr(0, 64)) + " of domain " + domain +
@@ -230,8 +230,8 @@ constexpr char letter_of(attribute_type t) noexcept {
 }
 
 /// Holds a node against what its operator set gives the operator.
-inline void check_schema(const step& s, const model& m) {
-    const node& n = *s.from;
+inline void check_schema(const resolved_node& s, const model_proto& m) {
+    const node_proto& n = *s.from;
     const auto refuse = [&](const std::string& why, errc code = errc::bad_file) {
         throw error(code, "onnx", m.from.name + ": " + describe(n, s.number) + " " + why);
     };
@@ -289,8 +289,8 @@ inline void check_schema(const step& s, const model& m) {
 /// Finds the operator of a step: the user's ops, then the rows, then the op table. Throws
 /// errc::unsupported_op naming operator, domain, node and operator set; errc::bad_file for what the
 /// operator set does not give the operator.
-inline void resolve(step& s, const model& m, const op_set& extra) {
-    const node& n = *s.from;
+inline void find_operator(resolved_node& s, const model_proto& m, const op_set& extra) {
+    const node_proto& n = *s.from;
     for (const op_info* op : extra.list)
         if (n.op_type == op->name || n.op_type == spelled_op(*op).name)
             detail::take_elementwise(s, *op, m);

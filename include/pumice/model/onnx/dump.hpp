@@ -4,7 +4,7 @@
 // outputs.
 #pragma once
 
-#include <pumice/model/onnx_plan.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
@@ -17,7 +17,7 @@ struct inferred {
 
 /// Types and shapes of all values for these input shapes, in the order of the steps, inputs first.
 /// Needs no device and computes nothing. Throws what building the graph throws.
-inline std::vector<inferred> infer_shapes(const plan& p, std::span<const shape> inputs,
+inline std::vector<inferred> infer_shapes(const resolved_model& p, std::span<const shape> inputs,
                                           std::optional<dtype> compute = {}) {
     if (inputs.size() != p.inputs.size())
         throw error(errc::invalid_argument, "onnx",
@@ -33,7 +33,7 @@ inline std::vector<inferred> infer_shapes(const plan& p, std::span<const shape> 
         all.push_back({p.names[static_cast<std::size_t>(slot)], t.dtype(), t.shape()});
     };
     for (int i : p.inputs) put(i);
-    for (const step& s : p.steps)
+    for (const resolved_node& s : p.steps)
         for (int o : s.outputs)
             if (o >= 0) put(o);
     return all;
@@ -47,7 +47,7 @@ inline std::string text_of(const any_tensor& t) {
 
 /// One line a value and a step: `7 Conv node : x f32 (1, 1, 28, 28), w f32 (8, 1, 5, 5) -> y f32
 /// (1, 8, 28, 28)`.
-inline std::string dump(const plan& p, std::span<const shape> inputs,
+inline std::string dump(const resolved_model& p, std::span<const shape> inputs,
                         std::optional<dtype> compute = {}) {
     infer_shapes(p, inputs, compute);  // its messages name what does not fit
     std::vector<any_tensor> places;
@@ -68,7 +68,7 @@ inline std::string dump(const plan& p, std::span<const shape> inputs,
     text += ", " + std::to_string(p.file.nodes.size()) + " nodes, " + std::to_string(p.folded) +
             " folded, " + std::to_string(p.steps.size()) + " steps\n";
     for (int i : p.inputs) text += "input  " + value(i) + "\n";
-    for (const step& s : p.steps) {
+    for (const resolved_node& s : p.steps) {
         text += std::to_string(s.number) + " " + std::string(s.from->op_type) +
                 (s.from->name.empty() ? "" : " " + std::string(s.from->name)) + " : ";
         bool first = true;

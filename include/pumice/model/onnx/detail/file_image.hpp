@@ -4,7 +4,7 @@
 // are holes that take no memory, and are read when they are uploaded.
 #pragma once
 
-#include <pumice/model/detail/onnx_proto.hpp>
+#include <pumice/model/onnx/detail/proto.hpp>
 
 #include <protozero/pbf_reader.hpp>
 

@@ -4,7 +4,7 @@
 // name.
 #pragma once
 
-#include <pumice/model/detail/onnx_node.hpp>
+#include <pumice/model/onnx/detail/node_builder.hpp>
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What each operator set gives each operator: inputs, outputs, attributes. Written by
-// tests/model/make_schemas.py.
+// tests/model/onnx/make_schemas.py.
 #pragma once
 
 #include <algorithm>

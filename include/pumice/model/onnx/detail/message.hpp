@@ -3,7 +3,7 @@
 // How protobuf messages of a file are walked: field by field, with the offset of what is broken.
 #pragma once
 
-#include <pumice/model/detail/onnx_proto.hpp>
+#include <pumice/model/onnx/detail/proto.hpp>
 
 #include <protozero/pbf_reader.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// How a file becomes a plan: names to slots, nodes in order, operators found, constants folded.
+// How a file is resolved: names to slots, nodes in order, operators found, constants folded.
 #pragma once
 
-#include <pumice/model/onnx_ops.hpp>
+#include <pumice/model/onnx/ops.hpp>
 
 #include <algorithm>
 #include <set>
@@ -12,10 +12,11 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// A checked model, immutable. Slots number its values.
-struct plan {
-    model file;
+struct resolved_model {
+    model_proto file;
     model_limits limits;
-    std::vector<step> steps;  // in an order in which inputs come first; only what outputs need
+    std::vector<resolved_node>
+        steps;  // in an order in which inputs come first; only what outputs need
     std::vector<std::string_view> names;  // of slots
     std::vector<any_tensor> constants;    // by slot; empty where the value is computed in a run
     std::vector<std::uint8_t> permanent;  // by slot: constants of the model
@@ -25,17 +26,19 @@ struct plan {
     std::vector<std::shared_ptr<input_file>> files;           // of external data
     std::size_t folded = 0;                                   // nodes that became constants
 
-    plan() = default;
-    plan(plan&&) = default;  // steps point into the file's nodes, which do not move
-    plan& operator=(plan&&) = default;
+    resolved_model() = default;
+    resolved_model(resolved_model&&) =
+        default;  // steps point into the file's nodes, which do not move
+    resolved_model& operator=(resolved_model&&) = default;
 };
 
 namespace detail {
 
 /// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be
 /// folded.
-inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_tensor> slots,
-                                            const plan& p) {
+inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
+                                            std::span<const any_tensor> slots,
+                                            const resolved_model& p) {
     std::vector<any_tensor> results =
         node_builder(s, slots, p.permanent, nullptr, {}, p.limits).run();
     for (any_tensor& r : results) {
@@ -47,7 +50,7 @@ inline std::vector<any_tensor> fold_outputs(const step& s, std::span<const any_t
     return results;
 }
 
-inline bool all_known(const step& s, std::span<const any_tensor> slots) {
+inline bool all_known(const resolved_node& s, std::span<const any_tensor> slots) {
     return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
         return i < 0 || constant_of(slots[static_cast<std::size_t>(i)]);
     });
@@ -55,7 +58,7 @@ inline bool all_known(const step& s, std::span<const any_tensor> slots) {
 
 /// Runs f; what a graph op throws gets the node's name.
 template <class F>
-auto with_place(const plan& p, const step& s, F&& f) {
+auto with_place(const resolved_model& p, const resolved_node& s, F&& f) {
     try {
         return f();
     } catch (const needs_value& e) {
@@ -67,18 +70,18 @@ auto with_place(const plan& p, const step& s, F&& f) {
     }
 }
 
-class planner {
+class resolver {
 public:
-    planner(model m, const model_limits& limits, const op_set& extra) : extra_(extra) {
+    resolver(model_proto m, const model_limits& limits, const op_set& extra) : extra_(extra) {
         p_.file = std::move(m);
         p_.limits = limits;
     }
 
-    plan run() {
+    resolved_model run() {
         header();
         names();
         auto all = steps();
-        for (step& s : all) resolve(s, p_.file, extra_);
+        for (resolved_node& s : all) find_operator(s, p_.file, extra_);
         p_.constants.resize(p_.names.size());
         p_.permanent.resize(p_.names.size());
         tensors();
@@ -96,7 +99,7 @@ private:
     }
 
     void header() {
-        const model& m = p_.file;
+        const model_proto& m = p_.file;
         if (m.ir_version < 1) refuse("has no IR version: it is no ONNX model, or it was cut off");
         const auto at_most = [&](std::int64_t version, std::int64_t limit, const std::string& what,
                                  const char* option) {
@@ -133,7 +136,7 @@ private:
     }
 
     void names() {
-        for (const tensor& t : p_.file.initializers) define(t.name, "an initializer");
+        for (const tensor_proto& t : p_.file.initializers) define(t.name, "an initializer");
         const auto initializers = p_.names.size();
         for (const value_info& v : p_.file.inputs) {
             const auto found = slots_.find(v.name);
@@ -158,7 +161,7 @@ private:
     }
 
     /// An input that is an initializer too is declared as that is.
-    void default_value(const value_info& v, const tensor& t) const {
+    void default_value(const value_info& v, const tensor_proto& t) const {
         bool fits = !v.is_tensor || v.elem_type == 0 || v.elem_type == t.data_type;
         if (v.has_shape) {
             fits = fits && v.dims.size() == t.dims.size();
@@ -172,7 +175,7 @@ private:
     int slot_of(std::string_view name, const std::string& who) const {
         const auto found = slots_.find(name);
         if (found != slots_.end()) return found->second;
-        for (const node& n : p_.file.nodes)
+        for (const node_proto& n : p_.file.nodes)
             if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end())
                 refuse(who + " reads " + quote(name) +
                        ", which only it or a later node gives: nodes are not in order");
@@ -185,10 +188,10 @@ private:
     }
 
     /// ONNX asks for nodes in an order in which what they read comes first.
-    std::vector<step> steps() {
-        std::vector<step> all;
-        for (const node& n : p_.file.nodes) {
-            step s;
+    std::vector<resolved_node> steps() {
+        std::vector<resolved_node> all;
+        for (const node_proto& n : p_.file.nodes) {
+            resolved_node s;
             s.from = &n;
             s.number = static_cast<int>(all.size());
             if (n.op_type.empty()) refuse(describe(n, s.number) + " has no operator");
@@ -230,7 +233,7 @@ private:
     }
 
     /// Leaves out what no output needs.
-    void keep_live(std::vector<step> all) {
+    void keep_live(std::vector<resolved_node> all) {
         std::vector<std::uint8_t> needed(p_.names.size(), 0), live(all.size(), 0);
         const auto need = [&](int slot) {
             if (slot >= 0) needed[static_cast<std::size_t>(slot)] = 1;
@@ -247,8 +250,8 @@ private:
             if (live[i]) add(std::move(all[i]));
     }
 
-    /// Takes a step into the plan; its outputs become constants instead where all its inputs are.
-    void add(step s) {
+    /// Takes a step into the model; its outputs become constants instead where all its inputs are.
+    void add(resolved_node s) {
         for (const attribute& a : s.from->attributes)
             s.tensors.push_back(a.type == attribute_type::tensor
                                     ? (*decode_)(read_tensor(p_.file.from, a.tensor, p_.limits))
@@ -267,7 +270,7 @@ private:
     }
 
     /// Makes constants of the step's outputs, where the host can compute them.
-    bool fold_step(const step& s) {
+    bool fold_step(const resolved_node& s) {
         if (!all_known(s, p_.constants)) return false;
         const auto results = with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_); });
         if (results.empty()) return false;
@@ -285,7 +288,7 @@ private:
         return true;
     }
 
-    plan p_;
+    resolved_model p_;
     op_set extra_;
     std::unordered_map<std::string_view, int> slots_;
     std::map<std::string_view, std::int64_t> versions_;  // of operator sets, by domain

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <pumice/model/detail/constant.hpp>
-#include <pumice/model/onnx_reader.hpp>
+#include <pumice/model/onnx/reader.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -21,7 +21,7 @@ public:
     tensor_decoder(const source& from, const model_limits& limits) : from_(from), limits_(limits) {}
 
     /// Throws errc::bad_file, errc::io_failed, and errc::unsupported for types that Pumice lacks.
-    any_tensor operator()(const tensor& t) {
+    any_tensor operator()(const tensor_proto& t) {
         const auto type = to_dtype(t.data_type);
         if (!type) {
             if (!is_type(t.data_type)) refuse(t, "holds " + name_of_type(t.data_type));
@@ -68,10 +68,10 @@ public:
     }
 
 private:
-    std::string text(const tensor& t) const {
+    std::string text(const tensor_proto& t) const {
         return from_.name + ": the tensor \"" + std::string(t.name) + "\"";
     }
-    [[noreturn]] void refuse(const tensor& t, const std::string& why) const {
+    [[noreturn]] void refuse(const tensor_proto& t, const std::string& why) const {
         throw error(errc::bad_file, "onnx", text(t) + " " + why);
     }
 
@@ -85,7 +85,7 @@ private:
     }
 
     /// A tensor has its data in one place.
-    void check_fields(const tensor& t, dtype type) const {
+    void check_fields(const tensor_proto& t, dtype type) const {
         static constexpr std::pair<int, const char*> names[] = {
             {4, "float_data"}, {5, "int32_data"},   {6, "string_data"}, {7, "int64_data"},
             {9, "raw_data"},   {10, "double_data"}, {11, "uint64_data"}};
@@ -122,13 +122,13 @@ private:
     bool left_in_file(std::uint32_t tag, std::size_t length) const {
         return from_.file && detail::is_left_in_file(tag << 3 | 2, length);
     }
-    std::shared_ptr<host_constant> raw(const tensor& t) const {
+    std::shared_ptr<host_constant> raw(const tensor_proto& t) const {
         if (left_in_file(9, t.raw.size()))
             return std::make_shared<host_constant>(from_.file, offset_of(t.raw), t.raw.size());
         return std::make_shared<host_constant>(t.raw, from_.keep);
     }
 
-    std::int64_t number(const tensor& t, std::string_view digits, const char* what) const {
+    std::int64_t number(const tensor_proto& t, std::string_view digits, const char* what) const {
         std::int64_t value = -1;
         const auto [end, fault] =
             std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -138,7 +138,7 @@ private:
         return value;
     }
 
-    std::shared_ptr<host_constant> external(const tensor& t, std::int64_t bytes) {
+    std::shared_ptr<host_constant> external(const tensor_proto& t, std::int64_t bytes) {
         if (!from_.has_folder)
             refuse(t, "lies in another file, but the model was read from memory");
         std::shared_ptr<input_file>& file = files_[t.external.location];
@@ -164,7 +164,7 @@ private:
 
     /// The fields float_data, int32_data, int64_data, double_data and uint64_data, packed or not.
     /// The field that a type uses is onnx.proto's; others must be empty.
-    std::vector<std::byte> typed(const tensor& t, dtype type, std::int64_t count,
+    std::vector<std::byte> typed(const tensor_proto& t, dtype type, std::int64_t count,
                                  std::int64_t bytes) {
         // A number takes a byte of the file at least, so a lie about the shape is found before
         // memory is taken.
@@ -255,7 +255,9 @@ private:
         return out;
     }
 
-    static shape extent_of(const tensor& t) { return shape(std::span<const std::int64_t>(t.dims)); }
+    static shape extent_of(const tensor_proto& t) {
+        return shape(std::span<const std::int64_t>(t.dims));
+    }
 
     const source& from_;
     model_limits limits_;
