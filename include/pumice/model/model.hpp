@@ -5,12 +5,10 @@
 #pragma once
 
 #include <pumice/base/expected.hpp>
-#include <pumice/model/detail/model_options.hpp>
-#include <pumice/model/onnx/dump.hpp>
+#include <pumice/model/detail/formats.hpp>
 #include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
-#include <tuple>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -24,7 +22,7 @@ public:
     template <load_option... Options>
     static model load(const std::filesystem::path& path, const Options&... options) {
         const load_options chosen = collect(options...);
-        return model(onnx::read(path, chosen.limits), chosen);
+        return model(detail::open_model(path, chosen), chosen);
     }
     template <load_option... Options>
     static expected<model> try_load(const std::filesystem::path& path, const Options&... options) {
@@ -34,9 +32,7 @@ public:
     template <load_option... Options>
     static model from_bytes(std::span<const std::byte> bytes, const Options&... options) {
         const load_options chosen = collect(options...);
-        auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-        return model(onnx::read(onnx::source{"model", *copy, copy, {}, false}, chosen.limits),
-                     chosen);
+        return model(detail::open_model(bytes, chosen), chosen);
     }
     template <load_option... Options>
     static expected<model> try_from_bytes(std::span<const std::byte> bytes,
@@ -44,8 +40,15 @@ public:
         return attempt([&] { return from_bytes(bytes, options...); });
     }
 
-    std::span<const model_value> inputs() const noexcept { return self_->inputs; }
-    std::span<const model_value> outputs() const noexcept { return self_->outputs; }
+    /// From a builder of the user's own, for another format (model/builder.hpp). Throws what it
+    /// throws.
+    template <load_option... Options>
+    static model from_builder(std::shared_ptr<model_builder> builder, const Options&... options) {
+        return model(std::move(builder), collect(options...));
+    }
+
+    std::span<const model_value> inputs() const noexcept { return self_->signature.inputs; }
+    std::span<const model_value> outputs() const noexcept { return self_->signature.outputs; }
     const context& where() const noexcept { return self_->weights.where(); }
 
     /// The outputs, in the order of the file, as lazy tensors: nothing is downloaded, and nothing
@@ -54,8 +57,10 @@ public:
     /// errc::dtype_mismatch.
     std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
         check(inputs);
-        return finish(onnx::build_graph(self_->plan, inputs, &self_->weights,
-                                        self_->options.compute));
+        std::vector<any_tensor> results = self_->builder->build(inputs, self_->weights);
+        for (std::size_t i = 0; i < results.size(); ++i)
+            results[i] = astype(self_->weights.upload(results[i]), outputs()[i].dtype);
+        return results;
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
         return run(std::span(inputs.begin(), inputs.size()));
@@ -93,8 +98,7 @@ public:
     /// a function that calls it. Throws errc::invalid_argument where a shape depends on inputs'
     /// values.
     executable compile(std::span<const shape> shapes = {}) const {
-        const std::vector<shape> chosen =
-            shapes.empty() ? self_->shapes() : std::vector<shape>(shapes.begin(), shapes.end());
+        const std::vector<shape> chosen = shapes_or_own(shapes);
         if (chosen.size() != inputs().size())
             throw error(errc::invalid_argument, "model",
                         place(*self_) + "takes " + std::to_string(inputs().size()) +
@@ -108,55 +112,30 @@ public:
 
     /// Types and shapes of all values for these input shapes (those of the file where left out, an
     /// open axis as 1). Nothing runs.
-    std::vector<onnx::inferred> infer_shapes(std::span<const shape> shapes = {}) const {
-        return onnx::infer_shapes(self_->plan,
-                                  shapes.empty() ? self_->shapes()
-                                                 : std::vector<shape>(shapes.begin(), shapes.end()),
-                                  self_->options.compute);
+    std::vector<inferred_value> infer_shapes(std::span<const shape> shapes = {}) const {
+        return self_->builder->infer_shapes(shapes_or_own(shapes), self_->weights);
     }
     /// The model as text: inputs, every operator with its shapes, outputs.
     std::string dump(std::span<const shape> shapes = {}) const {
-        return onnx::dump(self_->plan,
-                          shapes.empty() ? self_->shapes()
-                                         : std::vector<shape>(shapes.begin(), shapes.end()),
-                          self_->options.compute);
+        return self_->builder->dump(shapes_or_own(shapes), self_->weights);
     }
 
 private:
     /// Immutable but for the weights, which look after themselves.
     struct state {
-        onnx::resolved_model plan;
+        std::shared_ptr<model_builder> builder;
         load_options options;
-        std::vector<model_value> inputs, outputs;
+        model_signature signature;
         mutable pumice::weights weights;
 
-        state(onnx::resolved_model p, const load_options& o)
-            : plan(std::move(p)), options(o),
-              weights(o.where ? *o.where : default_context(), o.compute) {}
-
-        std::vector<shape> shapes() const {
-            std::vector<shape> list;
-            for (const model_value& v : inputs) {
-                shape s;
-                for (const model_dim& d : v.dims) s.push_back(d.size < 0 ? 1 : d.size);
-                list.push_back(s);
-            }
-            return list;
+        state(std::shared_ptr<model_builder> b, const load_options& o)
+            : builder(std::move(b)), options(o), signature(builder->signature()),
+              weights(o.where ? *o.where : default_context(), o.compute) {
+            signature.set_sizes(o.batch, o.dims);
         }
+
         dtype computed(dtype t) const {
             return options.compute && t == dtype::f32 ? *options.compute : t;
-        }
-        static bool fits(const std::vector<onnx::dimension>& declared, const shape& is) {
-            bool same = declared.size() == is.size();
-            for (std::size_t i = 0; same && i < declared.size(); ++i)
-                same = declared[i].size < 0 || declared[i].size == is[static_cast<int>(i)];
-            return same;
-        }
-        bool open() const {
-            return std::any_of(inputs.begin(), inputs.end(), [](const model_value& v) {
-                return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(),
-                                                   [](const model_dim& d) { return d.size < 0; });
-            });
         }
     };
 
@@ -167,111 +146,66 @@ private:
         return chosen;
     }
 
-    model(onnx::model_proto file, const load_options& o) {
+    model(std::shared_ptr<model_builder> builder, const load_options& o) {
         if (o.compute && *o.compute != dtype::f16 && *o.compute != dtype::bf16 &&
             *o.compute != dtype::f32)
             throw error(errc::invalid_argument, "model",
                         "compute is f16, bf16 or f32, not " + std::string(to_string(*o.compute)));
-        onnx::resolved_model plan = onnx::resolve(std::move(file), o.limits, o.extra);
-        auto s = std::make_shared<state>(std::move(plan), o);
-        std::tie(s->inputs, s->outputs) = detail::describe_values(s->plan, o);
-        warm_up(*s);
-        settle(*s);
+        auto s = std::make_shared<state>(std::move(builder), o);
+        build_first(*s);
+        s->builder->finish(s->weights);
+        s->weights.settle();
         self_ = std::move(s);
     }
 
-    static std::string place(const state& s) { return s.plan.file.from.name + ": "; }
+    static std::string place(const state& s) { return s.signature.name + ": "; }
+
+    std::vector<shape> shapes_or_own(std::span<const shape> shapes) const {
+        return shapes.empty() ? self_->signature.shapes()
+                              : std::vector<shape>(shapes.begin(), shapes.end());
+    }
 
     /// Builds the graph once, so that faults are found and weights go up now and not in the first
     /// run. With open axes taken as 1 a fault of shapes need not be one.
-    static void warm_up(state& s) {
-        std::vector<any_tensor> places;
-        const auto shapes = s.shapes();
-        for (std::size_t i = 0; i < shapes.size(); ++i) {
+    static void build_first(state& s) {
+        const bool open = s.signature.open();
+        const auto shapes = s.signature.shapes();
+        for (std::size_t i = 0; i < shapes.size(); ++i)
             if (element_count(shapes[i]) > s.options.limits.elements)
                 throw error(errc::bad_file, "model",
-                            place(s) + "the input \"" + s.inputs[i].name + "\" has the shape " +
-                                to_string(shapes[i]) + ", more than model_limits::elements");
-            places.push_back(make_abstract(s.inputs[i].dtype, shapes[i]));
-            places.back().get()->owner = s.weights.where().get();
-        }
-        std::vector<any_tensor> slots;
+                            place(s) + "the input \"" + s.signature.inputs[i].name +
+                                "\" has the shape " + to_string(shapes[i]) +
+                                ", more than model_limits::elements");
+        std::vector<any_tensor> made;
         try {
-            slots = onnx::build_graph(s.plan, places, &s.weights, s.options.compute, true);
-        } catch (const onnx::needs_value&) {
+            made = s.builder->build_first(abstract_inputs(s.signature, shapes, s.weights),
+                                          s.weights, !open);
+        } catch (const needs_value&) {
             return;  // a run knows more
         } catch (const error& e) {
-            if (!s.open() || e.code() == errc::unsupported_op || e.code() == errc::unsupported ||
+            if (!open || e.code() == errc::unsupported_op || e.code() == errc::unsupported ||
                 e.code() == errc::bad_file)
                 throw;
             return;
         }
-        for (std::size_t i = 0; i < s.outputs.size(); ++i) {
-            const any_tensor& made = slots[static_cast<std::size_t>(s.plan.outputs[i])];
-            const auto& declared = s.plan.file.outputs[i];
-            if (declared.elem_type != 0 && !onnx::to_dtype(declared.elem_type))
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            model_value& v = s.signature.outputs[i];
+            const auto refuse = [&](const std::string& is) {
                 throw error(errc::bad_file, "model",
-                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
-                                onnx::name_of_type(declared.elem_type) + " and is " +
-                                std::string(to_string(made.dtype())));
-            if (declared.elem_type == 0) s.outputs[i].dtype = made.dtype();
-            else if (s.computed(s.outputs[i].dtype) != s.computed(made.dtype()))
-                throw error(errc::bad_file, "model",
-                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
-                                s.outputs[i].text() + " and is " +
-                                std::string(to_string(made.dtype())));
-            if (s.open()) continue;
-            if (declared.has_shape && !s.fits(declared.dims, made.shape()))
-                throw error(errc::bad_file, "model",
-                            place(s) + "the output \"" + s.outputs[i].name + "\" is declared as " +
-                                s.outputs[i].text() + " and is " + to_string(made.shape()));
-            s.outputs[i].dims.clear();
-            s.outputs[i].has_shape = true;
-            for (std::int64_t d : made.shape()) s.outputs[i].dims.push_back({d, {}});
-        }
-        compare(s, slots);
-    }
-
-    /// Brings the weights up, those too that only runs of other shapes need, and lets go of the
-    /// files.
-    static void settle(state& s) {
-        const auto keep = [&](int slot) {
-            if (slot >= 0) s.weights.keep(s.plan.constants[static_cast<std::size_t>(slot)]);
-        };
-        for (const onnx::resolved_node& step : s.plan.steps)
-            for (int i : step.inputs) keep(i);
-        for (int o : s.plan.outputs) keep(o);
-        s.weights.settle();
-        if (s.plan.file.from.file) s.plan.file.from.file->close();
-        for (const auto& file : s.plan.files) file->close();
-    }
-
-    /// What the file says of values in between is what they are.
-    static void compare(const state& s, std::span<const any_tensor> slots) {
-        for (const auto& [slot, v] : s.plan.declared) {
-            const any_tensor& made = slots[static_cast<std::size_t>(slot)];
-            if (!made.has_value() || !v->is_tensor) continue;
-            const std::string what = place(s) + "the value \"" + std::string(v->name) + "\" ";
-            const auto type = onnx::to_dtype(v->elem_type);
-            bool fits =
-                v->elem_type == 0 || (type && s.computed(*type) == s.computed(made.dtype()));
-            if (v->has_shape && !s.open()) fits = fits && s.fits(v->dims, made.shape());
-            if (!fits)
-                throw error(errc::bad_file, "model",
-                            what + "is declared otherwise than it is: " +
-                                std::string(to_string(made.dtype())) + " " +
-                                to_string(made.shape()));
+                            place(s) + "the output \"" + v.name + "\" is declared as " + v.text() +
+                                " and is " + is);
+            };
+            if (!std::exchange(v.has_dtype, true)) v.dtype = made[i].dtype();
+            else if (s.computed(v.dtype) != s.computed(made[i].dtype()))
+                refuse(std::string(to_string(made[i].dtype())));
+            if (open) continue;
+            if (!s.builder->signature().outputs[i].takes(made[i].shape()))
+                refuse(to_string(made[i].shape()));
+            v.set_shape(made[i].shape());
         }
     }
 
-    std::vector<std::string> signature() const {
-        std::vector<std::string> lines;
-        for (const model_value& v : inputs())
-            lines.push_back("input \"" + v.name + "\" " + v.text());
-        for (const model_value& v : outputs())
-            lines.push_back("output \"" + v.name + "\" " + v.text());
-        return lines;
-    }
+    std::vector<std::string> signature() const { return self_->signature.lines(); }
 
     void check(std::span<const any_tensor> list) const {
         const auto refuse = [&](errc code, const std::string& why) {
@@ -302,15 +236,6 @@ private:
             }
             if (!fits) refuse(errc::shape_mismatch, what);
         }
-    }
-
-    std::vector<any_tensor> finish(const std::vector<any_tensor>& slots) const {
-        std::vector<any_tensor> results;
-        for (std::size_t i = 0; i < outputs().size(); ++i)
-            results.push_back(astype(
-                self_->weights.upload(slots[static_cast<std::size_t>(self_->plan.outputs[i])]),
-                outputs()[i].dtype));
-        return results;
     }
 
     std::shared_ptr<const state> self_;

@@ -14,7 +14,7 @@ TEST_CASE("onnx/dump: the layers of mnist_conv_fp16 have the shapes of the paper
     const onnx::resolved_model p = onnx::resolve(onnx::read(data("models/mnist_conv_fp16.onnx")));
     const shape in[] = {{1, 1, 28, 28}};
     std::string rows;
-    for (const onnx::inferred& v : onnx::infer_shapes(p, in)) {
+    for (const pumice::inferred_value& v : onnx::infer_shapes(p, in)) {
         CHECK(v.type == dtype::f16);
         rows += std::string(v.name) + to_string(v.shape) + " ";
     }

@@ -217,7 +217,7 @@ TEST_CASE("onnx/resolve: a shape that only a run knows is told apart from a faul
     const onnx::resolved_model p =
         plan_of(model_of(graph_of({node_of("Reshape", {"x", "to"}, {"y"})},
                                   {x, value_of("to", 7, {2})}, {"y"})));
-    CHECK_THROWS_AS(shapes_of(p, {{2, 3}, {2}}), onnx::needs_value);
+    CHECK_THROWS_AS(shapes_of(p, {{2, 3}, {2}}), pumice::needs_value);
     CHECK(contains(thrown_by([&] { shapes_of(p, {{2, 3}, {2}}); }).second,
                    "needs input 1 (\"to\") when the graph is built"));
 }

@@ -1,14 +1,37 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a model is loaded with, and how its inputs and outputs are described.
+// What a model is loaded with.
 #pragma once
 
-#include <pumice/model/onnx/resolve.hpp>
+#include <pumice/expr/ops.hpp>
+#include <pumice/model/detail/model_limits.hpp>
+#include <pumice/tensor/context.hpp>
 
-#include <algorithm>
+#include <array>
 #include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+/// Elementwise ops of a user's own for the model loader: `model::load(path, pm::ops<my_op, ...>)`.
+struct op_set {
+    std::span<const op_info* const> list;
+};
+
+namespace detail {
+template <class Op>
+constexpr const op_info* info_of(op_function<Op>) noexcept {
+    return &op_info_of<Op>;
+}
+template <auto... Functions>
+inline constexpr std::array<const op_info*, sizeof...(Functions)> infos{info_of(Functions)...};
+}  // namespace detail
+
+template <auto... Functions>
+inline constexpr op_set ops{detail::infos<Functions...>};
 
 /// How a model is loaded. Every field may be left out; contexts and op sets may be given beside it.
 struct load_options {
@@ -34,75 +57,5 @@ inline void take_option(load_options& chosen, const op_set& s) { chosen.extra = 
 template <class O>
 concept load_option =
     requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };
-
-/// One axis of an input or output: its size, or -1 and the symbol that the file gives it.
-struct model_dim {
-    std::int64_t size = -1;
-    std::string symbol;
-};
-
-struct model_value {
-    std::string name;
-    pumice::dtype dtype = pumice::dtype::f32;
-    std::vector<model_dim> dims;
-    bool has_shape = false;  // false: the file does not say, any shape is taken
-
-    /// "f32 (batch, 1, 28, 28)".
-    std::string text() const {
-        std::string list;
-        for (const model_dim& d : dims)
-            list += (list.empty() ? "" : ", ") + (d.size >= 0        ? std::to_string(d.size)
-                                                  : d.symbol.empty() ? "?"
-                                                                     : d.symbol);
-        return std::string(to_string(dtype)) + (has_shape ? " (" + list + ")" : " of any shape");
-    }
-};
-
-namespace detail {
-
-/// A value as the file declares it, with the sizes that the options give to open axes.
-inline model_value describe_value(const onnx::value_info& v,
-                                  const std::map<std::string, std::int64_t, std::less<>>& sizes,
-                                  std::int64_t batch) {
-    model_value m{
-        std::string(v.name), onnx::to_dtype(v.elem_type).value_or(dtype::f32), {}, v.has_shape};
-    for (const onnx::dimension& dim : v.dims) {
-        model_dim d{dim.size, std::string(dim.symbol)};
-        const auto given = d.symbol.empty() ? sizes.end() : sizes.find(d.symbol);
-        if (d.size < 0 && given != sizes.end()) d.size = given->second;
-        if (d.size < 0 && m.dims.empty() && batch > 0) d.size = batch;
-        m.dims.push_back(std::move(d));
-    }
-    return m;
-}
-
-/// Inputs and outputs. Throws errc::invalid_argument for sizes of axes that no input has.
-inline std::pair<std::vector<model_value>, std::vector<model_value>> describe_values(
-    const onnx::resolved_model& p, const load_options& o) {
-    if (o.batch < 0)
-        throw error(errc::invalid_argument, "model", "a batch of " + std::to_string(o.batch));
-    auto sizes = o.dims;
-    std::vector<std::string> symbols;
-    for (const auto& v : p.input_info)
-        for (const onnx::dimension& d : v.dims) {
-            if (d.size >= 0 || d.symbol.empty()) continue;
-            symbols.emplace_back(d.symbol);
-            if (&d == v.dims.data() && o.batch > 0) sizes.emplace(symbols.back(), o.batch);
-        }
-    for (const auto& [name, size] : o.dims)
-        if (size < 0 || std::find(symbols.begin(), symbols.end(), name) == symbols.end())
-            throw error(errc::invalid_argument, "model",
-                        p.file.from.name + ": " +
-                            (size < 0 ? "a negative size for \""
-                                      : "no input has an open axis called \"") +
-                            name + "\"",
-                        std::move(symbols));
-    std::pair<std::vector<model_value>, std::vector<model_value>> values;
-    for (const auto& v : p.input_info) values.first.push_back(describe_value(v, sizes, o.batch));
-    for (const auto& v : p.file.outputs) values.second.push_back(describe_value(v, sizes, 0));
-    return values;
-}
-
-}  // namespace detail
 
 }}  // namespace pumice::PUMICE_ABI

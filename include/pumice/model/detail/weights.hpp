@@ -27,6 +27,7 @@ public:
         : where_(std::move(where)), compute_(compute) {}
 
     const context& where() const noexcept { return where_; }
+    std::optional<dtype> compute() const noexcept { return compute_; }
 
     std::optional<any_tensor> find(key k) const {
         const std::lock_guard lock(mutex_);

@@ -8,17 +8,11 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
-/// A value of the graph with its inferred type and shape.
-struct inferred {
-    std::string_view name;
-    dtype type;
-    pumice::shape shape;
-};
-
 /// Types and shapes of all values for these input shapes, in the order of the steps, inputs first.
 /// Needs no device and computes nothing. Throws what building the graph throws.
-inline std::vector<inferred> infer_shapes(const resolved_model& p, std::span<const shape> inputs,
-                                          std::optional<dtype> compute = {}) {
+inline std::vector<inferred_value> infer_shapes(const resolved_model& p,
+                                                std::span<const shape> inputs,
+                                                std::optional<dtype> compute = {}) {
     if (inputs.size() != p.inputs.size())
         throw error(errc::invalid_argument, "onnx",
                     p.file.from.name + " takes " + std::to_string(p.inputs.size()) +
@@ -27,10 +21,10 @@ inline std::vector<inferred> infer_shapes(const resolved_model& p, std::span<con
     for (std::size_t i = 0; i < inputs.size(); ++i)
         places.push_back(make_abstract(*to_dtype(p.input_info[i].elem_type), inputs[i]));
     const auto slots = build_graph(p, places, nullptr, compute);
-    std::vector<inferred> all;
+    std::vector<inferred_value> all;
     const auto put = [&](int slot) {
         const any_tensor& t = slots[static_cast<std::size_t>(slot)];
-        all.push_back({p.names[static_cast<std::size_t>(slot)], t.dtype(), t.shape()});
+        all.push_back({std::string(p.names[static_cast<std::size_t>(slot)]), t.dtype(), t.shape()});
     };
     for (int i : p.inputs) put(i);
     for (const resolved_node& s : p.steps)

@@ -6,36 +6,19 @@
 // anew when an operator is added.
 #pragma once
 
+#include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/onnx/detail/constant.hpp>
 #include <pumice/model/onnx/detail/elementwise.hpp>
 #include <pumice/model/onnx/detail/gather.hpp>
 #include <pumice/model/onnx/detail/reduce.hpp>
+#include <pumice/model/onnx/detail/schemas.hpp>
 #include <pumice/model/onnx/detail/slice.hpp>
 #include <pumice/model/onnx/detail/window.hpp>
 
 #include <algorithm>
 #include <array>
 
-namespace pumice { inline namespace PUMICE_ABI {
-
-/// Elementwise ops of a user's own for the model loader: `model::load(path, pm::ops<my_op, ...>)`.
-struct op_set {
-    std::span<const op_info* const> list;
-};
-
-namespace detail {
-template <class Op>
-constexpr const op_info* info_of(op_function<Op>) noexcept {
-    return &op_info_of<Op>;
-}
-template <auto... Functions>
-inline constexpr std::array<const op_info*, sizeof...(Functions)> infos{info_of(Functions)...};
-}  // namespace detail
-
-template <auto... Functions>
-inline constexpr op_set ops{detail::infos<Functions...>};
-
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 // clang-format off
 inline constexpr std::array op_table{
@@ -314,5 +297,4 @@ inline void find_operator(resolved_node& s, const model_proto& m, const op_set& 
     detail::check_schema(s, m);
 }
 
-}  // namespace onnx
-}}  // namespace pumice::PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

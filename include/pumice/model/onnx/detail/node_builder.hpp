@@ -6,7 +6,7 @@
 
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
-#include <pumice/model/detail/weights.hpp>
+#include <pumice/model/builder.hpp>
 #include <pumice/model/fold.hpp>
 #include <pumice/model/onnx/tensor_decoder.hpp>
 
@@ -41,13 +41,6 @@ inline std::string describe(const node_proto& n, int number) {
                                             : "\"" + std::string(n.name.substr(0, 128)) + "\"";
     return "node " + name + " (" + std::string(n.op_type.substr(0, 64)) + ")";
 }
-
-/// Thrown where a shape depends on a value that only a run has: while shapes are inferred, and when
-/// a model is first built over abstract tensors.
-class needs_value : public error {
-public:
-    using error::error;
-};
 
 class node_builder {
 public:

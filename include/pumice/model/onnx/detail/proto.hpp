@@ -5,34 +5,13 @@
 #pragma once
 
 #include <pumice/core/dtype.hpp>
+#include <pumice/model/detail/model_limits.hpp>
 #include <pumice/model/input_file.hpp>
-#include <pumice/model/onnx/detail/schemas.hpp>
 
 #include <cstdint>
 #include <vector>
 
-namespace pumice { inline namespace PUMICE_ABI {
-
-/// What a file may ask of the loader. A file that passes a limit is refused before memory or time
-/// is spent. Depth needs no limit: messages are walked to a fixed depth, and what nests deeper
-/// (subgraphs, functions) is refused.
-struct model_limits {
-    std::int64_t file_bytes = std::int64_t(1) << 31;       // of the ONNX file: what protobuf allows
-    std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
-    std::int64_t nodes = 1 << 19;
-    std::int64_t opset = onnx::newest_opset,
-                 ir_version = onnx::newest_ir;   // newer ones are refused
-    std::int64_t items = std::int64_t(1) << 21;  // nodes, names, attributes, tensors, dimensions
-    std::int64_t typed_bytes = std::int64_t(1)
-                               << 31;        // of tensors that have to be decoded, all together
-    std::int64_t folded_elements = 1 << 16;  // of a constant that is computed while loading
-    std::int64_t folded_work = 1 << 26;      // elements of all of them together
-    // With the sizes that the file gives, open axes as 1; a run may ask for more.
-    std::int64_t elements = std::int64_t(1) << 32;     // of a value that is computed, views too
-    std::int64_t kernel_work = std::int64_t(1) << 40;  // products or sums of one operator
-};
-
-namespace onnx {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// The bytes of a model and what keeps them alive.
 struct source {
@@ -187,6 +166,4 @@ inline std::string name_of_type(std::int64_t code) {
 /// Whether ONNX has a data type of this number.
 inline bool is_type(std::int64_t code) { return code > 0 && code <= 28; }
 
-}  // namespace onnx
-
-}}  // namespace pumice::PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::onnx

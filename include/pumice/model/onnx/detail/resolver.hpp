@@ -98,6 +98,9 @@ private:
         return "\"" + std::string(name.substr(0, 128)) + "\"";
     }
 
+    static std::int64_t or_newest(std::int64_t limit, std::int64_t newest) {
+        return limit > 0 ? limit : newest;
+    }
     void header() {
         const model_proto& m = p_.file;
         if (m.ir_version < 1) refuse("has no IR version: it is no ONNX model, or it was cut off");
@@ -108,10 +111,12 @@ private:
                            std::to_string(limit) + " (model_limits::" + option + " raises that)",
                        errc::unsupported);
         };
-        at_most(m.ir_version, p_.limits.ir_version, "IR version", "ir_version");
+        at_most(m.ir_version, or_newest(p_.limits.ir_version, newest_ir), "IR version",
+                "ir_version");
         const auto imports = [&](const std::vector<opset>& list, const std::string& whose) {
             for (const opset& o : list)
-                if (is_onnx(o.domain)) at_most(o.version, p_.limits.opset, whose, "opset");
+                if (is_onnx(o.domain))
+                    at_most(o.version, or_newest(p_.limits.opset, newest_opset), whose, "opset");
         };
         imports(m.opsets, "operator set");
         imports(m.function_opsets, "a function's operator set");

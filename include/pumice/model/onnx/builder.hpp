@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// An ONNX file as `model` sees it.
+#pragma once
+
+#include <pumice/model/onnx/dump.hpp>
+#include <pumice/model/onnx/reader.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
+
+class builder final : public model_builder {
+public:
+    /// Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
+    builder(model_proto file, const load_options& o)
+        : model_(resolve(std::move(file), o.limits, o.extra)) {
+        signature_.name = model_.file.from.name;
+        for (const value_info& v : model_.input_info) signature_.inputs.push_back(declared(v));
+        for (const value_info& v : model_.file.outputs) signature_.outputs.push_back(declared(v));
+    }
+
+    std::vector<any_tensor> build(std::span<const any_tensor> inputs,
+                                  weights& constants) const override {
+        return outputs_of(build_graph(model_, inputs, &constants, constants.compute()));
+    }
+    std::vector<any_tensor> build_first(std::span<const any_tensor> inputs, weights& constants,
+                                        bool fixed) const override {
+        const auto slots = build_graph(model_, inputs, &constants, constants.compute(), true);
+        std::vector<any_tensor> outputs = outputs_of(slots);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (const value_info& v = model_.file.outputs[i];
+                v.elem_type != 0 && !to_dtype(v.elem_type))
+                throw error(errc::bad_file, "model",
+                            signature_.name + ": the output \"" + signature_.outputs[i].name +
+                                "\" is declared as " + name_of_type(v.elem_type) + " and is " +
+                                std::string(to_string(outputs[i].dtype())));
+        compare(slots, constants.compute(), fixed);
+        return outputs;
+    }
+    void finish(weights& constants) override {
+        const auto keep = [&](int slot) {
+            if (slot >= 0) constants.keep(model_.constants[static_cast<std::size_t>(slot)]);
+        };
+        for (const resolved_node& step : model_.steps)
+            for (int i : step.inputs) keep(i);
+        for (int o : model_.outputs) keep(o);
+        if (model_.file.from.file) model_.file.from.file->close();
+        for (const auto& file : model_.files) file->close();
+    }
+
+    std::vector<inferred_value> infer_shapes(std::span<const shape> shapes,
+                                             weights& constants) const override {
+        return onnx::infer_shapes(model_, shapes, constants.compute());
+    }
+    std::string dump(std::span<const shape> shapes, weights& constants) const override {
+        return onnx::dump(model_, shapes, constants.compute());
+    }
+
+private:
+    static model_value declared(const value_info& v) {
+        model_value m{std::string(v.name),
+                      to_dtype(v.elem_type).value_or(dtype::f32),
+                      {},
+                      v.has_shape,
+                      v.elem_type != 0};
+        for (const dimension& d : v.dims) m.dims.push_back({d.size, std::string(d.symbol)});
+        return m;
+    }
+
+    std::vector<any_tensor> outputs_of(const std::vector<any_tensor>& slots) const {
+        std::vector<any_tensor> list;
+        for (const int o : model_.outputs) list.push_back(slots[static_cast<std::size_t>(o)]);
+        return list;
+    }
+
+    /// What the file says of values in between is what they are.
+    void compare(std::span<const any_tensor> slots, std::optional<dtype> compute,
+                 bool fixed) const {
+        const auto computed = [&](dtype t) { return compute && t == dtype::f32 ? *compute : t; };
+        for (const auto& [slot, v] : model_.declared) {
+            const any_tensor& made = slots[static_cast<std::size_t>(slot)];
+            if (!made.has_value() || !v->is_tensor) continue;
+            const auto type = to_dtype(v->elem_type);
+            bool fits = v->elem_type == 0 || (type && computed(*type) == computed(made.dtype()));
+            if (fixed) fits = fits && declared(*v).takes(made.shape());
+            if (!fits)
+                throw error(errc::bad_file, "model",
+                            signature_.name + ": the value \"" + std::string(v->name) +
+                                "\" is declared otherwise than it is: " +
+                                std::string(to_string(made.dtype())) + " " +
+                                to_string(made.shape()));
+        }
+    }
+
+    resolved_model model_;
+};
+
+}}}  // namespace pumice::PUMICE_ABI::onnx
