@@ -4,6 +4,7 @@
 // refused by a pumice::error. No device. Half of the mutations are made of protobuf: fields of a
 // message, at any depth, are changed and the lengths around them kept true, since bytes changed at
 // random seldom get past the reader.
+#include <pumice.hpp>
 #include <pumice/model/model.hpp>
 
 #include <protozero/pbf_reader.hpp>

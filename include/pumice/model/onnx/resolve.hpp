@@ -91,7 +91,7 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p,
                 auto folded = detail::fold_outputs(s, slots, p);
                 if (!folded.empty()) return folded;
             }
-            auto made = node_builder(s, slots, p.permanent, where, compute, p.limits, dry).run();
+            auto made = node_builder(s, slots, p, where, compute, dry).run();
             for (std::size_t k = 0; k < s.outputs.size(); ++k)
                 if (s.constant && where && s.outputs[k] >= 0)
                     made[k] = where->get(key(k), [&] { return made[k]; });

@@ -43,7 +43,7 @@ inline any_tensor constant_of_shape(node_builder& b) {
     if (one.size() != 1)
         b.fail(errc::bad_file,
                "has a value of " + std::to_string(one.size()) + " elements, needs 1");
-    one = *fold(reshape(one, {}), 1);
+    one = *b.folded(reshape(one, {}));
     const shape to = to_shape(b, b.input_integers(0));
     if (element_count(to) <= b.limits().folded_elements)
         return broadcast_to(one, to);  // a constant again

@@ -35,6 +35,28 @@ struct resolved_node {
     bool constant = false;             // every input is a constant
 };
 
+/// A checked model, immutable. Slots number its values.
+struct resolved_model {
+    model_proto file;
+    model_limits limits;
+    std::vector<resolved_node>
+        steps;  // in an order in which inputs come first; only what outputs need
+    std::vector<std::string_view> names;  // of slots
+    std::vector<any_tensor> constants;    // by slot; empty where the value is computed in a run
+    std::vector<std::uint8_t> permanent;  // by slot: constants of the model
+    std::vector<int> inputs, outputs;     // slots, in the order of the graph
+    std::vector<value_info> input_info;   // of the graph's inputs that are no initializers
+    std::vector<std::pair<int, const value_info*>> declared;  // what the file says of slots
+    std::vector<std::shared_ptr<input_file>> files;           // of external data
+    std::shared_ptr<const constant_folder> folder = std::make_shared<constant_folder>();
+    std::size_t folded = 0;  // nodes that became constants
+
+    resolved_model() = default;
+    resolved_model(resolved_model&&) =
+        default;  // steps point into the file's nodes, which do not move
+    resolved_model& operator=(resolved_model&&) = default;
+};
+
 /// `node "name" (Op)`, or its number where it has no name.
 inline std::string describe(const node_proto& n, int number) {
     const std::string name = n.name.empty() ? "#" + std::to_string(number)
@@ -46,11 +68,9 @@ class node_builder {
 public:
     /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has
     /// no value yet. `compute` replaces f32.
-    node_builder(const resolved_node& s, std::span<const any_tensor> slots,
-                 std::span<const std::uint8_t> permanent, weights* where,
-                 std::optional<dtype> compute, const model_limits& limits, bool dry = false)
-        : step_(s), slots_(slots), permanent_(permanent), where_(where), compute_(compute),
-          limits_(limits), dry_(dry) {}
+    node_builder(const resolved_node& s, std::span<const any_tensor> slots, const resolved_model& m,
+                 weights* where, std::optional<dtype> compute, bool dry = false)
+        : step_(s), slots_(slots), model_(m), where_(where), compute_(compute), dry_(dry) {}
 
     // inputs --------------------------------------------------------------------------------------
     int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
@@ -79,7 +99,7 @@ public:
         const any_tensor& v = value(i);
         if (!constant_of(v)) return v;
         if (!where_) return in_compute_type(v);
-        if (!permanent_[static_cast<std::size_t>(slot(i))]) return where_->upload(v);
+        if (!model_.permanent[static_cast<std::size_t>(slot(i))]) return where_->upload(v);
         return where_->get(weights::of_slot(slot(i)), [&] { return v; });
     }
 
@@ -91,7 +111,7 @@ public:
         bool keep = where_ != nullptr;
         for (int i : in) {
             if (known(i)) constants.push_back(value(i));
-            keep = keep && known(i) && permanent_[static_cast<std::size_t>(slot(i))];
+            keep = keep && known(i) && model_.permanent[static_cast<std::size_t>(slot(i))];
         }
         const auto run = [&] {
             std::vector<any_tensor> operands;
@@ -102,7 +122,7 @@ public:
         if (!where_) return in_compute_type(f(std::span<const any_tensor>(constants)));
         if (!keep) return run();
         if (auto there = where_->find(weights::of_step(step_.number, key))) return *there;
-        const auto value = fold(f(std::span<const any_tensor>(constants)), limits_.folded_elements);
+        const auto value = folded(f(std::span<const any_tensor>(constants)));
         const any_tensor made = value ? *value : run();
         return where_->get(weights::of_step(step_.number, key), [&] { return made; });
     }
@@ -121,7 +141,7 @@ public:
         const std::string which = "input " + std::to_string(i) + " (\"" +
                                   std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
                                   "\")";
-        if (v.size() > limits_.folded_elements) fail(errc::bad_file, which + " is too long");
+        if (v.size() > limits().folded_elements) fail(errc::bad_file, which + " is too long");
         if (!where_ || dry_)
             throw needs_value(
                 errc::unsupported, "onnx",
@@ -139,7 +159,8 @@ public:
     std::vector<std::int64_t> input_integers(int i, also a) const {
         const dtype type = value(i).dtype();
         const std::string which = "input " + std::to_string(i);
-        if (value(i).size() > limits_.folded_elements) fail(errc::bad_file, which + " is too long");
+        if (value(i).size() > limits().folded_elements)
+            fail(errc::bad_file, which + " is too long");
         if (type != dtype::i64 && !(a.narrow && type == dtype::i32))
             fail(errc::dtype_mismatch, which + " must hold integers of 64 bits" +
                                            (a.narrow ? " or 32" : "") + ", holds " +
@@ -199,7 +220,11 @@ public:
     // the rest ------------------------------------------------------------------------------------
     const onnx::resolved_node& at() const noexcept { return step_; }
     std::int64_t opset() const noexcept { return step_.opset; }
-    const model_limits& limits() const noexcept { return limits_; }
+    const model_limits& limits() const noexcept { return model_.limits; }
+    /// Of constants alone: the value, where it is small enough.
+    std::optional<any_tensor> folded(const any_tensor& t) const {
+        return model_.folder->fold(t, limits().folded_elements);
+    }
     /// What the file calls `type` as it is computed here.
     dtype computed(dtype type) const noexcept {
         return compute_ && type == dtype::f32 ? *compute_ : type;
@@ -242,7 +267,7 @@ public:
                                                " or Pumice does not know");
         for (any_tensor& t : others_)  // what was made of constants alone is one, not the device's
             if (where_ && t.has_value() && !t.get()->owner && !constant_of(t))
-                if (auto value = fold(t, limits_.folded_elements)) t = std::move(*value);
+                if (auto value = folded(t)) t = std::move(*value);
         others_.resize(std::max(others_.size(), outputs()));
         for (std::size_t k = 0; k < outputs(); ++k)
             if (wants(k) && !others_[k].has_value())
@@ -257,10 +282,9 @@ private:
 
     const onnx::resolved_node& step_;
     std::span<const any_tensor> slots_;
-    std::span<const std::uint8_t> permanent_;
+    const resolved_model& model_;
     weights* where_;
     std::optional<dtype> compute_;
-    const model_limits& limits_;
     bool dry_ = false;
     std::uint64_t used_ = 0;
     static constexpr int unset = -2;

@@ -9,41 +9,17 @@
 #include <set>
 #include <unordered_map>
 
-namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
-
-/// A checked model, immutable. Slots number its values.
-struct resolved_model {
-    model_proto file;
-    model_limits limits;
-    std::vector<resolved_node>
-        steps;  // in an order in which inputs come first; only what outputs need
-    std::vector<std::string_view> names;  // of slots
-    std::vector<any_tensor> constants;    // by slot; empty where the value is computed in a run
-    std::vector<std::uint8_t> permanent;  // by slot: constants of the model
-    std::vector<int> inputs, outputs;     // slots, in the order of the graph
-    std::vector<value_info> input_info;   // of the graph's inputs that are no initializers
-    std::vector<std::pair<int, const value_info*>> declared;  // what the file says of slots
-    std::vector<std::shared_ptr<input_file>> files;           // of external data
-    std::size_t folded = 0;                                   // nodes that became constants
-
-    resolved_model() = default;
-    resolved_model(resolved_model&&) =
-        default;  // steps point into the file's nodes, which do not move
-    resolved_model& operator=(resolved_model&&) = default;
-};
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace detail {
 
 /// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be
 /// folded.
 inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
                                             std::span<const any_tensor> slots,
                                             const resolved_model& p) {
-    std::vector<any_tensor> results =
-        node_builder(s, slots, p.permanent, nullptr, {}, p.limits).run();
+    std::vector<any_tensor> results = node_builder(s, slots, p, nullptr, {}).run();
     for (any_tensor& r : results) {
         if (!r.has_value()) continue;
-        const auto value = fold(r, p.limits.folded_elements);
+        const auto value = p.folder->fold(r, p.limits.folded_elements);
         if (!value) return {};
         r = *value;
     }
@@ -302,6 +278,4 @@ private:
     std::unique_ptr<tensor_decoder> decode_;
 };
 
-}  // namespace detail
-
-}}}  // namespace pumice::PUMICE_ABI::onnx
+}}}}  // namespace pumice::PUMICE_ABI::onnx::detail
