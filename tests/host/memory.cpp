@@ -82,7 +82,7 @@ TEST_CASE("a small storage is one block with its memory, a large one uses the po
                                      std::int64_t(4096), host_pool::least, 3 * host_pool::least}) {
         std::shared_ptr<storage> kept;
         {
-            const std::shared_ptr<host_storage> s = host_storage::make(bytes, pool);
+            const std::shared_ptr<host_storage> s = host_storage::make(bytes, pool, {});
             CHECK(reinterpret_cast<std::uintptr_t>(s->memory.data()) % 64 == 0);
             CHECK(s->memory.size() == bytes);
             const std::vector<std::byte> ones(std::size_t(bytes), std::byte(1));
@@ -91,5 +91,42 @@ TEST_CASE("a small storage is one block with its memory, a large one uses the po
         }
         const host_memory& m = static_cast<const host_storage&>(*kept).memory;
         CHECK(std::count(m.data(), m.data() + bytes, std::byte(1)) == bytes);
+    }
+}
+
+TEST_CASE("the pool knows who holds its blocks, gives back what it keeps, and tells who has most") {
+    const auto pool = std::make_shared<host_pool>();
+    const std::int64_t room = 3 << 20;
+    auto weights =
+        std::make_unique<host_memory>(room, pool, memory_label{memory_role::weights, "embedding"});
+    {
+        const host_memory result(room / 2, pool, {memory_role::outputs, {}});
+        CHECK(pool->held()[memory_role::outputs] >= std::uint64_t(room / 2));
+        CHECK(pool->held()[memory_role::weights] >= std::uint64_t(room));
+        const host_memory small(100, pool, {memory_role::inputs, {}});
+        CHECK(pool->held()[memory_role::inputs] == 0);  // which is the C++ library's
+    }
+    CHECK(pool->held()[memory_role::outputs] == 0);
+    CHECK(pool->held().pooled >= std::uint64_t(room / 2));
+    try {
+        const host_memory endless(std::int64_t{1} << 60, pool, {memory_role::outputs, "matmul"});
+        FAIL("there was so much");
+    } catch (const error& e) {
+        CHECK(e.code() == errc::out_of_memory);
+        const std::string text = e.what();
+        CHECK(text.find("for outputs \"matmul\"") != std::string::npos);
+        CHECK(text.find("held by weights \"embedding\"") != std::string::npos);
+    }
+    const std::uint64_t kept = pool->held().pooled;
+    CHECK(pool->trim() == kept);
+    CHECK(pool->trim() == 0);
+    weights.reset();
+    CHECK(pool->held()[memory_role::weights] == 0);
+    CHECK(pool->trim() >= std::uint64_t(room));
+    // A number of a holder that has gone is the next one's.
+    for (int i = 0; i < 5; ++i) {
+        const host_memory m(room, pool, {memory_role(i % 2), "again"});
+        CHECK(pool->held()[memory_role(i % 2)] >= std::uint64_t(room));
+        CHECK(pool->held()[memory_role(1 - i % 2)] == 0);
     }
 }

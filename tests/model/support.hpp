@@ -193,7 +193,11 @@ public:
     void read(const pumice::node_ptr&, void*) override {
         throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing");
     }
-    void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const pumice::node_ptr& n, std::int64_t begin,
+               std::span<const std::byte> bytes) override {
+        const auto held = static_cast<const pumice::host_constant&>(*n->data).bytes();
+        std::memcpy(const_cast<std::byte*>(held.data()) + begin, bytes.data(), bytes.size());
+    }
     std::byte* host(const pumice::node_ptr&, bool) override { return nullptr; }
     std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&,
                                                     pumice::graph_preparer*) override {

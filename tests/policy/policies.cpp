@@ -111,6 +111,7 @@ TEST_CASE("policies: the others, a user's own, and the later of two") {
     CHECK(with(fusion::none{}, fusion::full{}).fusion);
     CHECK(with(eager{}).eager);
     CHECK(with(memory_limit{5}).memory_limit == 5);
+    CHECK(with(allocation_limit{6}).allocation_limit == 6);
     CHECK(with(cpu_fallback::allow{}).fallback == cpu_fallback::mode::allow);
     CHECK(with(cpu_fallback::forbid{}, cpu_fallback::warn{}).fallback == cpu_fallback::mode::warn);
     CHECK(with(cache_folder{"a"}, cache_folder{"b"}).cache_folder == "b");

@@ -373,3 +373,77 @@ TEST_CASE("memory: threads share it") {
     memory.trim();
     CHECK(memory.stats().blocks == 0);
 }
+
+TEST_CASE("memory: it knows who holds what, and who asks for more is told") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory_options options = small_blocks();
+    options.limit = 16 << 20;
+    vulkan::memory memory(gpu.queue, options);
+    const std::string name = "fc1.weight";
+    const auto weights =
+        memory.allocate(5 << 20, memory_kind::device, {memory_role::weights, name});
+    auto result = memory.allocate(3 << 20, memory_kind::device, {memory_role::outputs, "matmul"});
+    const auto block = memory.allocate(100, memory_kind::parameters);
+    const auto staging = memory.allocate(100, memory_kind::upload);
+    const auto held = [&](memory_role role) { return memory.stats().held[role]; };
+    CHECK(held(memory_role::weights) == 5 << 20);
+    CHECK(held(memory_role::outputs) == 3 << 20);
+    CHECK(held(memory_role::parameters) == 256);
+    CHECK(held(memory_role::staging) == 256);
+    CHECK(memory.stats().held.pooled == memory.stats().reserved - (8 << 20) - 512);
+    const auto text_of = [&](std::uint64_t size, const memory_label& by) {
+        try {
+            memory.free(memory.allocate(size, memory_kind::device, by));
+        } catch (const error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string text = text_of(9 << 20, {memory_role::weights, "fc2.weight"});
+    const auto says = [&text](const char* part) { return text.find(part) != std::string::npos; };
+    CHECK(says("for weights \"fc2.weight\""));
+    CHECK(says("the limit of this memory, 16777216 bytes, is reached"));
+    CHECK(says("held by weights \"fc1.weight\": 5242880 bytes"));
+    CHECK(says("held by outputs \"matmul\": 3145728 bytes"));
+    CHECK(text.find("fc1.weight") < text.find("matmul"));
+
+    memory.relabel(result, {memory_role::inputs, {}});
+    CHECK(held(memory_role::outputs) == 0);
+    CHECK(held(memory_role::inputs) == 3 << 20);
+    // What waits for the device is nobody's, and no pool's yet in an error.
+    const std::uint64_t later = gpu.queue->submitted() + 1;
+    memory.free(result, later);
+    CHECK(held(memory_role::inputs) == 0);
+    CHECK(memory.stats().waiting == 3 << 20);
+    CHECK(text_of(12 << 20, {}).find("held by inputs") == std::string::npos);
+    gpu.queue->wait(tick(gpu));
+    for (const auto& each : {weights, block, staging}) memory.free(each);
+    const std::uint64_t reserved = memory.stats().reserved;
+    CHECK(memory.trim() == reserved);
+    CHECK(memory.trim() == 0);
+    CHECK(memory.stats().held.pooled == 0);
+    for (int i = 0; i < memory_roles; ++i) CHECK(memory.stats().held.by_role[i] == 0);
+}
+
+TEST_CASE("memory: an allocation may be held to less than the device allows") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory_options options;
+    options.largest = 2 << 20;
+    vulkan::memory memory(gpu.queue, options);
+    CHECK(memory.largest() == 2 << 20);
+    try {
+        memory.allocate((2 << 20) + 1, memory_kind::device, {memory_role::weights, "wide"});
+        FAIL("it gave more than the limit");
+    } catch (const error& e) {
+        CHECK(e.code() == errc::size_overflow);
+        const std::string text = e.what();
+        CHECK(text.find("2097153 bytes of device memory, for weights \"wide\"") !=
+              std::string::npos);
+        CHECK(text.find("largest allocation (policy allocation_limit): 2097152 bytes") !=
+              std::string::npos);
+        CHECK(text.find("maxBufferSize") == std::string::npos);  // which was not passed
+    }
+    memory.free(memory.allocate(2 << 20, memory_kind::device));
+}

@@ -104,3 +104,27 @@ TEST_CASE(
         CHECK(r.allocate(total).node != ranges::none);
     }
 }
+
+TEST_CASE("ranges: who holds a range is known until it is released") {
+    using pumice::memory_role;
+    ranges r(100);
+    const auto a = r.allocate(10), b = r.allocate(20), c = r.allocate(70);
+    r.set_label(a.node, {memory_role::weights, "a"});
+    r.set_label(b.node, {memory_role::outputs, "b"});
+    r.set_label(c.node, {memory_role::staging, {}});
+    const auto held = [&r] {
+        std::map<std::string, std::uint32_t> list;
+        r.each_used([&](const pumice::memory_label& by, std::uint32_t units) {
+            list[std::string(by.name)] += units;
+        });
+        return list;
+    };
+    CHECK(held() == std::map<std::string, std::uint32_t>{{"a", 10}, {"b", 20}, {"", 70}});
+    CHECK(r.label(b.node).role == memory_role::outputs);
+    r.release(a.node);
+    r.release(b.node);
+    CHECK(held() == std::map<std::string, std::uint32_t>{{"", 70}});
+    const auto d = r.allocate(30);
+    r.set_label(d.node, {memory_role::inputs, "d"});
+    CHECK(held() == std::map<std::string, std::uint32_t>{{"", 70}, {"d", 30}});
+}

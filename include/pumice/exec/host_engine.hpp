@@ -9,6 +9,7 @@
 #include <pumice/host/device.hpp>
 #include <pumice/host/find_loop.hpp>
 #include <pumice/host/memory.hpp>
+#include <pumice/host/read_parts.hpp>
 
 #include <mutex>
 
@@ -33,7 +34,7 @@ public:
         find_loop(lasting, operands, loop);
         if (!loop.dense || loop.count > most_at_once) return nullptr;
         node_ptr n = allocate_node(type, extent, operation::borrowed(lasting), inputs[0]->owner);
-        std::shared_ptr<host_storage> made = allocate(byte_count(type, count));
+        std::shared_ptr<host_storage> made = allocate(byte_count(type, count), computed);
         loop.run(made->memory.data(), threads_);
         at_once_bytes_ += static_cast<std::uint64_t>(made->memory.size());
         n->realise(std::move(made));
@@ -43,9 +44,22 @@ public:
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::shared_ptr<host_storage> held =
-            allocate(byte_count(type, element_count(extent)));
+            allocate(byte_count(type, element_count(extent)), {memory_role::inputs});
         held->memory.fill(data);
         return make_data(type, extent, std::move(held), shared_from_this());
+    }
+    node_ptr reserve(dtype type, const shape& extent, std::string_view name) override {
+        std::shared_ptr<host_storage> held =
+            allocate(byte_count(type, element_count(extent)), {memory_role::weights, name});
+        held->lost = true;  // until they are there
+        return make_data(type, extent, std::move(held), shared_from_this());
+    }
+    void fill(const array_list<filling>& list) override {
+        read_parts parts;
+        for (const filling& f : list)
+            parts.add(*f.from, 0, byte_count(f.to->type, f.to->count()), bytes_on_host(*f.to));
+        parts.read(threads_);
+        for (const filling& f : list) f.to->data->lost = false;
     }
 
     void read(const node_ptr& n, void* out) override {
@@ -71,8 +85,10 @@ public:
         counted.evals += more;
         counted.dispatches += more;
         counted.written_bytes += at_once_bytes_;
+        counted.memory = pool_->held();
         return counted;
     }
+    std::uint64_t trim() override { return pool_->trim() + detail::thread_cache::trim(); }
     const device_info& device() const override { return host_device(); }
     std::string device_report() const override { return report_; }
 
@@ -88,8 +104,9 @@ private:
     /// Not so the inputs of a function that is traced, and what a run lost.
     static bool lies_here(const node& n) { return n.realised() && n.data && !n.data->lost; }
 
-    std::shared_ptr<host_storage> allocate(std::int64_t bytes) const {
-        return host_storage::make(bytes, pool_);
+    static constexpr memory_label computed{memory_role::outputs};
+    std::shared_ptr<host_storage> allocate(std::int64_t bytes, const memory_label& label) const {
+        return host_storage::make(bytes, pool_, label);
     }
 
     std::shared_ptr<const kernel_record> record_of(const plan&, const plan_step& s) const override {
@@ -119,7 +136,7 @@ private:
         host_loop loop;
         find_loop(n.op, operands, loop);
         if (!loop) return false;
-        const std::shared_ptr<host_storage> made = allocate(byte_count(n.type, count));
+        const std::shared_ptr<host_storage> made = allocate(byte_count(n.type, count), computed);
         if (count > 0) {
             std::string name;
             std::int64_t touched = made->memory.size();
@@ -151,7 +168,7 @@ private:
             for (const int v : *list)
                 if (const auto number = static_cast<std::size_t>(v);
                     p.at(v).alias < 0 && !over[number])
-                    run.made[number] = allocate(p.at(v).bytes());
+                    run.made[number] = allocate(p.at(v).bytes(), label_of(p, v));
         array_list<std::byte*> memory(p.values.size(), nullptr);
         for (std::size_t v = 0; v < memory.size(); ++v)
             if (const node* const given = run.given[v])

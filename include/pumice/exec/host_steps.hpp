@@ -15,6 +15,14 @@ inline const array_list<std::shared_ptr<const kernel_record>>& host_records(know
     return k.host_records;
 }
 
+/// Who holds the memory of a value that a run makes: the family of what computes it.
+inline memory_label label_of(const plan& p, int v) {
+    const plan_value& value = p.at(v);
+    return {value.role == value_role::output ? memory_role::outputs : memory_role::temporaries,
+            value.made_by < 0 ? std::string_view()
+                              : p.steps[static_cast<std::size_t>(value.made_by)].what.kind().name};
+}
+
 /// Gives the values that take over the memory of given ones in this run that memory; of each value
 /// it, or null.
 inline array_list<storage*> take_over(plan_run& run) {

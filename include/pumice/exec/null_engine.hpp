@@ -34,6 +34,7 @@ public:
         throw_no_values();
     }
     void write(const node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void fill(const array_list<filling>&) override {}
     std::byte* host(const node_ptr&, bool) override { throw_no_values(); }
     statistics stats() const override {
         const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 
 #include <pumice/base/error.hpp>
 #include <pumice/base/lock.hpp>
+#include <pumice/base/memory_holders.hpp>
 #include <pumice/base/thread_cache.hpp>
 #include <pumice/graph/node.hpp>
 
@@ -15,8 +16,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Large blocks that were let go: fresh pages cost more time than most loops over them.
-/// Thread-safe.
+/// Large blocks: those that were let go, since fresh pages cost more time than most loops over
+/// them, and who holds the others. Thread-safe.
 class host_pool {
 public:
     static constexpr std::int64_t least = 128 << 10;  // smaller blocks are left to the C++ library
@@ -25,6 +26,7 @@ public:
     struct block {
         void* data = nullptr;
         std::int64_t size = 0;
+        std::size_t holder = 0;  // its number
     };
 
     host_pool() = default;
@@ -35,47 +37,113 @@ public:
     }
 
     /// At least `bytes`; no data where the host has none left.
-    block take(std::int64_t bytes) noexcept {
+    block take(std::int64_t bytes, const memory_label& label = {}) noexcept try {
+        block b;
         {
             const small_lock lock(mutex_);
-            for (block& b : kept_) {
-                if (b.size < bytes || b.size > bytes + bytes / 4) continue;
-                held_ -= b.size;
-                return std::exchange(b, {});
+            for (block& k : kept_) {
+                if (k.size < bytes || k.size > bytes + bytes / 4) continue;
+                b = k;
+                hold(b, label);
+                k = {};
+                pooled_ -= b.size;
+                return b;
             }
         }
-        return {::operator new(static_cast<std::size_t>(bytes), std::nothrow), bytes};
+        b = {::operator new(static_cast<std::size_t>(bytes), std::nothrow), bytes};
+        if (!b.data) return b;
+        struct undone {
+            void* data;
+            ~undone() { ::operator delete(data); }
+        } undo{b.data};
+        const small_lock lock(mutex_);
+        hold(b, label);
+        undo.data = nullptr;
+        return b;
+    } catch (const std::bad_alloc&) {
+        return {};
     }
     void give(const block& b) noexcept {
         block old = b;
         {
             const small_lock lock(mutex_);
-            if (held_ + b.size <= most_kept) {
+            holders_[b.holder] = {{}, 0, {}, free_holder_};
+            free_holder_ = b.holder;
+            if (pooled_ + b.size <= most_kept) {
                 auto place = std::find_if(kept_.begin(), kept_.end(),
                                           [](const block& k) { return !k.data; });
                 if (place == kept_.end()) place = kept_.begin() + next_++ % std::ssize(kept_);
-                held_ += b.size - place->size;
+                pooled_ += b.size - place->size;
                 old = std::exchange(*place, b);
             }
         }
         ::operator delete(old.data);
     }
 
+    /// Gives back what is kept: so many bytes.
+    std::uint64_t trim() noexcept {
+        const small_lock lock(mutex_);
+        for (block& b : kept_) ::operator delete(std::exchange(b, {}).data);
+        return static_cast<std::uint64_t>(std::exchange(pooled_, 0));
+    }
+    memory_bytes held() const {
+        const small_lock lock(mutex_);
+        memory_bytes bytes;
+        for (const holder& h : holders_) bytes[h.role] += static_cast<std::uint64_t>(h.bytes);
+        bytes.pooled = static_cast<std::uint64_t>(pooled_);
+        return bytes;
+    }
+    /// Who holds most, a line each.
+    std::vector<std::string> describe() const {
+        const small_lock lock(mutex_);
+        memory_holders list;
+        for (const holder& h : holders_)
+            if (h.bytes > 0) list.add({h.role, h.name}, static_cast<std::uint64_t>(h.bytes));
+        std::vector<std::string> lines;
+        list.describe(lines);
+        return lines;
+    }
+
 private:
-    small_mutex mutex_;
+    static constexpr std::size_t none = ~std::size_t{0};
+    struct holder {
+        memory_role role;
+        std::int64_t bytes;  // 0: nobody
+        std::string name;
+        std::size_t next_free;
+    };
+    /// Pre: the mutex is held. Throws std::bad_alloc and has changed nothing then.
+    void hold(block& b, const memory_label& label) {
+        holder fresh{label.role, b.size, std::string(label.name), none};
+        if (free_holder_ == none) {
+            b.holder = holders_.size();
+            holders_.push_back(std::move(fresh));
+            return;
+        }
+        b.holder = std::exchange(free_holder_, holders_[free_holder_].next_free);
+        holders_[b.holder] = std::move(fresh);
+    }
+
+    mutable small_mutex mutex_;
     std::array<block, 16> kept_;
     std::ptrdiff_t next_ = 0;
-    std::int64_t held_ = 0;
+    std::int64_t pooled_ = 0;
+    array_list<holder> holders_;
+    std::size_t free_holder_ = none;
 };
 
 /// Memory aligned to 64 bytes. Throws errc::out_of_memory.
 class host_memory {
 public:
-    explicit host_memory(std::int64_t bytes, const std::shared_ptr<host_pool>& pool = nullptr)
+    explicit host_memory(std::int64_t bytes, const std::shared_ptr<host_pool>& pool = nullptr,
+                         const memory_label& label = {})
         : size_(bytes), room_{nullptr, bytes > most ? bytes : bytes + alignment} {
-        if (pool && bytes >= host_pool::least) room_ = (pool_ = pool)->take(room_.size);
+        if (pool && bytes >= host_pool::least) room_ = (pool_ = pool)->take(room_.size, label);
         else room_.data = ::operator new(static_cast<std::size_t>(room_.size), std::nothrow);
-        if (!room_.data) fail(errc::out_of_memory, "host", {"the host has no ", bytes, " bytes"});
+        if (!room_.data)
+            throw error(errc::out_of_memory, "host",
+                        cat({"the host has no ", bytes, " bytes for ", to_string(label)}),
+                        pool ? pool->describe() : std::vector<std::string>());
         data_ = aligned(room_.data);
     }
     /// In `bytes + alignment` bytes that somebody else owns.
@@ -141,8 +209,9 @@ public:
 
     /// Small memory and what counts its users lie in one block.
     static std::shared_ptr<host_storage> make(std::int64_t bytes,
-                                              const std::shared_ptr<host_pool>& pool) {
-        if (bytes >= host_pool::least) return std::make_shared<host_storage>(bytes, pool);
+                                              const std::shared_ptr<host_pool>& pool,
+                                              const memory_label& label) {
+        if (bytes >= host_pool::least) return std::make_shared<host_storage>(bytes, pool, label);
         void* room = nullptr;
         return std::allocate_shared<host_storage>(
             detail::with_room<host_storage>(bytes + host_memory::alignment, &room), bytes, room);

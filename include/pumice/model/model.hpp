@@ -130,7 +130,7 @@ private:
 
         state(std::shared_ptr<model_builder> b, const load_options& o)
             : builder(std::move(b)), options(o), signature(builder->signature()),
-              weights(o.where ? *o.where : default_context(), o.compute) {
+              weights(o.where ? *o.where : default_context(), o.compute, o.limits.folded_elements) {
             signature.set_sizes(o.batch, o.dims);
         }
 

@@ -74,6 +74,8 @@ struct policy_set {
     int max_pending = 4096;
     /// Device memory that the context may hold, in bytes; 0: the device's.
     std::int64_t memory_limit = 0;
+    /// Bytes of one piece of device memory; 0: what the device allows.
+    std::int64_t allocation_limit = 0;
     /// Seconds of work that one submit may hold; 0: no bound.
     double submit_budget = 0;
     /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
@@ -233,6 +235,12 @@ struct eager {
 struct memory_limit {
     std::int64_t bytes;
     void apply(policy_set& set) const { set.memory_limit = bytes; }
+};
+
+/// No piece of device memory is larger: to see what a program does on a smaller device.
+struct allocation_limit {
+    std::int64_t bytes;
+    void apply(policy_set& set) const { set.allocation_limit = bytes; }
 };
 
 /// Long work is handed to the device in pieces of at most so many milliseconds, for drivers whose

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/byte_source.hpp>
 #include <pumice/base/callback.hpp>
+#include <pumice/base/memory_role.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -37,6 +39,13 @@ struct statistics {
     std::uint64_t cache_hits = 0;    // kernels taken from disk
     std::uint64_t device_bytes = 0;  // in use now
     std::uint64_t device_bytes_peak = 0;
+    memory_bytes memory;  // in use now, by what for; of the host device what it has of 128 KiB on
+};
+
+/// A tensor of `engine::reserve` and where its bytes are, which outlives the filling.
+struct filling {
+    node_ptr to;
+    const byte_source* from;
 };
 
 /// A graph with open inputs, as tracing a function gives it.
@@ -126,6 +135,15 @@ public:
 
     /// A realised node holding a copy of row-major host data; null data gives zeros.
     virtual node_ptr create(dtype type, const shape& extent, const void* data) = 0;
+    /// A realised node whose values `fill` is to bring before anything reads them. Messages call it
+    /// by the name.
+    virtual node_ptr reserve(dtype type, const shape& extent, std::string_view name) {
+        static_cast<void>(name);
+        return create(type, extent, nullptr);
+    }
+    /// Brings the bytes, in pieces and by several threads: beside where they go they take a bounded
+    /// part of the host's memory. Throws what a source throws; then none of the tensors has values.
+    virtual void fill(const array_list<filling>& list);
     /// The realised node of a small operation over realised inputs, where to compute it costs less
     /// than to remember it; null where a lazy one is to be made. `lasting` must outlive every node;
     /// an elementwise one has these scalars and none of its own.
@@ -162,6 +180,8 @@ public:
     virtual void call_after(std::uint64_t, callback<void()> f) { f(); }
 
     virtual statistics stats() const = 0;
+    /// Gives back what is free and was kept for what comes next: so many bytes.
+    virtual std::uint64_t trim() { return 0; }
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
     virtual std::string explain(const node_ptr& n) = 0;
     virtual const device_info& device() const = 0;
@@ -222,6 +242,20 @@ inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
 PUMICE_FUNCTION std::shared_ptr<engine> make_engine_for(policy_set policies);
 
 #ifndef PUMICE_COMPILED
+
+PUMICE_INLINE void engine::fill(const array_list<filling>& list) {
+    constexpr std::int64_t most = 1 << 20;
+    array_list<std::byte> piece;
+    for (const filling& f : list) {
+        const std::int64_t bytes = byte_count(f.to->type, f.to->count());
+        for (std::int64_t at = 0; at < bytes; at += std::ssize(piece)) {
+            piece.resize(static_cast<std::size_t>(bytes - at < most ? bytes - at : most));
+            const std::span<std::byte> part(piece.data(), piece.size());
+            f.from->read(at, part);
+            write(f.to, at, part);
+        }
+    }
+}
 
 PUMICE_INLINE void engine::note(const node_ptr& n) {
     if (detail::current_trace) return;

@@ -23,11 +23,20 @@ struct allocation {
     explicit operator bool() const noexcept { return block != nullptr; }
 };
 
+/// Who holds what nobody says more of.
+constexpr memory_label usual_label(memory_kind kind) noexcept {
+    return {kind == memory_kind::device       ? memory_role::temporaries
+            : kind == memory_kind::parameters ? memory_role::parameters
+                                              : memory_role::staging,
+            {}};
+}
+
 struct memory_options {
     /// Size of the blocks that small requests share, by kind. A request above a quarter has its own
     /// block.
     std::uint64_t block_size[memory_kinds] = {64u << 20, 32u << 20, 32u << 20, 4u << 20};
-    std::uint64_t limit = ~std::uint64_t{0};  // bytes that all blocks together may take
+    std::uint64_t limit = ~std::uint64_t{0};    // bytes that all blocks together may take
+    std::uint64_t largest = ~std::uint64_t{0};  // bytes of one allocation, below the device's limit
     std::uint64_t keep =
         ~std::uint64_t{0};  // bytes in unused blocks that are kept; default: a quarter of the heap
 };
@@ -39,6 +48,7 @@ struct memory_stats {
     std::uint64_t reserved = 0;    // bytes of all blocks
     std::uint64_t blocks = 0;
     std::uint64_t allocations = 0;  // live ones
+    memory_bytes held;              // of `in_use` what does not wait; the rest is pooled
 };
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

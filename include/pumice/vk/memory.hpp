@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/memory_holders.hpp>
 #include <pumice/vk/allocation.hpp>
 #include <pumice/vk/queue.hpp>
 
@@ -21,7 +22,7 @@ public:
         const device_info& info = queue_->device()->info();
         if (options_.keep == ~std::uint64_t{0})
             options_.keep = static_cast<std::uint64_t>(info.memory) / 4;
-        largest_ = ~std::uint64_t{0};
+        largest_ = options_.largest;
         for (const std::int64_t limit : {info.max_allocation, info.max_buffer})
             if (limit > 0) largest_ = std::min(largest_, static_cast<std::uint64_t>(limit));
         // `ranges` counts in 32 bits, so a block ends below 1 TiB.
@@ -35,17 +36,18 @@ public:
 
     /// At least 256 bytes, also for a size of 0; the contents are arbitrary. Throws
     /// errc::size_overflow above a device limit, errc::out_of_memory when the heap, the budget or
-    /// the driver has no more (after everything that can be given back was), errc::device_lost.
-    allocation allocate(std::uint64_t size, memory_kind kind) {
+    /// the driver has no more (after everything that can be given back was), with those who hold
+    /// most; errc::device_lost. `label` says for whom it is.
+    allocation allocate(std::uint64_t size, memory_kind kind, const memory_label& label) {
         queue_->device()->check_alive("vkAllocateMemory");
-        check_limits(size, kind);
+        check_limits(size, kind, label);
         const std::uint64_t bytes = rounded(size);
         std::unique_lock lock(mutex_);
         waiting_.reserve(total_.allocations + 1);  // so that `free` needs no memory
         collect();
         std::vector<std::string> why;
         for (int attempt = 0;; ++attempt) {
-            if (const allocation found = take(size, bytes, kind)) return found;
+            if (const allocation found = take(size, bytes, kind, label)) return found;
             why.clear();
             if (add_block(bytes, kind, attempt > 0, why)) continue;
             if (attempt == 0) {
@@ -66,25 +68,48 @@ public:
         }
         why.push_back(cat({"Pumice holds ", total_.reserved, " bytes in ", total_.blocks,
                            " blocks, ", total_.in_use, " of them in use"}));
+        memory_holders holders;
+        for (const auto& blocks : blocks_)
+            for (const auto& block : blocks)
+                block->room.each_used([&](const memory_label& by, std::uint32_t units) {
+                    if (by.role != given_back) holders.add(by, std::uint64_t{units} * unit);
+                });
+        holders.describe(why);
         throw error(errc::out_of_memory, "memory",
                     cat({"no room for ", size, " bytes of ", to_string(kind), " memory on ",
-                         queue_->device()->info().name}),
+                         queue_->device()->info().name, ", for ", to_string(label)}),
                     std::move(why));
+    }
+    allocation allocate(std::uint64_t size, memory_kind kind) {
+        return allocate(size, kind, usual_label(kind));
     }
 
     /// The same for memory that later submits use first, with a barrier after what earlier ones did
     /// to it: a large piece may be one that was given back `in_order` while they are at work, so
     /// that a queue full of large results takes no more memory than one after the other.
-    allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
+    allocation allocate_in_order(std::uint64_t size, memory_kind kind, const memory_label& label) {
         const std::uint64_t bytes = rounded(size);
         if (is_large(bytes, kind)) {
             const std::lock_guard lock(mutex_);
             waiting_.reserve(total_.allocations + 1);
             collect();
-            if (const allocation found = take(size, bytes, kind)) return found;
-            if (const allocation found = take_waiting(size, bytes, kind)) return found;
+            if (const allocation found = take(size, bytes, kind, label)) return found;
+            if (const allocation found = take_waiting(size, bytes, kind, label)) return found;
         }
-        return allocate(size, kind);
+        return allocate(size, kind, label);
+    }
+    allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
+        return allocate_in_order(size, kind, usual_label(kind));
+    }
+
+    /// A piece is held for another from now on.
+    void relabel(const allocation& piece, const memory_label& label) noexcept {
+        if (!piece) return;
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t bytes = bytes_of(piece);
+        total_.held[piece.block->room.label(piece.node).role] -= bytes;
+        total_.held[label.role] += bytes;
+        piece.block->room.set_label(piece.node, label);
     }
 
     /// Gives a piece back once the queue's timeline has reached `value`; 0: if it was idle when it
@@ -94,6 +119,9 @@ public:
         if (!piece || queue_->device()->left_behind()) return;
         const std::lock_guard lock(mutex_);
         value = std::max(value, piece.busy);
+        ranges& room = piece.block->room;
+        total_.held[room.label(piece.node).role] -= bytes_of(piece);
+        room.set_label(piece.node, {given_back, {}});
         if (value <= queue_->timeline().known() || queue_->device()->lost())
             return release(piece.block, piece.node, bytes_of(piece));
         waiting_.push_back({value, piece.block, piece.node, in_order, bytes_of(piece)});
@@ -119,16 +147,20 @@ public:
     }
 
     /// Takes back what the device has finished with, and returns unused blocks beyond `keep` bytes
-    /// to the driver.
-    void trim(std::uint64_t keep = 0) {
+    /// to the driver: so many bytes.
+    std::uint64_t trim(std::uint64_t keep = 0) {
         const std::lock_guard lock(mutex_);
+        const std::uint64_t before = total_.reserved;
         collect();
         trim_unused(keep);
+        return before - total_.reserved;
     }
 
     memory_stats stats() const {
         const std::lock_guard lock(mutex_);
-        return total_;
+        memory_stats now = total_;
+        now.held.pooled = now.reserved - (now.in_use - now.waiting);
+        return now;
     }
 
     /// The largest size that `allocate` can give.
@@ -138,6 +170,8 @@ public:
 
 private:
     static constexpr std::uint64_t unit = detail::memory_block::unit;
+    /// Of pieces that wait for the device; counted nowhere.
+    static constexpr memory_role given_back{memory_roles};
 
     struct waiting {
         std::uint64_t value;
@@ -150,17 +184,23 @@ private:
         }
     };
 
-    void check_limits(std::uint64_t size, memory_kind kind) const {
+    void check_limits(std::uint64_t size, memory_kind kind, const memory_label& label) const {
         if (size <= largest_) return;
         const device_info& info = queue_->device()->info();
-        const auto line = [](const char* what, std::int64_t limit) {
-            return cat({what, ": ", limit, " bytes"});
+        std::vector<std::string> passed;
+        const auto check = [&](const char* what, std::uint64_t limit) {
+            if (limit > 0 && size > limit) passed.push_back(cat({what, ": ", limit, " bytes"}));
         };
+        check("largest allocation (policy allocation_limit)", options_.largest);
+        check("max allocation (maxMemoryAllocationSize)",
+              static_cast<std::uint64_t>(std::max<std::int64_t>(info.max_allocation, 0)));
+        check("max buffer (maxBufferSize)",
+              static_cast<std::uint64_t>(std::max<std::int64_t>(info.max_buffer, 0)));
+        if (passed.empty()) check("largest block", largest_);
         throw error(errc::size_overflow, "memory",
-                    cat({size, " bytes of ", to_string(kind), " memory pass a limit of ",
-                         info.name}),
-                    {line("max allocation (maxMemoryAllocationSize)", info.max_allocation),
-                     line("max buffer (maxBufferSize)", info.max_buffer)});
+                    cat({size, " bytes of ", to_string(kind), " memory, for ", to_string(label),
+                         ", pass a limit of ", info.name}),
+                    std::move(passed));
     }
 
     bool is_large(std::uint64_t bytes, memory_kind kind) const noexcept {
@@ -168,21 +208,22 @@ private:
     }
 
     /// A piece of a block that is there; empty if none has room.
-    allocation take(std::uint64_t size, std::uint64_t bytes, memory_kind kind) {
+    allocation take(std::uint64_t size, std::uint64_t bytes, memory_kind kind,
+                    const memory_label& label) {
         const bool large = is_large(bytes, kind);
         detail::memory_block* best = nullptr;
         for (const auto& block : blocks_[static_cast<std::size_t>(kind)]) {
             if (block->dedicated != large) continue;
             if (!large) {
                 const auto found = block->room.allocate(static_cast<std::uint32_t>(bytes / unit));
-                if (found.node != ranges::none) return hand_out(*block, found, size, bytes);
+                if (found.node != ranges::none) return hand_out(*block, found, size, bytes, label);
             } else if (block->room.unused() && fits(*block, bytes) &&
                        (!best || block->size < best->size)) {
                 best = block.get();
             }
         }
         if (!best) return {};
-        return hand_out(*best, best->room.allocate(best->room.size()), size, best->size);
+        return hand_out(*best, best->room.allocate(best->room.size()), size, best->size, label);
     }
 
     /// A kept block may be larger by a quarter at most.
@@ -191,7 +232,8 @@ private:
     }
 
     /// A large piece that was given back and that submitted work still uses.
-    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind) {
+    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind,
+                            const memory_label& label) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
             return w.in_order && w.block->dedicated && w.block->kind == kind &&
                    fits(*w.block, bytes) && w.value <= queue_->submitted();
@@ -206,14 +248,16 @@ private:
         total_.allocations -= 1;
         old.block->room.release(old.node);
         unused_ += old.block->size;
-        allocation piece =
-            hand_out(*old.block, old.block->room.allocate(old.block->room.size()), size, old.bytes);
+        allocation piece = hand_out(*old.block, old.block->room.allocate(old.block->room.size()),
+                                    size, old.bytes, label);
         piece.busy = old.value;
         return piece;
     }
 
     allocation hand_out(detail::memory_block& block, ranges::range found, std::uint64_t size,
-                        std::uint64_t bytes) {
+                        std::uint64_t bytes, const memory_label& label) {
+        block.room.set_label(found.node, label);
+        total_.held[label.role] += bytes;
         if (block.room.free_units() + bytes / unit == block.room.size()) unused_ -= block.size;
         total_.in_use += bytes;
         total_.high_water = std::max(total_.high_water, total_.in_use);

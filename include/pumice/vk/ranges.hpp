@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/base/config.hpp>
+#include <pumice/base/memory_role.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
 
     explicit ranges(std::uint32_t units) : free_(units), total_(units) {
         for (std::uint32_t& head : heads_) head = none;
-        insert(take_node({0, units, none, none, none, none, false}));
+        insert(take_node({0, units, none, none, none, none, false, {}}));
     }
 
     /// pre: units > 0. May throw std::bad_alloc, and has changed nothing then.
@@ -39,9 +39,14 @@ public:
         remove(found);
         if (nodes_[found].size > units) {
             const std::uint32_t next = nodes_[found].next;
-            const std::uint32_t rest =
-                take_node({nodes_[found].offset + units, nodes_[found].size - units, found, next,
-                           none, none, false});
+            const std::uint32_t rest = take_node({nodes_[found].offset + units,
+                                                  nodes_[found].size - units,
+                                                  found,
+                                                  next,
+                                                  none,
+                                                  none,
+                                                  false,
+                                                  {}});
             if (next != none) nodes_[next].previous = rest;
             nodes_[found].next = rest;
             nodes_[found].size = units;
@@ -70,6 +75,18 @@ public:
         insert(node);
     }
 
+    /// Who holds a range, until it is released. pre: it is handed out.
+    void set_label(std::uint32_t node, const memory_label& label) noexcept {
+        nodes_[node].label = label;
+    }
+    const memory_label& label(std::uint32_t node) const noexcept { return nodes_[node].label; }
+    /// Calls f(label, units) for each range that is handed out.
+    template <class F>
+    void each_used(F&& f) const {
+        for (const entry& e : nodes_)
+            if (e.used) f(e.label, e.size);
+    }
+
     std::uint32_t size() const noexcept { return total_; }
     std::uint32_t free_units() const noexcept { return free_; }
     bool unused() const noexcept { return free_ == total_; }
@@ -81,6 +98,7 @@ private:
         std::uint32_t previous_in_bin = none,
                       next_in_bin = none;  // in a bin; next_in_bin also links spare nodes
         bool used = false;
+        memory_label label = {};
     };
 
     static constexpr std::uint32_t bin_count = 240;

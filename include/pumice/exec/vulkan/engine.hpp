@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/exec/vulkan/completions.hpp>
+#include <pumice/exec/vulkan/device_filling.hpp>
 #include <pumice/exec/vulkan/run_once.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -24,11 +25,22 @@ public:
 
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::int64_t bytes = byte_count(type, element_count(extent));
-        auto held = std::make_shared<vulkan_storage>(lane_.runtime(), bytes);
+        auto held = vulkan_storage::make(lane_.runtime(), bytes, {memory_role::inputs});
         held->host = std::make_unique<host_memory>(bytes);
         held->host->fill(data);
         return make_data(type, extent, std::move(held), shared_from_this());
     }
+
+    node_ptr reserve(dtype type, const shape& extent, std::string_view name) override {
+        const std::int64_t bytes = byte_count(type, element_count(extent));
+        if (bytes == 0) return create(type, extent, nullptr);
+        auto held =
+            vulkan_storage::make(lane_.runtime(), bytes, {memory_role::weights, name}, true);
+        held->allocate();
+        held->lost = true;  // until they are there
+        return make_data(type, extent, std::move(held), shared_from_this());
+    }
+    void fill(const array_list<filling>& list) override { device_filling(lane_).run(list); }
 
     void eval(std::span<const node_ptr> roots) override {
         lane_.make_way();
@@ -76,8 +88,8 @@ public:
     }
     /// A tensor over memory that stays the user's.
     node_ptr borrow(dtype type, const shape& extent, const vulkan::allocation& piece) {
-        auto held = std::make_shared<vulkan_storage>(lane_.runtime(),
-                                                     byte_count(type, element_count(extent)));
+        auto held = vulkan_storage::make(lane_.runtime(), byte_count(type, element_count(extent)),
+                                         {memory_role::inputs});
         held->piece = piece;
         held->on_device = true;
         return make_data(type, extent, std::move(held), shared_from_this());
@@ -98,6 +110,10 @@ public:
         s.plans = plans_;
         lane_.count(s);
         return s;
+    }
+    std::uint64_t trim() override {
+        lane_.refuse_child();
+        return runtime().memory().trim() + detail::thread_cache::trim();
     }
     const device_info& device() const override { return lane_.device(); }
     std::string device_report() const override { return report_; }

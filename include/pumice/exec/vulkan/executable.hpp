@@ -37,7 +37,10 @@ public:
             if (what().at(v).count() > 0)
                 filled.push_back(&storage_of(*planned_.run.given[static_cast<std::size_t>(v)]));
         auto lock = lane_.lock();
-        for (vulkan_storage* const s : filled) s->untracked = true;
+        for (vulkan_storage* const s : filled) {
+            s->untracked = true;
+            s->becomes({memory_role::weights, "constants of a compiled function"});
+        }
         lane_.bring(filled, lock);
         lent_.resize(what().values.size());
         host_access access(lane_, lock);
@@ -241,8 +244,9 @@ private:
                     home_->make_tensor(v,
                                        memory != number
                                            ? s.held[what().at(memory).index]->data
-                                           : std::make_shared<vulkan_storage>(lane_.runtime(),
-                                                                              v.bytes()),
+                                           : vulkan_storage::make(lane_.runtime(), v.bytes(),
+                                                                  {memory_role::outputs,
+                                                                   "a compiled function"}),
                                        planned_.run.record_of(v));
             if (v.place != 0) continue;
             vulkan_storage& held = memory_of(output(s, outputs, i));

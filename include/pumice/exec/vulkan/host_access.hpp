@@ -60,7 +60,7 @@ public:
             // Work in flight keeps the old memory.
             const vulkan::allocation fresh =
                 runtime_.memory().allocate(static_cast<std::uint64_t>(s.bytes),
-                                           vulkan::memory_kind::device);
+                                           vulkan::memory_kind::device, s.label);
             runtime_.memory().free(s.piece, s.last_use);
             s.piece = fresh;
             s.written = s.last_use = 0;

@@ -227,8 +227,10 @@ private:
         } const undo{*runtime_, made};
         slots_.reserve(slots_.size() + 1);
         if (arena_.memory.size > 0)
-            made->arena = memory.allocate(static_cast<std::uint64_t>(arena_.memory.size),
-                                          vulkan::memory_kind::device);
+            made->arena =
+                memory.allocate(static_cast<std::uint64_t>(arena_.memory.size),
+                                vulkan::memory_kind::device,
+                                {memory_role::temporaries, "the arena of a compiled function"});
         if (shared_size_ > 0)
             made->shared = memory.allocate(static_cast<std::uint64_t>(shared_size_),
                                            vulkan::memory_kind::download);

@@ -52,13 +52,16 @@ private:
         if (!taken_over_[number]) {
             const plan_value& value = run_.what().at(v);
             if (is_copy(value)) return;
-            const auto fresh = std::make_shared<vulkan_storage>(runtime_, value.bytes());
+            const auto fresh =
+                vulkan_storage::make(runtime_, value.bytes(), label_of(run_.what(), v));
             if (value.place == 0) fresh->allocate_result();
             else fresh->host = std::make_unique<host_memory>(fresh->bytes);
             run_.made[number] = fresh;
         }
         memory_[number] = static_cast<vulkan_storage*>(run_.made[number].get());
-        if (taken_over_[number]) written_over_.push_back(memory_[number]);
+        if (!taken_over_[number]) return;
+        written_over_.push_back(memory_[number]);
+        memory_[number]->becomes(label_of(run_.what(), v));
     }
     bool is_copy(const plan_value& v) const {
         if (list_.stages().size() == 1 || v.made_by < 0) return false;

@@ -74,6 +74,7 @@ public:
         const vulkan::memory_stats m = memory_.stats();
         s.device_bytes = m.in_use - m.waiting;
         s.device_bytes_peak = m.high_water;
+        s.memory = m.held;
     }
 
     /// On unified memory: submitted behind kernels whose results the host reads where they lie.
@@ -108,6 +109,8 @@ private:
     static vulkan::memory_options memory_options(const policy_set& policies) {
         vulkan::memory_options o;
         if (policies.memory_limit > 0) o.limit = static_cast<std::uint64_t>(policies.memory_limit);
+        if (policies.allocation_limit > 0)
+            o.largest = static_cast<std::uint64_t>(policies.allocation_limit);
         return o;
     }
     static std::uint64_t key_of(const launch& l) {

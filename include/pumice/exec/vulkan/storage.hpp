@@ -16,8 +16,18 @@ inline constexpr std::int64_t least_worth_copying = 512;
 /// Fields are guarded by the lane's lock, but for destruction, which any thread may do.
 class vulkan_storage final : public storage {
 public:
-    vulkan_storage(std::shared_ptr<vulkan_runtime> runtime, std::int64_t size)
-        : bytes(size), runtime_(std::move(runtime)) {}
+    /// A copy of the label's name is kept where `names`.
+    static std::shared_ptr<vulkan_storage> make(const std::shared_ptr<vulkan_runtime>& runtime,
+                                                std::int64_t size, const memory_label& held_by,
+                                                bool names = false) {
+        return std::make_shared<vulkan_storage>(runtime, size, held_by, names);
+    }
+    vulkan_storage(const std::shared_ptr<vulkan_runtime>& runtime, std::int64_t size,
+                   const memory_label& held_by = {}, bool names = false)
+        : bytes(size), name(names ? held_by.name : std::string_view()), label(held_by),
+          runtime_(runtime) {
+        if (names) label.name = name;
+    }
     vulkan_storage(const vulkan_storage&) = delete;
     vulkan_storage& operator=(const vulkan_storage&) = delete;
     ~vulkan_storage() override {
@@ -28,18 +38,26 @@ public:
     void allocate() {
         if (!piece.buffer)
             piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes),
-                                                vulkan::memory_kind::device);
+                                                vulkan::memory_kind::device, label);
     }
     /// The same for what a kernel writes before anybody else touches it.
     void allocate_result() {
         piece = runtime_->memory().allocate_in_order(static_cast<std::uint64_t>(bytes),
-                                                     vulkan::memory_kind::device);
+                                                     vulkan::memory_kind::device, label);
+    }
+    /// The memory is held for another from now on.
+    void becomes(const memory_label& now) noexcept {
+        if (label.role == now.role) return;
+        label = now;
+        runtime_->memory().relabel(piece, now);
     }
 
     /// The memory is the user's.
     bool borrowed() const noexcept { return piece.buffer && !piece.block; }
 
     std::int64_t bytes;
+    const std::string name;             // the label's, where it is nobody else's
+    memory_label label;                 // who holds it
     vulkan::allocation piece;           // device memory, or nothing; the user's has no block
     std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
     bool on_device = false;             // `piece` holds the values (once `written` is reached)

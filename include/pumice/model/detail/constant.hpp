@@ -4,6 +4,7 @@
 // are graph nodes of no engine, so the same builders take them; fold.hpp evaluates what they feed.
 #pragma once
 
+#include <pumice/base/byte_source.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/model/input_file.hpp>
 
@@ -18,36 +19,51 @@ static_assert(std::endian::native == std::endian::little, "model files are littl
 
 /// Row-major bytes: on the host, or in a file that they are read from when they are uploaded, and
 /// not kept.
-class host_constant final : public storage {
+class host_constant final : public storage, public byte_source {
 public:
     host_constant(std::span<const std::byte> bytes, std::shared_ptr<const void> keep)
         : bytes_(bytes), keep_(std::move(keep)) {}
     explicit host_constant(std::shared_ptr<const std::vector<std::byte>> owned)
         : bytes_(*owned), keep_(std::move(owned)) {}
 
-    host_constant(std::shared_ptr<const input_file> file, std::uint64_t offset, std::size_t length)
-        : file_(std::move(file)), offset_(offset), length_(length) {}
+    /// Bytes of a file; `truth`: bools, which are 0 or 1 in memory where a file may hold anything.
+    host_constant(std::shared_ptr<const input_file> file, std::uint64_t offset, bool truth = false)
+        : file_(std::move(file)), offset_(offset), truth_(truth) {}
 
     /// Pre: not in_file().
     std::span<const std::byte> bytes() const noexcept {
-        PUMICE_ASSERT(!file_);
+        PUMICE_ASSERT(!in_file());
         return bytes_;
     }
-    bool in_file() const noexcept { return file_ != nullptr; }
-    /// Calls f with the bytes, read for the call where they are in a file. Throws errc::io_failed.
-    template <class F>
-    auto with_bytes(F&& f) const {
-        if (!file_) return f(bytes_);
-        const std::vector<std::byte> read = file_->read(offset_, length_);
-        return f(std::span<const std::byte>(read));
+    /// Whether the host has them no more, or not yet.
+    bool in_file() const noexcept { return file_ != nullptr || let_go_; }
+    /// Throws errc::io_failed.
+    void read(std::int64_t begin, std::span<std::byte> into) const override {
+        PUMICE_ASSERT(!let_go_);
+        if (!file_) {
+            std::memcpy(into.data(), bytes_.data() + begin, into.size());
+            return;
+        }
+        file_->read(offset_ + static_cast<std::uint64_t>(begin), into);
+        if (!truth_) return;
+        for (std::byte& b : into) b = std::byte(b != std::byte(0));
     }
+    /// They are elsewhere from now on: none of it is read again.
+    void let_go() noexcept {
+        let_go_ = true;
+        bytes_ = {};
+        keep_.reset();
+        file_.reset();
+    }
+
+    std::string name;  // in its file
 
 private:
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> keep_;
     std::shared_ptr<const input_file> file_;
     std::uint64_t offset_ = 0;
-    std::size_t length_ = 0;
+    bool truth_ = false, let_go_ = false;
 };
 
 /// A known value. Pre: the storage has the bytes that the shape takes.

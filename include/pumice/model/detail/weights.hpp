@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The constants of a loaded model on its device: each is uploaded once and shared by all runs.
+// The constants of a loaded model on its device: each is brought there once and shared by all runs.
+// Of long ones, and of those that are left in files, the host keeps nothing.
 #pragma once
 
 #include <pumice/graph/view.hpp>
 #include <pumice/model/detail/constant.hpp>
 #include <pumice/tensor/context.hpp>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,8 +25,9 @@ public:
     static constexpr key of_slot(int slot) noexcept { return {slot, -1}; }
     static constexpr key of_step(int step, int number) noexcept { return {step, number}; }
 
-    weights(context where, std::optional<dtype> compute)
-        : where_(std::move(where)), compute_(compute) {}
+    /// Constants of at most `kept` elements the host may need later.
+    weights(context where, std::optional<dtype> compute, std::int64_t kept)
+        : where_(std::move(where)), compute_(compute), kept_(kept) {}
 
     const context& where() const noexcept { return where_; }
     std::optional<dtype> compute() const noexcept { return compute_; }
@@ -43,9 +46,9 @@ public:
         if (found != there_.end()) return found->second;
         const any_tensor made = make();
         const host_constant* c = constant_of(made);
-        return there_.emplace(k, !c             ? made
-                                 : c->in_file() ? once(made)
-                                                : up(made, c->bytes()))
+        return there_.emplace(k, !c              ? made
+                                 : is_long(made) ? once(made)
+                                                 : up(made, c->bytes()))
             .first->second;
     }
 
@@ -53,61 +56,118 @@ public:
     any_tensor upload(const any_tensor& t) {
         const host_constant* c = constant_of(t);
         if (!c) return t;
-        if (!c->in_file()) return up(t, c->bytes());
+        if (!is_long(t)) return up(t, c->bytes());
         const std::lock_guard lock(mutex_);
         return once(t);
     }
 
-    /// Sees that a constant of a file is there, before the file is closed.
+    /// Sees that a long constant is there, before what it is read from is closed.
     void keep(const any_tensor& t) {
-        if (const host_constant* c = constant_of(t); c && c->in_file()) upload(t);
+        if (constant_of(t) && is_long(t)) upload(t);
     }
 
-    /// Runs what is computed from constants alone and brings the others up, so that runs find it
-    /// done. Views stay views.
+    /// Brings all bytes up, then runs what is computed from constants alone, so that runs find it
+    /// done. Views stay views. Once, before anything runs. Throws errc::io_failed.
     void settle() {
         std::vector<any_tensor> given, computed;
         {
             const std::lock_guard lock(mutex_);
+            fill();
             for (const auto& [k, t] : there_)
                 if (!is_view(*t.get())) (t.get()->realised() ? given : computed).push_back(t);
-            for (const auto& [c, t] : read_) given.push_back(t);
         }
         eval(computed);
         pumice::upload(given);
     }
 
 private:
-    any_tensor up(const any_tensor& t, std::span<const std::byte> from) const {
-        if (!compute_ || t.dtype() != dtype::f32 || *compute_ == dtype::f32)
-            return from_bytes(t.dtype(), t.shape(), from, where_);
-        std::vector<std::byte> bytes;
-        visit(*compute_, [&](auto to) {
-            using To = decltype(to);
-            if constexpr (!std::is_same_v<To, bool>) {
-                const auto values = values_of<To>(t.dtype(), from);
-                const auto raw = std::as_bytes(std::span(values));
-                bytes.assign(raw.begin(), raw.end());
+    /// f32 of a source as another type.
+    class narrowed final : public byte_source {
+    public:
+        narrowed(const byte_source& from, dtype to) : from_(from), to_(to) {}
+        void read(std::int64_t begin, std::span<std::byte> into) const override {
+            const std::int64_t size = info(to_).bits / 8, factor = info(dtype::f32).bits / 8 / size;
+            std::vector<std::byte> piece(std::min<std::size_t>(into.size() *
+                                                                   static_cast<std::size_t>(factor),
+                                                               64 << 10));
+            while (!into.empty()) {
+                const auto n =
+                    std::min(into.size(), piece.size() / static_cast<std::size_t>(factor));
+                const auto from = std::span(piece).first(n * static_cast<std::size_t>(factor));
+                from_.read(begin * factor, from);
+                convert_bytes(from, into.data());
+                into = into.subspan(n);
+                begin += static_cast<std::int64_t>(n);
             }
-        });
-        return from_bytes(*compute_, t.shape(), bytes, where_);
+        }
+        void convert_bytes(std::span<const std::byte> from, std::byte* into) const {
+            visit(to_, [&](auto to) {
+                using To = decltype(to);
+                if constexpr (!std::is_same_v<To, bool>) {
+                    const std::vector<To> values = values_of<To>(dtype::f32, from);
+                    std::memcpy(into, values.data(), values.size() * sizeof(To));
+                }
+            });
+        }
+
+    private:
+        const byte_source& from_;
+        dtype to_;
+    };
+
+    bool is_long(const any_tensor& t) const {
+        return constant_of(t)->in_file() || t.size() > kept_;
+    }
+    dtype computed(dtype type) const { return compute_ && type == dtype::f32 ? *compute_ : type; }
+    any_tensor up(const any_tensor& t, std::span<const std::byte> from) const {
+        const dtype type = computed(t.dtype());
+        if (type == t.dtype()) return from_bytes(type, t.shape(), from, where_);
+        std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count(type, t.size())));
+        narrowed(*constant_of(t), type).convert_bytes(from, bytes.data());
+        return from_bytes(type, t.shape(), bytes, where_);
     }
 
-    /// A constant of a file is read once, whatever shapes it is seen under. Pre: the mutex is held.
+    /// A long constant has memory once, whatever shapes it is seen under; `fill` brings its bytes.
+    /// Pre: the mutex is held.
     any_tensor once(const any_tensor& t) {
         const auto c = shared_constant(t);
-        auto found = read_.find(c);
-        if (found == read_.end())
-            found = read_.emplace(c, c->with_bytes([&](auto bytes) { return up(t, bytes); })).first;
+        auto found = long_.find(c);
+        if (found == long_.end()) {
+            const dtype type = computed(t.dtype());
+            const any_tensor room(where_.get()->reserve(type, t.shape(), c->name));
+            empty_.push_back({c, t.dtype(), room});
+            found = long_.emplace(c, room).first;
+        }
         const any_tensor& there = found->second;
         return there.shape() == t.shape() ? there : reshape(there, t.shape());
     }
+    void fill() {
+        std::vector<narrowed> others;
+        others.reserve(empty_.size());
+        array_list<filling> list;
+        for (const unfilled& r : empty_) {
+            const byte_source* from = r.bytes.get();
+            if (r.to.dtype() != r.type) from = &others.emplace_back(*from, r.to.dtype());
+            list.push_back({r.to.get(), from});
+        }
+        where_.get()->fill(list);
+        for (const unfilled& r : empty_) r.bytes->let_go();
+        empty_.clear();
+    }
+
+    struct unfilled {
+        std::shared_ptr<host_constant> bytes;
+        dtype type;  // of them
+        any_tensor to;
+    };
 
     context where_;
     std::optional<dtype> compute_;
+    std::int64_t kept_;
     mutable std::mutex mutex_;
     std::map<key, any_tensor> there_;
-    std::map<std::shared_ptr<host_constant>, any_tensor> read_;
+    std::map<std::shared_ptr<host_constant>, any_tensor> long_;
+    std::vector<unfilled> empty_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -47,15 +47,19 @@ public:
         }
         check_fields(t, *type);
         if (t.is_external)
-            return make_constant(*type, extent, tidy(*type, count, external(t, bytes)));
+            return make_constant(*type, extent, tidy(t, *type, count, external(t, *type, bytes)));
         if (t.has_raw) {
             if (std::cmp_not_equal(t.raw.size(), bytes))
                 refuse(t, "holds " + std::to_string(t.raw.size()) + " bytes where its shape " +
                               to_string(extent) + " of " + std::string(to_string(*type)) +
                               " takes " + std::to_string(bytes));
-            return make_constant(*type, extent, tidy(*type, count, raw(t)));
+            return make_constant(*type, extent, tidy(t, *type, count, raw(t, *type)));
         }
-        return make_constant(*type, extent, typed(t, *type, count, bytes));
+        auto decoded =
+            std::make_shared<const std::vector<std::byte>>(typed(t, *type, count, bytes));
+        return make_constant(*type, extent,
+                             tidy(t, *type, count,
+                                  std::make_shared<host_constant>(std::move(decoded))));
     }
 
     /// The files of external data that were opened, and forgets them.
@@ -103,16 +107,18 @@ private:
 
     /// What is read now: what the host may need after loading, and a bool, which is 0 or 1 in
     /// memory where a file may hold anything.
-    std::shared_ptr<host_constant> tidy(dtype type, std::int64_t count,
+    std::shared_ptr<host_constant> tidy(const tensor_proto& t, dtype type, std::int64_t count,
                                         std::shared_ptr<host_constant> c) const {
-        const bool keep = c->in_file() && (count <= limits_.folded_elements);
-        if (!keep && type != dtype::boolean) return c;
-        return c->with_bytes([&](std::span<const std::byte> bytes) {
-            auto owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+        if (c->in_file() ? count <= limits_.folded_elements : type == dtype::boolean) {
+            auto owned = std::make_shared<std::vector<std::byte>>(
+                static_cast<std::size_t>(byte_count(type, count)));
+            c->read(0, *owned);
             if (type == dtype::boolean)
                 for (std::byte& b : *owned) b = std::byte(b != std::byte(0));
-            return std::make_shared<host_constant>(std::move(owned));
-        });
+            c = std::make_shared<host_constant>(std::move(owned));
+        }
+        c->name = t.name;
+        return c;
     }
 
     /// Where bytes of the structure lie in the file.
@@ -122,9 +128,10 @@ private:
     bool left_in_file(std::uint32_t tag, std::size_t length) const {
         return from_.file && detail::is_left_in_file(tag << 3 | 2, length);
     }
-    std::shared_ptr<host_constant> raw(const tensor_proto& t) const {
+    std::shared_ptr<host_constant> raw(const tensor_proto& t, dtype type) const {
         if (left_in_file(9, t.raw.size()))
-            return std::make_shared<host_constant>(from_.file, offset_of(t.raw), t.raw.size());
+            return std::make_shared<host_constant>(from_.file, offset_of(t.raw),
+                                                   type == dtype::boolean);
         return std::make_shared<host_constant>(t.raw, from_.keep);
     }
 
@@ -138,7 +145,7 @@ private:
         return value;
     }
 
-    std::shared_ptr<host_constant> external(const tensor_proto& t, std::int64_t bytes) {
+    std::shared_ptr<host_constant> external(const tensor_proto& t, dtype type, std::int64_t bytes) {
         if (!from_.has_folder)
             refuse(t, "lies in another file, but the model was read from memory");
         std::shared_ptr<input_file>& file = files_[t.external.location];
@@ -159,7 +166,7 @@ private:
             refuse(t, "ends past its file: offset " + std::to_string(offset) + ", length " +
                           std::to_string(length) + ", file of " + std::to_string(size) + " bytes");
         return std::make_shared<host_constant>(file, static_cast<std::uint64_t>(offset),
-                                               static_cast<std::size_t>(length));
+                                               type == dtype::boolean);
     }
 
     /// The fields float_data, int32_data, int64_data, double_data and uint64_data, packed or not.
