@@ -11,8 +11,14 @@ using namespace host_test;
 
 TEST_CASE("host matmul: ragged sizes and batches, with a prologue and an epilogue") {
     const pm::context home = host();
-    for (const auto& [m, k, n] :
-         {std::array{1, 1, 1}, {3, 5, 7}, {4, 256, 16}, {65, 300, 33}, {130, 257, 50}}) {
+    for (const auto& [m, k, n] : {std::array{1, 1, 1},
+                                  {3, 5, 7},
+                                  {4, 256, 16},
+                                  {65, 300, 33},
+                                  {130, 257, 50},
+                                  // columns in several blocks: by rows, and each block by a thread
+                                  {70, 20'000, 100},
+                                  {2, 70'000, 37}}) {
         const pm::matrix<float> a = ramp(m, k, home), b = ramp(k, n, home);
         const std::vector<float> x = a.to_vector(), y = b.to_vector();
         std::vector<double> want(std::size_t(m * n), 1.0);

@@ -143,7 +143,8 @@ TEST_CASE("weights: a model of 257 MiB takes its weights once, and 64 MiB beside
     const auto beside = [&](const std::filesystem::path& file, std::int64_t width) {
         home.trim();
         const any_tensor x = unit(width, 1, home);
-        REQUIRE(std::ofstream("/proc/self/clear_refs") << 5 << std::flush);  // the peak is now
+        std::ofstream peak("/proc/self/clear_refs");
+        REQUIRE((peak << 5 << std::flush).good());  // it is now
         const std::int64_t before = status("VmRSS:");
         const std::uint64_t held = home.stats().device_bytes + weights_of(home);
         std::int64_t device = 0;
@@ -161,8 +162,7 @@ TEST_CASE("weights: a model of 257 MiB takes its weights once, and 64 MiB beside
     beside(small, 16);
     beside(path, rows[0]);
     const std::int64_t least = beside(small, 16), most = beside(path, rows[0]);
-    CAPTURE(least);
-    CAPTURE(most);
+    MESSAGE("beside the weights: ", most - least, " bytes");
     CHECK(most - least < 64 * mib);
     CHECK(weights_of(home) == 0);
     const model m = model::load(path, home);
@@ -188,7 +188,7 @@ TEST_CASE("weights: what memory is for, and what a context gives back") {
         const pm::memory_bytes ran = home.stats().memory;
         CHECK(ran[memory_role::outputs] >= std::uint64_t(4 * mib));
         const pm::executable e = m.compile();
-        const std::vector<any_tensor> y = e.run(std::vector<any_tensor>{unit(2048, 3, home)});
+        const std::vector<any_tensor> x{unit(2048, 3, home)}, y = e.run(x);
         pm::to_vector<float>(y[0]);
         const pm::memory_bytes compiled = home.stats().memory;
         CHECK(compiled[memory_role::weights] == loaded[memory_role::weights]);

@@ -39,18 +39,22 @@ struct matmul_tile {
     }
 };
 
-/// One matrix of a batch: rows of the left factor against all columns of the right one.
+/// Floats of the right factor that are packed at a time.
+inline constexpr std::int64_t most_packed = 1 << 20;
+
+/// Some columns of a matrix of a batch, and rows of the left factor against them.
 class float_product {
 public:
-    /// Pre: the right factor's values lie as k rows of n in `right`.
-    float_product(const float* right, std::int64_t k, std::int64_t n)
+    /// The right factor's columns [first, first + n) of k rows.
+    float_product(float_rows& right, const index_list& batch, std::int64_t k, std::int64_t first,
+                  std::int64_t n)
         : k_(k), n_(n), panels_((n + tile_columns - 1) / tile_columns),
           packed_(static_cast<std::size_t>(panels_ * tile_columns * k)) {
-        for (std::int64_t p = 0; p < panels_; ++p) {
-            float* to = packed_.data() + p * tile_columns * k;
-            const std::int64_t columns = std::min(tile_columns, n - p * tile_columns);
-            for (std::int64_t i = 0; i < k; ++i, to += tile_columns)
-                std::copy_n(right + i * n + p * tile_columns, columns, to);
+        for (std::int64_t i = 0; i < k; ++i) {
+            const float* const line = right.read(batch + i + first, n);
+            for (std::int64_t p = 0; p < panels_; ++p)
+                std::copy_n(line + p * tile_columns, std::min(tile_columns, n - p * tile_columns),
+                            packed_.data() + (p * k + i) * tile_columns);
         }
     }
 
@@ -83,32 +87,40 @@ private:
 inline void multiply_floats(const matmul_problem& p, const host_buffers& buffers,
                             const thread_pool& threads) {
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
+    const std::int64_t width =
+        std::max<std::int64_t>(most_packed / p.k / tile_columns, 1) * tile_columns;
+    const std::int64_t blocks = (p.n + width - 1) / width;
+    const bool alone = p.m * p.n * p.k < least_part * 8;
     for_each_row(p.batch + 1, [&](const index_list& batch) {
-        array_list<float> right(static_cast<std::size_t>(p.k * p.n));
-        float_rows b(p.b, buffers);
-        for (std::int64_t i = 0; i < p.k; ++i) b.read(batch + i + 0, p.n, right.data() + i * p.n);
-        const float_product product(right.data(), p.k, p.n);
-        const auto some_rows = [&](std::int64_t part) {
-            float_rows a(p.a, buffers);
-            float_results out(p.epilogue, buffers);
-            array_list<float> left(static_cast<std::size_t>(tile_rows * p.k)),
-                sums(static_cast<std::size_t>(tile_rows * p.n));
-            const std::int64_t end = std::min((part + 1) * group, p.m);
-            for (std::int64_t m = part * group; m < end; m += tile_rows) {
-                const std::int64_t rows = std::min(tile_rows, end - m);
-                for (std::int64_t r = 0; r < rows; ++r)
-                    a.read(batch + (m + r) + 0, p.k, left.data() + r * p.k);
-                product.rows(left.data(), p.k, rows, sums.data());
-                for (std::int64_t r = 0; r < rows; ++r) {
-                    const index_list at = batch + (m + r) + 0;
-                    if (out.in_place()) std::copy_n(sums.data() + r * p.n, p.n, out.place(at, p.n));
-                    else out.write(at, p.n, sums.data() + r * p.n);
+        const auto some_columns = [&](std::int64_t block) {
+            const std::int64_t first = block * width, n = std::min(width, p.n - first);
+            float_rows b(p.b, buffers);
+            const float_product product(b, batch, p.k, first, n);
+            const auto some_rows = [&](std::int64_t part) {
+                float_rows a(p.a, buffers);
+                float_results out(p.epilogue, buffers);
+                array_list<float> left(static_cast<std::size_t>(tile_rows * p.k)),
+                    sums(static_cast<std::size_t>(tile_rows * n));
+                const std::int64_t end = std::min((part + 1) * group, p.m);
+                for (std::int64_t m = part * group; m < end; m += tile_rows) {
+                    const std::int64_t rows = std::min(tile_rows, end - m);
+                    for (std::int64_t r = 0; r < rows; ++r)
+                        a.read(batch + (m + r) + 0, p.k, left.data() + r * p.k);
+                    product.rows(left.data(), p.k, rows, sums.data());
+                    for (std::int64_t r = 0; r < rows; ++r) {
+                        const index_list at = batch + (m + r) + first;
+                        if (out.in_place()) std::copy_n(sums.data() + r * n, n, out.place(at, n));
+                        else out.write(at, n, sums.data() + r * n);
+                    }
                 }
-            }
+            };
+            if (!alone && groups > 1) threads.run(groups, 1, some_rows);
+            else
+                for (std::int64_t i = 0; i < groups; ++i) some_rows(i);
         };
-        if (p.m * p.n * p.k >= least_part * 8) threads.run(groups, 1, some_rows);
+        if (!alone && groups == 1) threads.run(blocks, 1, some_columns);
         else
-            for (std::int64_t i = 0; i < groups; ++i) some_rows(i);
+            for (std::int64_t i = 0; i < blocks; ++i) some_columns(i);
     });
 }
 
