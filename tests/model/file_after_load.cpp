@@ -123,7 +123,11 @@ TEST_CASE("file after load: no descriptor stays open, in whichever way loading e
 }
 
 TEST_CASE("file after load: cut and written anew while it is loaded, it is taken or refused") {
-    for (kept where : {kept::raw, kept::outside}) {
+    for (const auto& [where, home] : {std::pair(kept::raw, storing_context()),
+                                      {kept::outside, storing_context()},
+                                      // a device, and threads that read
+                                      {kept::raw, pumice::default_context()},
+                                      {kept::outside, pumice::default_context()}}) {
         temporary_folder folder;
         const std::string whole = model_with(where).bytes, weights = numbers(1);
         const auto path = folder.write("m.onnx", whole);
@@ -140,7 +144,7 @@ TEST_CASE("file after load: cut and written anew while it is loaded, it is taken
         int taken = 0, refused = 0;
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
         while (std::chrono::steady_clock::now() < end) {
-            const auto fault = fault_of([&] { model::load(path, storing_context()); });
+            const auto fault = fault_of([&] { model::load(path, home); });
             ++(fault ? refused : taken);
             if (fault) REQUIRE((*fault == errc::bad_file || *fault == errc::io_failed));
         }
