@@ -66,8 +66,8 @@ public:
         return build(inputs, constants);
     }
     /// The last call while the model is loaded: gives weights::keep all constants that a run may
-    /// ask for, and closes the files.
-    virtual void finish(weights& constants) { static_cast<void>(constants); }
+    /// ask for, has weights::fill read them, and closes the files.
+    virtual void finish(weights& constants) { constants.fill(); }
 
     /// Types and shapes of values for these shapes of the inputs, as far as the format has names
     /// for them. Runs nothing.

@@ -27,8 +27,9 @@ public:
         : bytes_(*owned), keep_(std::move(owned)) {}
 
     /// Bytes of a file; `truth`: bools, which are 0 or 1 in memory where a file may hold anything.
-    host_constant(std::shared_ptr<const input_file> file, std::uint64_t offset, bool truth = false)
-        : file_(std::move(file)), offset_(offset), truth_(truth) {}
+    host_constant(std::shared_ptr<const input_file> file, std::uint64_t offset, std::size_t length,
+                  bool truth = false)
+        : file_(std::move(file)), offset_(offset), length_(length), truth_(truth) {}
 
     /// Pre: not in_file().
     std::span<const std::byte> bytes() const noexcept {
@@ -37,6 +38,14 @@ public:
     }
     /// Whether the host has them no more, or not yet.
     bool in_file() const noexcept { return file_ != nullptr || let_go_; }
+    /// Calls f with the bytes, read for the call where they are in a file. Throws errc::io_failed.
+    template <class F>
+    auto with_bytes(F&& f) const {
+        if (!in_file()) return f(bytes_);
+        std::vector<std::byte> held(length_);
+        read(0, held);
+        return f(std::span<const std::byte>(held));
+    }
     /// Throws errc::io_failed.
     void read(std::int64_t begin, std::span<std::byte> into) const override {
         PUMICE_ASSERT(!let_go_);
@@ -63,6 +72,7 @@ private:
     std::shared_ptr<const void> keep_;
     std::shared_ptr<const input_file> file_;
     std::uint64_t offset_ = 0;
+    std::size_t length_ = 0;
     bool truth_ = false, let_go_ = false;
 };
 

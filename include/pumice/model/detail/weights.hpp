@@ -6,6 +6,7 @@
 
 #include <pumice/graph/view.hpp>
 #include <pumice/model/detail/constant.hpp>
+#include <pumice/model/detail/model_limits.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <algorithm>
@@ -26,8 +27,9 @@ public:
     static constexpr key of_step(int step, int number) noexcept { return {step, number}; }
 
     /// Constants of at most `kept` elements the host may need later.
-    weights(context where, std::optional<dtype> compute, std::int64_t kept)
-        : where_(std::move(where)), compute_(compute), kept_(kept) {}
+    weights(context home, std::optional<dtype> compute,
+            std::int64_t kept = model_limits().folded_elements)
+        : where_(std::move(home)), compute_(compute), kept_(kept) {}
 
     const context& where() const noexcept { return where_; }
     std::optional<dtype> compute() const noexcept { return compute_; }
@@ -58,6 +60,7 @@ public:
         if (!c) return t;
         if (!is_long(t)) return up(t, c->bytes());
         const std::lock_guard lock(mutex_);
+        if (filled_ && !long_.contains(shared_constant(t))) return up(t, c->bytes());  // of one run
         return once(t);
     }
 
@@ -66,13 +69,21 @@ public:
         if (constant_of(t) && is_long(t)) upload(t);
     }
 
-    /// Brings all bytes up, then runs what is computed from constants alone, so that runs find it
-    /// done. Views stay views. Once, before anything runs. Throws errc::io_failed.
+    /// Brings the bytes of long constants up, all at once, and has the host let go of them: after
+    /// it none of them is read again. A constant that comes later is brought by itself. Throws
+    /// errc::io_failed.
+    void fill() {
+        const std::lock_guard lock(mutex_);
+        fill_empty();
+        filled_ = true;
+    }
+
+    /// Brings the others up, and runs what is computed from constants alone, so that runs find it
+    /// done. Views stay views.
     void settle() {
         std::vector<any_tensor> given, computed;
         {
             const std::lock_guard lock(mutex_);
-            fill();
             for (const auto& [k, t] : there_)
                 if (!is_view(*t.get())) (t.get()->realised() ? given : computed).push_back(t);
         }
@@ -127,7 +138,7 @@ private:
         return from_bytes(type, t.shape(), bytes, where_);
     }
 
-    /// A long constant has memory once, whatever shapes it is seen under; `fill` brings its bytes.
+    /// A long constant has memory once, whatever shapes it is seen under; it is filled later.
     /// Pre: the mutex is held.
     any_tensor once(const any_tensor& t) {
         const auto c = shared_constant(t);
@@ -136,23 +147,24 @@ private:
             const dtype type = computed(t.dtype());
             const any_tensor room(where_.get()->reserve(type, t.shape(), c->name));
             empty_.push_back({c, t.dtype(), room});
+            if (filled_) fill_empty();
             found = long_.emplace(c, room).first;
         }
         const any_tensor& there = found->second;
         return there.shape() == t.shape() ? there : reshape(there, t.shape());
     }
-    void fill() {
+    void fill_empty() {
+        const std::vector<unfilled> rooms = std::exchange(empty_, {});
         std::vector<narrowed> others;
-        others.reserve(empty_.size());
+        others.reserve(rooms.size());
         array_list<filling> list;
-        for (const unfilled& r : empty_) {
+        for (const unfilled& r : rooms) {
             const byte_source* from = r.bytes.get();
             if (r.to.dtype() != r.type) from = &others.emplace_back(*from, r.to.dtype());
             list.push_back({r.to.get(), from});
         }
         where_.get()->fill(list);
-        for (const unfilled& r : empty_) r.bytes->let_go();
-        empty_.clear();
+        for (const unfilled& r : rooms) r.bytes->let_go();
     }
 
     struct unfilled {
@@ -168,6 +180,7 @@ private:
     std::map<key, any_tensor> there_;
     std::map<std::shared_ptr<host_constant>, any_tensor> long_;
     std::vector<unfilled> empty_;
+    bool filled_ = false;
 };
 
 }}  // namespace pumice::PUMICE_ABI

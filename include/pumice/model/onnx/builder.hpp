@@ -43,6 +43,7 @@ public:
         for (const resolved_node& step : model_.steps)
             for (int i : step.inputs) keep(i);
         for (int o : model_.outputs) keep(o);
+        constants.fill();
         if (model_.file.from.file) model_.file.from.file->close();
         for (const auto& file : model_.files) file->close();
     }

@@ -130,7 +130,7 @@ private:
     }
     std::shared_ptr<host_constant> raw(const tensor_proto& t, dtype type) const {
         if (left_in_file(9, t.raw.size()))
-            return std::make_shared<host_constant>(from_.file, offset_of(t.raw),
+            return std::make_shared<host_constant>(from_.file, offset_of(t.raw), t.raw.size(),
                                                    type == dtype::boolean);
         return std::make_shared<host_constant>(t.raw, from_.keep);
     }
@@ -166,6 +166,7 @@ private:
             refuse(t, "ends past its file: offset " + std::to_string(offset) + ", length " +
                           std::to_string(length) + ", file of " + std::to_string(size) + " bytes");
         return std::make_shared<host_constant>(file, static_cast<std::uint64_t>(offset),
+                                               static_cast<std::size_t>(length),
                                                type == dtype::boolean);
     }
 
