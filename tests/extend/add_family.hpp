@@ -79,21 +79,6 @@ struct distance_rows {
     static constexpr std::string_view name = "mine/distance";
     static constexpr bool portable = true;
     static constexpr const char* text = R"(
-module distance;
-import element;
-import program;
-
-public struct Params<A : IProgram, B : IProgram, E : IProgram>
-{
-    public A.Args a;
-    public B.Args b;
-    public E.Args result;
-    public Places<A, int, 2> readsA;    // over {m, k}
-    public Places<B, int, 2> readsB;    // over {n, k}
-    public Places<E, int, 2> writes;    // over {m, n}
-    public int n, k, count, width;
-}
-
 [shader("compute")] [numthreads(256, 1, 1)]
 public void rows<A : IProgram, B : IProgram, E : IProgram>(
     uint3 group : SV_GroupID, uint thread : SV_GroupIndex, uniform Params<A, B, E>* p)
@@ -141,21 +126,30 @@ public void rows<A : IProgram, B : IProgram, E : IProgram>(
                                                    static_cast<double>(p.m * p.n)));
     }
     static pm::launch make(const problem_type& p, const pm::device_info& device) {
-        static const auto shared = std::make_shared<const std::string>(text);
         pm::launch l("distance", "rows",
                      {pm::emitted_name(p.a.body->view()), pm::emitted_name(p.b.body->view()),
                       pm::emitted_name(p.epilogue.body->view())},
                      {&p.a, &p.b, &p.epilogue});
-        l.text = shared;
         const std::int64_t count = p.m * p.n;
         const std::uint32_t width = pm::spread(l, (count + 255) / 256, device);
-        pm::block_writer w(l, false);
-        w.args(p.a, {p.m, p.k});
-        w.args(p.b, {p.n, p.k});
-        w.args(p.epilogue, {p.m, p.n});
-        for (const pm::fused* f : {&p.a, &p.b, &p.epilogue}) pm::write_places(w, *f, 2);
-        for (const std::int64_t v : {p.n, p.k, count}) w.index(v);
-        w.integer(static_cast<std::int32_t>(width));
+        std::string members;
+        pm::write_block(l, false, "Params",
+                        {{"A.Args a", pm::block::arguments{p.a, {p.m, p.k}}},
+                         {"B.Args b", pm::block::arguments{p.b, {p.n, p.k}}},
+                         {"E.Args result", pm::block::arguments{p.epilogue, {p.m, p.n}}},
+                         {"Places<A, int, 2> readsA", pm::block::places{p.a, 2}},
+                         {"Places<B, int, 2> readsB", pm::block::places{p.b, 2}},
+                         {"Places<E, int, 2> writes", pm::block::places{p.epilogue, 2}},
+                         {"int n", p.n},
+                         {"int k", p.k},
+                         {"int count", count},
+                         {"int width", width}},
+                        &members);
+        static const auto shared = std::make_shared<const std::string>(
+            pm::cat({"module distance;\nimport element;\nimport program;\n"
+                     "public struct Params<A : IProgram, B : IProgram, E : IProgram>\n{\n",
+                     members, "}\n", text}));
+        l.text = shared;
         return l;
     }
 };

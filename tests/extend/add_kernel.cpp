@@ -34,10 +34,10 @@ struct elementwise_grid_stride {
         l.arguments = {pumice::emitted_name(p.body.body->view())};
         l.programs = {p.body.body};
         l.grid = {groups, 1, 1};
-        pumice::block_writer w(l, false);
-        w.args(p.body, p.domain);
-        w.index(pumice::element_count(p.domain));
-        w.index(groups * threads);
+        pumice::write_block(l, false, "GridStrideParams",
+                            {{"P.Args args", pumice::block::arguments{p.body, p.domain}},
+                             {"int count", pumice::element_count(p.domain)},
+                             {"int step", groups * threads}});
         return l;
     }
 };

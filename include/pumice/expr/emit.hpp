@@ -88,21 +88,20 @@ private:
         out_.append(" : IProgram\n");
     }
 
-    /// The arguments as they lie in the parameter block: addresses, then scalars in 8-byte slots.
+    /// The arguments as they lie in the parameter block: addresses and scalars in 8-byte slots.
     constexpr void args() {
         line("    public struct Args");
         line("    {");
         bool any = false;
-        each(code::leaf, [&](const instruction& i) { pointer("x", i.index, i.type), any = true; });
-        for (std::size_t k = 0; k < p_.outputs.size(); ++k)
-            pointer("y", int(k), output(k).type), any = true;
-        each(code::scalar, [&](const instruction& i) {
+        each_argument(p_, [&](const program_argument& a) {
             any = true;
-            out_.append("        public ").append(arith(i.type));
-            item(" s", i.index);
-            const arithmetic a = info(i.type).arithmetic;
-            if (a != arithmetic::f64 && a != arithmetic::i64 && a != arithmetic::u64)
-                item("; public uint s_", i.index);
+            if (a.what != program_argument::number)
+                return pointer(a.what == program_argument::read ? "x" : "y", a.index, a.type);
+            out_.append("        public ").append(arith(a.type));
+            item(" s", a.index);
+            const arithmetic as = info(a.type).arithmetic;
+            if (as != arithmetic::f64 && as != arithmetic::i64 && as != arithmetic::u64)
+                item("; public uint s_", a.index);
             line(";");
         });
         if (!any) line("        public uint2 unused;");

@@ -70,6 +70,27 @@ struct program_view {
     }
 };
 
+/// What a program is handed: an address that it reads or writes, or a number.
+struct program_argument {
+    enum : std::uint8_t { read, written, number } what;
+    int index;  // of the leaf, the output or the scalar
+    dtype type;
+};
+/// f(argument) in the order of the struct Args, which the emitter writes and blocks hold.
+template <class F>
+constexpr void each_argument(program_view p, F&& f) {
+    for (const instruction& i : p.code)
+        if (i.what == instruction::code::leaf)
+            f(program_argument{program_argument::read, i.index, i.type});
+    for (std::size_t k = 0; k < p.outputs.size(); ++k) {
+        const int number = static_cast<int>(k);
+        f(program_argument{program_argument::written, number, p.output_type(number)});
+    }
+    for (const instruction& i : p.code)
+        if (i.what == instruction::code::scalar)
+            f(program_argument{program_argument::number, i.index, i.type});
+}
+
 struct scalar;
 
 /// A program that the C++ compiler made a loop of: n elements of dense operands to a dense result.

@@ -88,31 +88,30 @@ inline product product_of(const conv_problem& q) {
     return p;
 }
 
+inline void add_windows(parameter_block& to, const char* slang, const product& p, const void* of) {
+    const conv_problem& q = *static_cast<const conv_problem*>(of);
+    to.add({{slang,
+             "WindowParams",
+             {{"P.Args args", block::arguments{q.input, p.image}},
+              {"Places<P, I, 4> places", block::places{q.input, 4}},
+              {"I channels", q.in_channels / q.shape_of.group},
+              {"I size[2]", q.in_size},
+              {"I result[2]", q.out_size},
+              {"I stride[2]", q.shape_of.stride},
+              {"I dilation[2]", q.shape_of.dilation},
+              {"I pad[2]", q.shape_of.pad_begin}}}});
+}
 /// The windows as a loader of chunks of this type.
-inline special_loader window_loader(const product& p, const conv_problem& q,
-                                    const std::string& chunk, bool wide) {
-    special_loader windows;
-    windows.type = cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",",
-                        chunk, ",", q.window[0], ",", q.window[1], ">"});
-    windows.write = [&p, &q](block_writer& w) {
-        // Not write_program, which ends aligned: the numbers follow the strides at once.
-        w.args(q.input, p.image);
-        w.offsets(q.input);
-        w.strides_of(q.input, 4);
-        w.index(q.in_channels / q.shape_of.group);
-        for (const std::int64_t v : q.in_size) w.index(v);
-        for (const std::int64_t v : q.out_size) w.index(v);
-        for (const auto& pair : {q.shape_of.stride, q.shape_of.dilation, q.shape_of.pad_begin})
-            for (int i = 0; i < 2; ++i) w.index(pair[i]);
-        w.align(8);
-    };
-    return windows;
+inline special_loader window_loader(const conv_problem& q, const std::string& chunk, bool wide) {
+    return {cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",", chunk,
+                 ",", q.window[0], ",", q.window[1], ">"}),
+            &q, add_windows};
 }
 inline launch convolution_launch(const conv_problem& q, const product& p, const core_choice& core,
                                  const device_info& device) {
     const bool wide = is_wide(p);
     if (!p.gathers()) return staged_launch(p, core, device, wide);
-    const special_loader windows = window_loader(p, q, core.chunk, wide);
+    const special_loader windows = window_loader(q, core.chunk, wide);
     return staged_launch(p, core, device, wide, &windows);
 }
 
@@ -232,7 +231,7 @@ struct conv_split_k {
         const bool wide = detail::is_wide(p);
         if (!p.gathers()) return detail::split_k_launch(p, device, wide, way);
         const detail::special_loader windows =
-            detail::window_loader(p, asked, cat({"Plain<", slang_name(p.sum), ">"}), wide);
+            detail::window_loader(asked, cat({"Plain<", slang_name(p.sum), ">"}), wide);
         return detail::split_k_launch(p, device, wide, way, &windows);
     }
 };

@@ -46,17 +46,18 @@ public:
 
     launch make(const device_info& device) {
         launch l;
-        write_grid(l, device);
+        parameter_block to(l, false, "pumice_block", &members_);
+        grid(l, to, device);
         for (std::size_t i = 0; i < p_.inputs.size(); ++i) {
             const kernel_value& v = call_.inputs[i];
-            if (how_.inputs[i].fused) program(l, "x", i, p_.inputs[i], v, "FusedInput");
-            else memory(l, "x", i, p_.inputs[i].leaves[0], v, false);
+            if (how_.inputs[i].fused) program(l, to, "x", i, p_.inputs[i], v, "FusedInput");
+            else memory(l, to, "x", i, p_.inputs[i].leaves[0], v, false);
         }
         std::int64_t behind = 0;
         for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
             const kernel_value& v = call_.outputs[i];
             if (how_.outputs[i].fused) {
-                program(l, "y", i, p_.epilogue, v, "FusedOutput");
+                program(l, to, "y", i, p_.epilogue, v, "FusedOutput");
                 continue;
             }
             operand o = p_.outputs[i];
@@ -64,9 +65,9 @@ public:
                 o = {-2, v.dtype, behind / (info(v.dtype).bits / 8), row_major_strides(v.shape)};
                 behind += unwanted(i);
             }
-            memory(l, "y", i, o, v, true);
+            memory(l, to, "y", i, o, v, true);
         }
-        for (std::size_t i = 0; i < call_.scalars.size(); ++i) number(l, i);
+        for (std::size_t i = 0; i < call_.scalars.size(); ++i) number(to, i);
         finish(l);
         return l;
     }
@@ -77,68 +78,67 @@ private:
         return (byte_count(v.dtype, element_count(v.shape)) + 15) / 16 * 16;
     }
 
-    void write_grid(launch& l, const device_info& device) {
+    void grid(launch& l, parameter_block& to, const device_info& device) {
         const std::array<std::int64_t, 3> n = groups();
-        block_writer w(l, false);
-        for (const std::int64_t t : call_.threads) w.integer(static_cast<std::int32_t>(t));
-        w.integer(is_line() ? static_cast<std::int32_t>(spread(l, n[0], device)) : 0);
+        const std::int64_t width = is_line() ? spread(l, n[0], device) : 0;
+        const auto& t = call_.threads;
+        const shape threads{t[0], t[1], t[2]};
+        to.add({{"Grid grid", "Grid", {{"uint count[3]", threads}, {"int width", width}}}});
         if (!is_line())
             for (std::size_t i = 0; i < 3; ++i) l.grid[i] = static_cast<std::uint32_t>(n[i]);
     }
 
-    /// A field of the block, and what the user's function is given for it.
-    void field(std::string_view type, std::string_view name, std::size_t number,
-               std::string_view as) {
-        append_text(fields_, {"    public ", type, " ", name, number, ";\n"});
-        append_text(arguments_, {",\n        ", as, "(&pumice_at.", name, number, ")"});
+    /// What the user's function is given for a member of the block.
+    void argument(std::string_view as, std::string_view name, std::size_t i) {
+        append_text(arguments_, {",\n        ", as, ">(&pumice_at.", name, i, ")"});
     }
 
-    void memory(launch& l, std::string_view name, std::size_t i, const operand& o,
-                const kernel_value& v, bool writes) {
+    void memory(launch& l, parameter_block& to, std::string_view name, std::size_t i,
+                const operand& o, const kernel_value& v, bool writes) {
         const std::string_view type = info(v.dtype).slang;
-        field(cat({"Place<", type, ">"}), name, i, cat({writes ? "Output<" : "Input<", type, ">"}));
-        block_writer w(l, false);
-        w.address(o.buffer, o.offset * (info(v.dtype).bits / 8));
-        shape_of(w, v);
-        w.row(o.steps, max_rank);
+        to.add({{cat({"Place<", type, "> ", name, i}).c_str(),
+                 "Place",
+                 {{"E.Storage* data",
+                   block::address{o.buffer, o.offset * (info(v.dtype).bits / 8)}},
+                  {"int count", element_count(v.shape)},
+                  {"int rank", v.shape.rank()},
+                  {"int extent[8]", block::axes{v.shape, max_rank, 1}},
+                  {"int step[8]", block::axes{o.steps, max_rank}}}}});
+        argument(cat({writes ? "Output<" : "Input<", type}), name, i);
         l.accesses.push_back(range_of(o, v.shape, writes));
     }
 
-    void program(launch& l, std::string_view name, std::size_t i, fused f, const kernel_value& v,
-                 std::string_view as) {
+    void program(launch& l, parameter_block& to, std::string_view name, std::size_t i, fused f,
+                 const kernel_value& v, std::string_view as) {
         const bool wide = is_wide(f, v.shape);
         shape domain = v.shape;
         const int rank = collapse(domain, operands_of(f), 0, domain.rank());
         const std::string code = emitted_name(f.body->view()),
-                          with = cat({code, ", ", index_type(wide), ", ", rank, ">"});
-        field(cat({"ProgramPlace<", with}), name, i,
-              cat({as, "<", info(v.dtype).slang, ", ", with}));
+                          with = cat({code, ", ", index_type(wide), ", ", rank});
+        argument(cat({as, "<", info(v.dtype).slang, ", ", with}), name, i);
         append_text(imports_, {"import ", code, ";\n"});
         l.programs.push_back(f.body);
-        block_writer w(l, wide);
-        w.args(f, domain);
-        w.offsets(f);
-        w.strides_of(f, rank);
-        w.row(domain, rank);
-        shape_of(w, v);
-        w.align(8);
+        to.indices(wide);
+        to.add({{cat({"ProgramPlace<", with, "> ", name, i}).c_str(),
+                 "ProgramPlace",
+                 {{"P.Args args", block::arguments{f, domain}},
+                  {"Places<P, I, R> places", block::places{f, rank}},
+                  {"I length[R]", block::axes{domain, rank}},
+                  {"int count", element_count(v.shape)},
+                  {"int rank", v.shape.rank()},
+                  {"int extent[8]", block::axes{v.shape, max_rank, 1}}}}});
+        to.indices(false);
     }
 
-    static void shape_of(block_writer& w, const kernel_value& v) {
-        w.integer(static_cast<std::int32_t>(element_count(v.shape)));
-        w.integer(v.shape.rank());
-        for (int i = 0; i < max_rank; ++i)
-            w.integer(i < v.shape.rank() ? static_cast<std::int32_t>(v.shape[i]) : 1);
-    }
-
-    void number(launch& l, std::size_t i) {
+    /// As programs have theirs, in eight bytes.
+    void number(parameter_block& to, std::size_t i) {
         const scalar& s = call_.scalars[i];
-        const arithmetic a = info(s.type).arithmetic;
-        append_text(fields_, {"    public ", slang_name(a), " s", i, ";\n"});
-        if (a != arithmetic::f64 && a != arithmetic::i64 && a != arithmetic::u64)
-            append_text(fields_, {"    public uint s", i, "_;\n"});
+        const std::string slang = cat({slang_name(info(s.type).arithmetic), " s", i});
+        if (size_of(info(s.type).arithmetic) == 8) to.add({{slang.c_str(), block::bits{s.bits}}});
+        else
+            to.add({{slang.c_str(), static_cast<std::int32_t>(s.bits)},
+                    {cat({"uint s", i, "_"}).c_str(), 0}});
         append_text(arguments_, {",\n        pumice_at.s", i});
-        block_writer(l, true).index(static_cast<std::int64_t>(s.bits));
     }
 
     void finish(launch& l) {
@@ -150,8 +150,7 @@ private:
                            ", groupZ = ", group(2), ";\n"});
         append_text(text, {"#line 1 \"", call_.what->name, ".slang\"\n", call_.what->text, "\n"});
         append_text(text, {"#line 1 \"call of ", call_.what->name, "\"\n"});
-        append_text(text,
-                    {"public struct pumice_block\n{\n    public Grid grid;\n", fields_, "}\n"});
+        append_text(text, {"public struct pumice_block\n{\n", members_, "}\n"});
         text +=
             "[shader(\"compute\")] [numthreads(groupX, groupY, groupZ)]\npublic void "
             "pumice_run(uint3 pumice_group : SV_GroupID, uint3 pumice_local : SV_GroupThreadID, "
@@ -169,7 +168,7 @@ private:
     const custom_kernel_problem& p_;
     const kernel_call& call_;
     const kernel_options& how_;
-    std::string imports_, fields_, arguments_;
+    std::string imports_, members_, arguments_;
 };
 
 inline support supports_types(const kernel_call& call, const device_info& device) {

@@ -7,7 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/collapse.hpp>
-#include <pumice/kernels/launch.hpp>
+#include <pumice/kernels/parameter_block.hpp>
 #include <pumice/kernels/seconds.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -28,15 +28,14 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
              {&p.body});
     const std::int64_t count = element_count(domain);
     const std::uint32_t width = spread(l, (count + together - 1) / together, device);
-    block_writer w(l, wide);
-    w.args(p.body, p.domain);
-    w.offsets(p.body);
-    w.strides_of(p.body, rank);
-    w.row(domain, rank);
-    w.index(count);
-    w.index(p.domain.back());
-    w.index(rank > 1 ? p.domain[rank - 2] : 1);
-    w.integer(static_cast<std::int32_t>(width));
+    write_block(l, wide, "ElementwiseParams",
+                {{"P.Args args", block::arguments{p.body, p.domain}},
+                 {"Places<P, I, R> places", block::places{p.body, rank}},
+                 {"I extent[R]", domain},
+                 {"I count", count},
+                 {"I row", p.domain.back()},
+                 {"I rows", rank > 1 ? p.domain[rank - 2] : 1},
+                 {"uint width", width}});
     return l;
 }
 

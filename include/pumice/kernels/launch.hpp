@@ -25,6 +25,15 @@ struct number_place {
     int number;  // see scalar_operand
 };
 
+/// A member of the parameter block as its table declares it (kernels/parameter_block.hpp). Where it
+/// is a struct, its own members follow it.
+struct block_member {
+    const char* slang;      // "I count"; of the block itself, which is the first: ""
+    const char* structure;  // the name of its struct, where that is a table's
+    std::uint32_t at;       // bytes from the block's first
+    std::uint32_t members;
+};
+
 /// A range of a buffer that a dispatch reads or writes: what hazards are tracked by.
 struct access {
     int buffer;
@@ -39,6 +48,7 @@ struct launch {
     array_list<std::shared_ptr<const program>>
         programs;  // generated modules that the arguments name
     array_list<std::byte> parameters;
+    array_list<block_member> members;
     array_list<relocation> relocations;
     array_list<number_place> numbers;
     array_list<access> accesses;
@@ -104,95 +114,6 @@ inline access range_of(const operand& o, const shape& domain, bool write) {
     const std::int64_t bytes = info(o.type).bits / 8;
     return {o.buffer, low * bytes, (high + 1) * bytes, write};
 }
-
-/// Writes a parameter block field by field, as the C layout of the Slang struct lays them out.
-class block_writer {
-public:
-    block_writer(launch& out, bool wide) : out_(out), wide_(wide) {}
-
-    /// A signed index: 4 bytes, or 8 when the kernel's index type is 64-bit.
-    void index(std::int64_t v) {
-        if (wide_) bytes(&v, 8, 8);
-        else {
-            const auto narrow = static_cast<std::int32_t>(v);
-            bytes(&narrow, 4, 4);
-        }
-    }
-    void integer(std::int32_t v) { bytes(&v, 4, 4); }
-    void real(float v) { bytes(&v, 4, 4); }
-    void real(double v) { bytes(&v, 8, 8); }
-
-    /// The Args struct that `emit` writes: leaf and output addresses, then scalars.
-    void args(const fused& f, const shape& domain) {
-        align(8);
-        bool used = false;
-        for (const instruction& i : f.body->code)
-            if (i.what == instruction::code::leaf) {
-                const operand& o = f.leaves[i.index];
-                address(o.buffer, 0);
-                out_.accesses.push_back(range_of(o, domain, false));
-                used = true;
-            }
-        for (std::size_t k = 0; k < f.body->outputs.size(); ++k, used = true) {
-            if (k < f.outputs.size()) {
-                address(f.outputs[k].buffer, 0);
-                out_.accesses.push_back(range_of(f.outputs[k], domain, true));
-            } else {
-                const std::uint64_t none = 0;
-                bytes(&none, 8, 8);
-            }
-        }
-        array_list<const scalar_operand*> order;
-        for (const instruction& i : f.body->code)
-            if (i.what == instruction::code::scalar) order.push_back(&f.scalars[i.index]);
-        for (const scalar_operand* s : order) {
-            if (s->number >= 0) out_.numbers.push_back({out_.parameters.size(), s->number});
-            bytes(&s->value.bits, 8, 8);
-            used = true;
-        }
-        if (!used) {
-            const std::uint64_t none = 0;
-            bytes(&none, 8, 8);
-        }
-    }
-
-    /// Offsets of the operands (leaves, then outputs), in elements.
-    void offsets(const fused& f) {
-        align(wide_ ? 8 : 4);
-        for (const operand& o : f.leaves) index(o.offset);
-        for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
-            index(k < f.outputs.size() ? f.outputs[k].offset : 0);
-    }
-    /// Strides, operand by operand, `rank` each.
-    void strides_of(const fused& f, int rank) {
-        for (const operand& o : f.leaves) row(o.steps, rank);
-        for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
-            row(k < f.outputs.size() ? f.outputs[k].steps : strides::filled(rank, 0), rank);
-    }
-    [[gnu::noinline]] void row(const index_list& list, int rank) {
-        for (int i = 0; i < rank; ++i) index(i < list.rank() ? list[i] : 0);
-    }
-    [[gnu::noinline]] void address(int buffer, std::int64_t byte_offset) {
-        align(8);
-        out_.relocations.push_back({out_.parameters.size(), buffer, byte_offset});
-        const std::uint64_t none = 0;
-        bytes(&none, 8, 8);
-    }
-    [[gnu::noinline]] void align(std::size_t to) {
-        out_.parameters.resize((out_.parameters.size() + to - 1) / to * to);
-    }
-
-private:
-    [[gnu::noinline]] void bytes(const void* data, std::size_t n, std::size_t alignment) {
-        align(alignment);
-        const std::size_t at = out_.parameters.size();
-        out_.parameters.resize(at + n);
-        std::memcpy(out_.parameters.data() + at, data, n);
-    }
-
-    launch& out_;
-    bool wide_;
-};
 
 /// True where a byte range passes 2^31, so that kernels need 64-bit indices.
 inline bool needs_wide_index(const array_list<operand>& operands, const shape& domain) {

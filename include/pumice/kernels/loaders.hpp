@@ -3,7 +3,7 @@
 // How kernels of products read their factors (Matrix, Bare and Ragged of shaders/tile_load.slang).
 #pragma once
 
-#include <pumice/base/callback.hpp>
+#include <pumice/kernels/parameter_block.hpp>
 #include <pumice/kernels/product.hpp>
 
 #include <bit>
@@ -86,32 +86,41 @@ inline std::string loader_type(const fused& f, const reading& way, const std::st
                 depth, ",", static_cast<int>(way.way), ",", way.flat, ">"});
 }
 
-/// Args, Places over `domain`, extents of the last `last` axes.
-inline void write_program(block_writer& w, const fused& f, const shape& domain, int last) {
-    w.args(f, domain);
-    w.offsets(f);
-    w.strides_of(f, domain.rank());
-    for (int i = domain.rank() - last; i < domain.rank(); ++i) w.index(domain[i]);
-    w.align(8);
+/// The member `slang`, a MatrixParams or WriterParams: a program over `domain`, whose last `split`
+/// axes are one of the product's.
+inline void add_program(parameter_block& to, const char* slang, const char* structure,
+                        const fused& f, const shape& domain, int split) {
+    shape extent;
+    for (int i = domain.rank() - split; i < domain.rank(); ++i) extent.push_back(domain[i]);
+    to.add({{slang,
+             structure,
+             {{"P.Args args", block::arguments{f, domain}},
+              {"Places<P, I, R + 1 + C> places", block::places{f, domain.rank()}},
+              {"I extent[C]", extent}}}});
 }
 
-inline void write_loader(block_writer& w, launch& l, const fused& f, const reading& way,
-                         const shape& domain, int depth) {
-    if (!way.bare) return write_program(w, f, domain, depth);
+/// The parameters of the loader that `loader_type` names.
+inline void add_loader(parameter_block& to, const char* slang, launch& l, const fused& f,
+                       const reading& way, const shape& domain, int depth) {
+    if (!way.bare) return add_program(to, slang, "MatrixParams", f, domain, depth);
     const operand& o = f.leaves[0];
-    l.accesses.push_back(range_of(o, domain, false));
-    if (way.bare == reading::ragged) w.index((l.accesses.back().end - 1) / 16);
-    w.address(o.buffer, 0);
-    w.index(o.offset);
-    w.row(o.steps, domain.rank());
-    w.align(8);
+    const access touched = range_of(o, domain, false);
+    l.accesses.push_back(touched);
+    const parameter bare[3] = {{"uint16_t* data", block::address{o.buffer}},
+                               {"I base", o.offset},
+                               {"I step[R + 2]", block::axes{o.steps, domain.rank()}}};
+    if (way.bare == reading::aligned) return to.add({{slang, "BareParams", bare}});
+    to.add({{slang,
+             "RaggedParams",
+             {{"I last", (touched.end - 1) / 16}, {"BareParams<I, R> bare", "BareParams", bare}}}});
 }
 
-/// A right factor that is not a plain matrix, whose chunks lie along k: its Slang type and its
-/// parameters.
+/// A right factor that is not a plain matrix, whose chunks lie along k: its Slang type, and the
+/// parameters of it.
 struct special_loader {
     std::string type;
-    callback<void(block_writer&)> write;
+    const void* of;
+    void (*add)(parameter_block& to, const char* slang, const product& p, const void* of);
 };
 
 }}}  // namespace pumice::PUMICE_ABI::detail

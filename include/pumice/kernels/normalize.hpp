@@ -89,22 +89,21 @@ struct normalize_plan {
         if (subgroup > 1) l.subgroup_size = subgroup;
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
-        block_writer w(l, wide);
-        w.args(p.prologue, all);
-        w.args(p.epilogue, all);
-        for (const fused* f : {&p.prologue, &p.epilogue}) {
-            write_places(w, *f, outer_rank);
-            write_steps(w, *f, outer_rank, inner_rank);
-        }
-        w.row(p.outer, outer_rank);
         shape steps = p.inner;
         steps[inner_rank - 1] /= vectors.elements;
-        w.row(steps, inner_rank);
-        w.index(outers);
-        w.index(element_count(steps));
-        if (is_double()) w.real(p.epsilon);
-        else w.real(static_cast<float>(p.epsilon));
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "NormalizeParams",
+                    {{"P.Args input", block::arguments{p.prologue, all}},
+                     {"E.Args output", block::arguments{p.epilogue, all}},
+                     {"Places<P, I, RO> reads", block::places{p.prologue, outer_rank}},
+                     {"Steps<P, I, RI> read", block::steps{p.prologue, outer_rank, inner_rank}},
+                     {"Places<E, I, RO> writes", block::places{p.epilogue, outer_rank}},
+                     {"Steps<E, I, RI> write", block::steps{p.epilogue, outer_rank, inner_rank}},
+                     {"I outer[RO]", p.outer},
+                     {"I inner[RI]", steps},
+                     {"I outers", outers},
+                     {"I length", element_count(steps)},
+                     {"A epsilon", block::real{p.epsilon, is_double()}},
+                     {"uint width", width}});
         return l;
     }
 };

@@ -118,18 +118,22 @@ struct pool_windows {
                  {&p.input, &p.epilogue});
         const std::int64_t count = element_count(output);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
-        block_writer w(l, wide);
-        w.args(p.input, input);
-        w.args(p.epilogue, output);
-        write_places(w, p.input, 2);
-        write_steps(w, p.input, 2, 2);
-        write_places(w, p.epilogue, 4);
-        w.row(last ? shape{output[0], output[2], output[3], output[1]} : output, 4);
-        w.index(count);
-        for (int i = 0; i < 2; ++i) w.integer(static_cast<std::int32_t>(p.in_size[i]));
-        for (const auto& pair : {op.window, op.stride, op.dilation, op.pad_begin, op.pad_end})
-            for (int i = 0; i < 2; ++i) w.integer(pair[i]);
-        w.integer(static_cast<std::int32_t>(width));
+        const shape order = last ? shape{output[0], output[2], output[3], output[1]} : output;
+        write_block(l, wide, "PoolParams",
+                    {{"P.Args input", block::arguments{p.input, input}},
+                     {"E.Args output", block::arguments{p.epilogue, output}},
+                     {"Places<P, I, 2> reads", block::places{p.input, 2}},
+                     {"Steps<P, I, 2> window", block::steps{p.input, 2, 2}},
+                     {"Places<E, I, 4> writes", block::places{p.epilogue, 4}},
+                     {"I extent[4]", order},
+                     {"I count", count},
+                     {"int size[2]", p.in_size},
+                     {"int taps[2]", op.window},
+                     {"int stride[2]", op.stride},
+                     {"int dilation[2]", op.dilation},
+                     {"int padBegin[2]", op.pad_begin},
+                     {"int padEnd[2]", op.pad_end},
+                     {"uint width", width}});
         return l;
     }
 

@@ -137,29 +137,25 @@ struct reduce_plan {
             l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0]});
         const std::uint32_t width =
             spread(l, step == reduce_step::joined ? outers : groups() * slices, device);
-        block_writer w(l, wide);
-        w.args(p.prologue, all);
-        const auto reads = static_cast<std::ptrdiff_t>(l.accesses.size());
-        w.args(p.epilogue, p.outer);
-        if (step == reduce_step::slice) l.accesses.resize(static_cast<std::size_t>(reads));
-        if (step == reduce_step::joined)
-            l.accesses.erase(l.accesses.begin(), l.accesses.begin() + reads);
-        if (slices > 1) {
-            w.address(-2, 0);
-            l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
-        } else {
-            w.align(8);
-            w.integer(0), w.integer(0);
-        }
-        write_places(w, p.prologue, outer_rank);
-        write_steps(w, p.prologue, outer_rank, inner_rank);
-        write_places(w, p.epilogue, outer_rank);
-        w.row(p.outer, outer_rank);
         shape steps = p.inner;
         steps[inner_rank - 1] /= runs.elements;
-        w.row(steps, inner_rank);
-        for (const std::int64_t n : {outers, length, part, slices}) w.index(n);
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "ReduceParams",
+                    {{"P.Args input",
+                      block::arguments{p.prologue, all, step != reduce_step::joined}},
+                     {"E.Args output",
+                      block::arguments{p.epilogue, p.outer, step != reduce_step::slice}},
+                     {"A.State* parts", block::address{slices > 1 ? -2 : -1}},
+                     {"Places<P, I, RO> reads", block::places{p.prologue, outer_rank}},
+                     {"Steps<P, I, RI> steps", block::steps{p.prologue, outer_rank, inner_rank}},
+                     {"Places<E, I, RO> writes", block::places{p.epilogue, outer_rank}},
+                     {"I outer[RO]", p.outer},
+                     {"I inner[RI]", steps},
+                     {"I outers", outers},
+                     {"I length", length},
+                     {"I part", part},
+                     {"I slices", slices},
+                     {"uint width", width}});
+        if (slices > 1) l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
         return l;
     }
 };

@@ -52,16 +52,19 @@ struct scan_plan {
                  {&p.prologue, &p.epilogue});
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
-        block_writer w(l, wide);
-        w.args(p.prologue, read());
-        w.args(p.epilogue, all);
-        for (const fused* f : {&p.prologue, &p.epilogue}) {
-            write_places(w, *f, outer_rank);
-            write_steps(w, *f, outer_rank, 1);
-        }
-        w.row(p.outer, outer_rank);
-        for (const std::int64_t n : {outers, p.length, p.count, p.lead}) w.index(n);
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "ScanParams",
+                    {{"P.Args input", block::arguments{p.prologue, read()}},
+                     {"E.Args output", block::arguments{p.epilogue, all}},
+                     {"Places<P, I, R> reads", block::places{p.prologue, outer_rank}},
+                     {"Steps<P, I, 1> read", block::steps{p.prologue, outer_rank, 1}},
+                     {"Places<E, I, R> writes", block::places{p.epilogue, outer_rank}},
+                     {"Steps<E, I, 1> write", block::steps{p.epilogue, outer_rank, 1}},
+                     {"I outer[R]", p.outer},
+                     {"I outers", outers},
+                     {"I length", p.length},
+                     {"I count", p.count},
+                     {"I lead", p.lead},
+                     {"uint width", width}});
         return l;
     }
 };

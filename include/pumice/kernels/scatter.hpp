@@ -96,15 +96,21 @@ struct scatter_rows {
                   cat({joins[static_cast<int>(p.what)], "<", element, ".Arith>"})},
                  {});
         const std::uint32_t width = spread(l, (p.count * p.width + 255) / 256, device);
-        block_writer w(l, wide(p));
-        const operand* operands[] = {&p.keys, &p.order, &p.updates, &p.data, &p.output};
-        for (const operand* o : operands) w.address(o->buffer, 0);
-        for (const operand* o : operands) {
-            w.index(o->offset);
-            w.row(o->steps, 2);
-        }
-        for (const std::int64_t n : {p.count, p.rows, p.width}) w.index(n);
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide(p), "ScatterParams",
+                    {{"N* keys", block::address{p.keys.buffer}},
+                     {"int64_t* order", block::address{p.order.buffer}},
+                     {"T.Storage* updates", block::address{p.updates.buffer}},
+                     {"T.Storage* data", block::address{p.data.buffer}},
+                     {"T.Storage* output", block::address{p.output.buffer}},
+                     {"Matrix<I> key", "Matrix", matrix(p.keys).row},
+                     {"Matrix<I> turn", "Matrix", matrix(p.order).row},
+                     {"Matrix<I> update", "Matrix", matrix(p.updates).row},
+                     {"Matrix<I> from", "Matrix", matrix(p.data).row},
+                     {"Matrix<I> to", "Matrix", matrix(p.output).row},
+                     {"I count", p.count},
+                     {"I rows", p.rows},
+                     {"I columns", p.width},
+                     {"uint width", width}});
         l.accesses = {range_of(p.keys, {p.count}, false), range_of(p.order, {p.count}, false),
                       range_of(p.updates, {p.count, p.width}, false),
                       range_of(p.data, {p.rows, p.width}, false),
@@ -113,6 +119,11 @@ struct scatter_rows {
     }
 
 private:
+    static three_parameters matrix(const operand& o) {
+        return {{{"I at", o.offset},
+                 {"I down", o.steps[0]},
+                 {"I along", o.steps.rank() > 1 ? o.steps[1] : 0}}};
+    }
     static bool wide(const scatter_problem& p) {
         return needs_wide_index({p.keys, p.order}, {p.count}) ||
                needs_wide_index({p.updates}, {p.count, p.width}) ||

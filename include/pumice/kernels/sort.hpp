@@ -38,20 +38,22 @@ struct sort_plan {
 
     // Keys and places twice: each merge reads one and writes the other.
     std::int64_t scratch() const { return blocks > 1 ? 2 * count() * (key_bytes() + 4) : 0; }
-    void addresses(block_writer& w, int half) const {
-        if (blocks == 1) return w.align(8), w.integer(0), w.integer(0), w.integer(0), w.integer(0);
-        w.address(-2, half * count() * key_bytes());
-        w.address(-2, 2 * count() * key_bytes() + half * count() * 4);
+    block::address keys(int half) const {
+        return blocks == 1 ? block::address{-1} : block::address{-2, half * count() * key_bytes()};
+    }
+    block::address places(int half) const {
+        return blocks == 1 ? block::address{-1}
+                           : block::address{-2, 2 * count() * key_bytes() + half * count() * 4};
     }
     void accesses(launch& l, int half, bool write) const {
         const std::int64_t keys = count() * key_bytes(), places = count() * 4;
         l.accesses.push_back({-2, half * keys, (half + 1) * keys, write});
         l.accesses.push_back({-2, 2 * keys + half * places, 2 * keys + (half + 1) * places, write});
     }
-    void line(block_writer& w, const operand& o) const {
-        w.row(o.steps, outer_rank);
-        w.index(o.offset);
-        w.index(o.steps[outer_rank]);
+    three_parameters line(const operand& o) const {
+        return {{{"I step[R]", block::axes{o.steps, outer_rank}},
+                 {"I at", o.offset},
+                 {"I along", o.steps[outer_rank]}}};
     }
 
     launch sort_blocks(const device_info& device) const {
@@ -63,20 +65,21 @@ struct sort_plan {
                  {});
         const std::int64_t segments = held / block;
         const std::uint32_t width = spread(l, (rows * blocks + segments - 1) / segments, device);
-        block_writer w(l, wide);
-        w.address(p.values.buffer, 0);
-        w.address(p.output.buffer, 0);
-        addresses(w, 0);
         l.accesses = {range_of(p.values, all, false)};
         if (blocks == 1) l.accesses.push_back(range_of(p.output, all, true));
         else accesses(l, 0, true);
-        w.row(p.outer, outer_rank);
-        line(w, p.values);
-        line(w, p.output);
-        w.index(rows);
-        w.integer(static_cast<std::int32_t>(p.length));
-        w.integer(static_cast<std::int32_t>(blocks));
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "BlocksParams",
+                    {{"T.Storage* values", block::address{p.values.buffer}},
+                     {"int64_t* output", block::address{p.output.buffer}},
+                     {"K* keys", keys(0)},
+                     {"uint* places", places(0)},
+                     {"I outer[R]", p.outer},
+                     {"Lines<I, R> read", "Lines", line(p.values).row},
+                     {"Lines<I, R> write", "Lines", line(p.output).row},
+                     {"I rows", rows},
+                     {"uint length", p.length},
+                     {"uint blocks", blocks},
+                     {"uint width", width}});
         return l;
     }
 
@@ -86,19 +89,21 @@ struct sort_plan {
         const bool last = 2 * run >= p.length;
         launch l("sort", "merge", {key_type(), index_type(wide), outer_rank, last ? 1 : 0}, {});
         const std::uint32_t width = spread(l, (count() + 255) / 256, device);
-        block_writer w(l, wide);
-        addresses(w, half);
-        addresses(w, 1 - half);
-        w.address(p.output.buffer, 0);
         accesses(l, half, false);
         if (last) l.accesses.push_back(range_of(p.output, all, true));
         else accesses(l, 1 - half, true);
-        w.row(p.outer, outer_rank);
-        line(w, p.output);
-        w.index(count());
-        w.integer(static_cast<std::int32_t>(p.length));
-        w.integer(static_cast<std::int32_t>(run));
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "MergeParams",
+                    {{"K* keys", keys(half)},
+                     {"uint* places", places(half)},
+                     {"K* keysTo", keys(1 - half)},
+                     {"uint* placesTo", places(1 - half)},
+                     {"int64_t* output", block::address{p.output.buffer}},
+                     {"I outer[R]", p.outer},
+                     {"Lines<I, R> write", "Lines", line(p.output).row},
+                     {"I count", count()},
+                     {"uint length", p.length},
+                     {"uint run", run},
+                     {"uint width", width}});
         return l;
     }
 };

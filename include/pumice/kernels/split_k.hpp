@@ -62,16 +62,19 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
               f.rows, f.together, f.lines, f.slices},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups, device);
-    block_writer w(l, wide);
-    write_program(w, p.left, p.batch + p.m + p.depth, depth);
-    if (right) right->write(w);
-    else write_program(w, p.right, p.batch + p.n + p.depth, depth);
-    write_program(w, p.epilogue, result, columns);
-    w.row(p.batch, batch);
-    for (const std::int64_t v : {p.m, p.n, p.k}) w.index(v);
-    for (const std::int64_t v : {f.down, f.across, f.groups, std::int64_t{width}})
-        w.integer(static_cast<std::int32_t>(v));
-    w.align(8);
+    parameter_block block(l, wide, "SplitKParams");
+    add_loader(block, "A.Params left", l, p.left, f.left, p.batch + p.m + p.depth, depth);
+    if (right) right->add(block, "B.Params right", p, right->of);
+    else add_loader(block, "B.Params right", l, p.right, f.right, p.batch + p.n + p.depth, depth);
+    add_program(block, "E writer", "WriterParams", p.epilogue, result, columns);
+    block.add({{"I batch[R]", p.batch},
+               {"I m", p.m},
+               {"I n", p.n},
+               {"I k", p.k},
+               {"uint down", f.down},
+               {"uint across", f.across},
+               {"uint groups", f.groups},
+               {"uint width", width}});
     return l;
 }
 

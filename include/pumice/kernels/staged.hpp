@@ -48,20 +48,20 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     if (tiles > 0xffffffffLL)
         fail(errc::size_overflow, "kernels", {"the product has ", tiles, " tiles"});
     const std::uint32_t width = spread(l, tiles, device);
-    block_writer w(l, wide);
-    write_loader(w, l, p.left, a, p.batch + p.m + p.depth, depth);
-    if (right) right->write(w);
-    else write_loader(w, l, p.right, b, p.batch + p.n + p.depth, depth);
-    write_program(w, p.epilogue, result, columns);
-    w.row(p.batch, batch);
-    w.index(p.m);
-    w.index(p.n);
-    w.index(p.k);
-    for (const std::uint32_t v :
-         {static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(across), band,
-          static_cast<std::uint32_t>(tiles), width})
-        w.integer(static_cast<std::int32_t>(v));
-    w.align(8);
+    parameter_block block(l, wide, "MatmulParams");
+    add_loader(block, "A.Params left", l, p.left, a, p.batch + p.m + p.depth, depth);
+    if (right) right->add(block, "B.Params right", p, right->of);
+    else add_loader(block, "B.Params right", l, p.right, b, p.batch + p.n + p.depth, depth);
+    add_program(block, "E writer", "WriterParams", p.epilogue, result, columns);
+    block.add({{"I batch[R]", p.batch},
+               {"I m", p.m},
+               {"I n", p.n},
+               {"I k", p.k},
+               {"uint down", down},
+               {"uint across", across},
+               {"uint band", band},
+               {"uint tiles", tiles},
+               {"uint width", width}});
     return l;
 }
 

@@ -78,16 +78,23 @@ struct take_plan {
                  {});
         const std::int64_t count = element_count(p.domain);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
-        block_writer w(l, wide);
-        for (const operand* o : {&p.values, &p.indices, &p.output}) w.address(o->buffer, 0);
         l.accesses = {reads, looks, pumice::range_of(asked.output, asked.domain, true)};
-        for (const index_list& list : {p.domain, p.values.steps, p.indices.steps, p.output.steps})
-            w.row(list, rank);
-        for (const index_list& list : {p.length, p.step}) w.row(list, picks);
-        for (const std::int64_t n :
-             {p.values.offset, p.indices.offset, p.output.offset, p.next, count})
-            w.index(n);
-        w.integer(static_cast<std::int32_t>(width));
+        write_block(l, wide, "TakeParams",
+                    {{"C.Bits* values", block::address{p.values.buffer}},
+                     {"N.Element* indices", block::address{p.indices.buffer}},
+                     {"C.Bits* output", block::address{p.output.buffer}},
+                     {"I extent[R]", block::axes{p.domain, rank}},
+                     {"I read[R]", block::axes{p.values.steps, rank}},
+                     {"I pick[R]", block::axes{p.indices.steps, rank}},
+                     {"I write[R]", block::axes{p.output.steps, rank}},
+                     {"I length[K]", block::axes{p.length, picks}},
+                     {"I step[K]", block::axes{p.step, picks}},
+                     {"I valuesAt", p.values.offset},
+                     {"I indicesAt", p.indices.offset},
+                     {"I outputAt", p.output.offset},
+                     {"I next", p.next},
+                     {"I count", count},
+                     {"uint width", width}});
         return l;
     }
 };

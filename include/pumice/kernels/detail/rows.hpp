@@ -6,7 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/kernels/collapse.hpp>
-#include <pumice/kernels/launch.hpp>
+#include <pumice/kernels/parameter_block.hpp>
 #include <pumice/kernels/reference.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -16,21 +16,6 @@ inline index_list part_of(const index_list& list, int first, int count) {
     index_list r;
     for (int i = first; i < first + count; ++i) r.push_back(list[i]);
     return r;
-}
-
-/// Strides of all operands over the axes [first, first + count), as Places and Steps hold them.
-inline void write_steps(block_writer& w, const fused& f, int first, int count) {
-    const auto row = [&](const operand* o) {
-        for (int i = first; i < first + count; ++i)
-            w.index(o && i < o->steps.rank() ? o->steps[i] : 0);
-    };
-    for (const operand& o : f.leaves) row(&o);
-    for (std::size_t k = 0; k < f.body->outputs.size(); ++k)
-        row(k < f.outputs.size() ? &f.outputs[k] : nullptr);
-}
-inline void write_places(block_writer& w, const fused& f, int rank) {
-    w.offsets(f);
-    write_steps(w, f, 0, rank);
 }
 
 /// The operands of a program: what it reads, then what it writes.

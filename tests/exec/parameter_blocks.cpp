@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The parameter block of every kernel in the library's lists against the Slang that reads it,
+// without a device. PUMICE_GOLDEN_WRITE=1 writes the structs of shaders/ anew from the kernels'
+// tables:
+//
+//   PUMICE_GOLDEN_WRITE=1 build/gcc/tests/test_device --test-case='parameter blocks: text*'
+#include <tests/slang/support.hpp>
+#include <tests/support/block_layout.hpp>
+#include <tests/support/sample_launches.hpp>
+
+#include <pumice/exec/kernel_requests.hpp>
+
+#include <cstdlib>
+#include <set>
+
+using namespace pumice;
+
+namespace {
+
+using members = std::vector<const block_member*>;
+
+/// The struct's lines, each with the comment that its member has so far.
+std::string written_anew(std::string_view body, const members& list) {
+    std::size_t end = 0;
+    pumice_test::members_of_body(body, &end);
+    std::istringstream lines{std::string(body.substr(0, end))};
+    std::map<std::string, std::string> comments;
+    for (std::string line; std::getline(lines, line);)
+        if (const std::size_t at = line.find("//"); at != line.npos)
+            for (const std::string& m : pumice_test::members_of_body("\n" + line))
+                comments[pumice_test::name_of_member(m)] = line.substr(at);
+    std::string text = "\n";
+    for (const block_member* m : list) {
+        std::string line = cat({"    public ", m->slang, ";"});
+        if (const auto found = comments.find(pumice_test::name_of_member(m->slang));
+            found != comments.end()) {
+            line.resize(std::max<std::size_t>(line.size() + 1, 28), ' ');
+            line += found->second;
+        }
+        text += line + "\n";
+    }
+    return text + std::string(body.substr(std::min(end, body.size())));
+}
+
+/// The module that holds a struct of the launch: its own, or the one that has it.
+library_module* module_with(array_list<library_module>& modules, const launch& l,
+                            const std::string& structure) {
+    library_module* found = nullptr;
+    for (library_module& m : modules)
+        if (!pumice_test::body_of_struct(m.source, structure).empty() &&
+            (!found || m.name == l.module))
+            found = &m;
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("parameter blocks: text of every struct in shaders is what its kernels' tables say") {
+    array_list<library_module> modules = test::library();
+    std::set<std::string> seen, changed;
+    pumice_test::each_sample_launch([&](const kernel_entry& k, const launch& l) {
+        CAPTURE(k.name);
+        pumice_test::each_struct(l, 0, [&](const block_member& owner, const members& list) {
+            if (!*list[0]->slang) return;  // a text that is made with the launch
+            const std::string structure = owner.structure;
+            CAPTURE(structure);
+            library_module* const m = module_with(modules, l, structure);
+            REQUIRE(m != nullptr);
+            const std::string_view body = pumice_test::body_of_struct(m->source, structure);
+            std::vector<std::string> wanted;
+            for (const block_member* each : list) wanted.emplace_back(each->slang);
+            seen.insert(m->name + "." + structure);
+            if (pumice_test::members_of_body(body) == wanted) return;
+            const std::string anew = written_anew(body, list);
+            CHECK_MESSAGE(std::getenv("PUMICE_GOLDEN_WRITE"),
+                          "shaders/" << m->name << ".slang has another " << structure
+                                     << " than its table says: " << anew);
+            m->source.replace(static_cast<std::size_t>(body.data() - m->source.data()), body.size(),
+                              anew);
+            changed.insert(m->name);
+        });
+    });
+    const std::filesystem::path shaders =
+        std::filesystem::path(pumice_test::tests_dir()).parent_path() / "shaders";
+    if (std::getenv("PUMICE_GOLDEN_WRITE"))
+        for (const library_module& m : modules)
+            if (changed.contains(m.name)) std::ofstream(shaders / (m.name + ".slang")) << m.source;
+    // Every struct of parameters, and every one that a kernel is handed, is one of them.
+    for (const library_module& m : modules)
+        for (const std::string_view before : {"struct ", "uniform "})
+            for (std::size_t at = 0; (at = m.source.find(before, at)) != m.source.npos; ++at) {
+                const std::size_t first = at + before.size();
+                std::size_t end = first;
+                while (detail::is_identifier(m.source[end])) ++end;
+                const std::string name = m.source.substr(first, end - first);
+                if (before == "uniform " || name.ends_with("Params"))
+                    CHECK_MESSAGE(seen.contains(m.name + "." + name), m.name << "." << name);
+            }
+}
+
+TEST_CASE("parameter blocks: Slang lays every kernel's struct out as its table is written") {
+    test::folder cache;
+    service_options options;
+    options.modules = test::library();
+    options.cache_folder = cache.path;
+    kernel_service service(options);
+    std::set<std::string> kernels, done;
+    pumice_test::each_sample_launch([&](const kernel_entry& k, const launch& l) {
+        // One of each kernel, with each combination of structs and their sizes.
+        std::string key = cat({k.name, ".", l.entry, " "});
+        for (const block_member& m : l.members)
+            if (m.structure) append_text(key, {m.structure, " ", m.at, " "});
+        kernels.insert(std::string(k.name));
+        if (!done.insert(key).second) return;
+        CAPTURE(key);
+        pumice_test::check_layout(l, service.get(request_for(l))->words);
+    });
+    std::size_t listed = 0;
+    for (const kernel_entries list :
+         {kernels_for<elementwise_problem>, kernels_for<reduce_problem>,
+          kernels_for<normalize_problem>, kernels_for<matmul_problem>, kernels_for<conv_problem>,
+          kernels_for<pool_problem>, kernels_for<take_problem>, kernels_for<sort_problem>,
+          kernels_for<scatter_problem>, kernels_for<scan_problem>,
+          kernels_for<custom_kernel_problem>})
+        listed += list.size();
+    CHECK(kernels.size() == listed);  // each kernel has been asked for
+    MESSAGE(done.size() << " layouts of " << kernels.size() << " kernels");
+}
