@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine.hpp"
 
+#include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
-#include <pumice/expr/emit.hpp>
-#include <pumice/shaders.hpp>
-#include <pumice/slang/service.hpp>
 #include <pumice/vk/command_cache.hpp>
 
 #include <tests/support/skip.hpp>
@@ -44,10 +42,7 @@ array_list<library_module> modules() {
         add_files(list, folder);
         return list;
     }
-    for (const shader_source& s : shader_sources) {
-        list.push_back({std::string(s.name), {}});
-        for (const std::string_view piece : s.pieces) list.back().source += piece;
-    }
+    for (library_module& m : shader_library()) list.push_back(std::move(m));
     return list;
 }
 
@@ -169,13 +164,7 @@ public:
 
 private:
     std::shared_ptr<const vulkan::pipeline> pipeline_of(const launch& l) {
-        kernel_request request{l.module, l.entry, l.arguments};
-        for (const auto& p : l.programs) {
-            const std::string name = emitted_name(p->view());
-            bool known = false;
-            for (const generated_module& g : request.generated) known = known || g.name == name;
-            if (!known) request.generated.push_back({name, emit(p->view())});
-        }
+        const kernel_request request = request_for(l);
         const std::string name = to_string(request);
         if (pipelines_.size() > 200) pipelines_.clear();
         auto& found = pipelines_[name + "/" + std::to_string(l.subgroup_size)];
