@@ -20,23 +20,22 @@ namespace {
 
 using members = std::vector<const block_member*>;
 
-/// The struct's lines, each with the comment that its member has so far.
+/// The struct's lines, each with the comment that its member has so far, where it stands.
 std::string written_anew(std::string_view body, const members& list) {
     std::size_t end = 0;
     pumice_test::members_of_body(body, &end);
     std::istringstream lines{std::string(body.substr(0, end))};
-    std::map<std::string, std::string> comments;
+    std::map<std::string, std::string> old;
     for (std::string line; std::getline(lines, line);)
-        if (const std::size_t at = line.find("//"); at != line.npos)
-            for (const std::string& m : pumice_test::members_of_body("\n" + line))
-                comments[pumice_test::name_of_member(m)] = line.substr(at);
+        for (const std::string& m : pumice_test::members_of_body("\n" + line))
+            old[pumice_test::name_of_member(m)] = line;
     std::string text = "\n";
     for (const block_member* m : list) {
         std::string line = cat({"    public ", m->slang, ";"});
-        if (const auto found = comments.find(pumice_test::name_of_member(m->slang));
-            found != comments.end()) {
-            line.resize(std::max<std::size_t>(line.size() + 1, 28), ' ');
-            line += found->second;
+        const std::string& before = old[pumice_test::name_of_member(m->slang)];
+        if (const std::size_t at = before.find("//"); at != before.npos) {
+            line.resize(std::max(line.size() + 1, at), ' ');
+            line += before.substr(at);
         }
         text += line + "\n";
     }
@@ -126,4 +125,16 @@ TEST_CASE("parameter blocks: Slang lays every kernel's struct out as its table i
         listed += list.size();
     CHECK(kernels.size() == listed);  // each kernel has been asked for
     MESSAGE(done.size() << " layouts of " << kernels.size() << " kernels");
+}
+
+TEST_CASE("parameter blocks: a row more is a line more of the struct, and comments stay") {
+    const block_member rows[] = {
+        {"I first", nullptr, 0, 0}, {"uint more", nullptr, 4, 0}, {"I last[2]", nullptr, 8, 0}};
+    const std::string body =
+        "\n    public I first, last;     // of both\n    public I place() { return first; }\n";
+    CHECK(pumice_test::members_of_body(body) == std::vector<std::string>{"I first", "I last"});
+    CHECK(
+        written_anew(body, {&rows[0], &rows[1], &rows[2]}) ==
+        "\n    public I first;           // of both\n    public uint more;\n    public I last[2];  "
+        "       // of both\n    public I place() { return first; }\n");
 }

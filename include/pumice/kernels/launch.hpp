@@ -8,8 +8,6 @@
 #include <pumice/core/device_info.hpp>
 #include <pumice/kernels/problem.hpp>
 
-#include <cstring>
-
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A place in the parameter block where the address of a buffer is written before the dispatch.

@@ -6,6 +6,8 @@
 
 #include <pumice/kernels/launch.hpp>
 
+#include <cstring>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// What may stand in a row besides numbers and lists of them.
