@@ -6,6 +6,7 @@
 #include <pumice/exec/vulkan/float_controls.hpp>
 #include <pumice/vk/command_cache.hpp>
 
+#include <tests/support/block_layout.hpp>
 #include <tests/support/skip.hpp>
 
 #include <doctest/doctest.h>
@@ -174,6 +175,7 @@ private:
             const slow compiling("compiling " + name);
             code = service().get(request);
         }
+        pumice_test::check_layout(l, code->words);
         const slow building("building the pipeline of " + name);
         const vulkan::constant keeps{keeps_half_subnormals, device_->info().preserves_denorm16};
         found = factory_.create(with_float_controls(code->words, device_->info()), name,
