@@ -15,7 +15,9 @@ constexpr dtype f64 = dtype::f64, f32 = dtype::f32, half = dtype::f16, brain = d
                 boolean = dtype::boolean;
 constexpr dtype i8 = dtype::i8, i16 = dtype::i16, i32 = dtype::i32, i64 = dtype::i64;
 constexpr dtype u8 = dtype::u8, u16 = dtype::u16, u32 = dtype::u32, u64 = dtype::u64;
-constexpr dtype every[] = {f64, f32, half, brain, i8, i16, i32, i64, u8, u16, u32, u64, boolean};
+constexpr dtype e4m3 = dtype::f8_e4m3, e5m2 = dtype::f8_e5m2, s4 = dtype::i4, n4 = dtype::u4;
+constexpr dtype every[] = {f64, f32, half, brain, e4m3, e5m2, s4,  i8,     i16,
+                           i32, i64, n4,   u8,    u16,  u32,  u64, boolean};
 
 std::string name(std::optional<dtype> t) { return t ? std::string(to_string(*t)) : "-"; }
 
@@ -47,6 +49,54 @@ TEST_CASE("floats: the wider, and f32 for the two halves") {
     CHECK(promote(brain, f32) == f32);
     CHECK(promote(half, f64) == f64);
     CHECK(promote(half, brain) == f32);
+    CHECK(promote(e4m3, half) == half);
+    CHECK(promote(brain, e5m2) == brain);
+    CHECK(!promote(e4m3, e5m2));  // as ml_dtypes has it
+}
+
+TEST_CASE("integers of 4 bits promote like the others") {
+    CHECK(promote(s4, i8) == i8);
+    CHECK(promote(n4, u8) == u8);
+    CHECK(promote(s4, n4) == i8);
+    CHECK(promote(n4, i8) == i8);
+    CHECK(promote(s4, u8) == i16);
+    CHECK(!promote(s4, u64));
+}
+
+TEST_CASE("byte offsets: whole bytes, or two elements to one") {
+    CHECK(byte_offset(f32, 3) == 12);
+    CHECK(byte_end(half, 3) == 6);
+    for (const dtype t : {s4, n4}) {
+        CHECK(is_packed(t));
+        CHECK(byte_offset(t, 0) == 0);
+        CHECK(byte_offset(t, 5) == 2);
+        CHECK(byte_offset(t, -1) == -1);
+        CHECK(byte_end(t, 5) == 3);
+        CHECK(byte_end(t, 6) == 3);
+        CHECK(starts_byte(t, 4));
+        CHECK(!starts_byte(t, 5));
+    }
+    CHECK(!is_packed(boolean));
+    CHECK(starts_byte(e4m3, 1));
+}
+
+TEST_CASE("an element is read and written where it lies") {
+    std::byte memory[16] = {};
+    for (const dtype t : every)
+        visit(t, [&]<class T>(T) {
+            detail::store_element(memory, 3, T(1));
+            CHECK(static_cast<int>(detail::load_element<T>(memory, 3 & 1)) >= 0);
+        });
+    std::byte nibbles[16] = {};
+    detail::store_element(nibbles, 1, i4(-3));
+    CHECK(nibbles[0] == std::byte{0xd0});
+    CHECK(int(detail::load_element<i4>(nibbles, 1)) == -3);
+    detail::copy_element(dtype::i4, nibbles, 1, nibbles, 2);
+    CHECK(nibbles[1] == std::byte{0x0d});
+    float reals[2] = {1, 2};
+    auto* const bytes = reinterpret_cast<std::byte*>(reals);
+    detail::copy_element(dtype::f32, bytes, 1, bytes, 0);
+    CHECK(detail::load_element<float>(bytes, 0) == 2);
 }
 
 TEST_CASE("kinds do not mix, but signed with unsigned") {
@@ -55,7 +105,8 @@ TEST_CASE("kinds do not mix, but signed with unsigned") {
             const kind x = info(a).kind, y = info(b).kind;
             const bool integers = x != kind::boolean && y != kind::boolean && x != kind::floating &&
                                   y != kind::floating;
-            if (x == y) CHECK(promote(a, b).has_value());
+            const bool eights = a != b && info(a).bits == 8 && info(b).bits == 8;
+            if (x == y && !(eights && x == kind::floating)) CHECK(promote(a, b).has_value());
             else if (!integers) CHECK_MESSAGE(!promote(a, b), name(a), " with ", name(b));
         }
 }
@@ -84,17 +135,16 @@ TEST_CASE("the table agrees with the C++ types") {
         visit(t, [&](auto v) {
             using T = decltype(v);
             CHECK(dtype_of<T> == t);
-            CHECK(static_cast<int>(sizeof(T) * 8) == info(t).bits);
-            const bool real =
-                std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+            CHECK(static_cast<int>(sizeof(T) * 8) == (packed_element<T> ? 8 : info(t).bits));
+            const bool real = std::is_floating_point_v<T> || converts_by_float<T>;
             CHECK(is_floating(t) == real);
             if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
                 CHECK(info(t).kind ==
                       (std::is_signed_v<T> ? kind::signed_integer : kind::unsigned_integer));
         });
     }
-    CHECK(names.size() == 13);
-    CHECK(slang.size() == 13);
+    CHECK(names.size() == 17);
+    CHECK(slang.size() == 17);
     CHECK(to_string(boolean) == "bool");
     CHECK(slang_name(arithmetic::i64) == "int64_t");
 }

@@ -12,9 +12,10 @@ using namespace pumice;
 namespace {
 constexpr float inf = std::numeric_limits<float>::infinity(),
                 quiet = std::numeric_limits<float>::quiet_NaN();
-constexpr dtype every[] = {dtype::f64, dtype::f32, dtype::f16,    dtype::bf16, dtype::i8,
-                           dtype::i16, dtype::i32, dtype::i64,    dtype::u8,   dtype::u16,
-                           dtype::u32, dtype::u64, dtype::boolean};
+constexpr dtype every[] = {dtype::f64,     dtype::f32, dtype::f16, dtype::bf16,
+                           dtype::f8_e4m3, dtype::i4,  dtype::i8,  dtype::i16,
+                           dtype::i32,     dtype::i64, dtype::u4,  dtype::u8,
+                           dtype::u16,     dtype::u32, dtype::u64, dtype::boolean};
 }  // namespace
 
 TEST_CASE("float to integer truncates, saturates, and NaN is 0") {
@@ -33,6 +34,26 @@ TEST_CASE("float to integer truncates, saturates, and NaN is 0") {
     CHECK(convert<std::uint32_t>(quiet) == 0);
     CHECK(convert<std::int64_t>(inf) == std::numeric_limits<std::int64_t>::max());
     CHECK(convert<std::int64_t>(-inf) == std::numeric_limits<std::int64_t>::min());
+}
+
+TEST_CASE("4 bits saturate from floats and wrap from integers") {
+    for (const float v : {-9.5f, -8.0f, 7.9f, 8.0f, 300.0f, -300.0f, inf, -inf, quiet}) {
+        const float whole = v == v ? std::trunc(std::fmin(std::fmax(v, -8.0f), 7.0f)) : 0;
+        CHECK(static_cast<float>(int(convert<i4>(v))) == whole);
+        CHECK(unsigned(convert<u4>(v)) ==
+              (v == v ? unsigned(std::trunc(std::fmin(std::fmax(v, 0), 15))) : 0u));
+    }
+    CHECK(int(convert<i4>(std::int64_t{9})) == -7);
+    CHECK(unsigned(convert<u4>(std::int8_t{-1})) == 15u);
+    CHECK(convert<float>(i4(-3)) == -3.0f);
+    CHECK(convert<std::uint64_t>(i4(-1)) == std::numeric_limits<std::uint64_t>::max());
+    CHECK(convert<bool>(u4(2)));
+    CHECK(int(convert<i4>(u4(12))) == -4);
+    CHECK(int(convert<i4>(f16(2.5f))) == 2);
+    CHECK(int(convert<i4>(true)) == 1);
+    CHECK(scalar(i4(-3)).as<int>() == -3);
+    CHECK(scalar(dtype::u4, 99.0).as<int>() == 15);
+    CHECK(scalar(dtype::f8_e4m3, 17.0).as<float>() == 16.0f);
 }
 
 TEST_CASE("integers wrap") {
@@ -95,6 +116,7 @@ TEST_CASE("every small integer passes through every type that holds it") {
         }
     for (dtype t : every) {
         if (t == dtype::boolean) continue;
-        for (int v = 0; v < 128; ++v) CHECK(scalar(t, v).as<std::int64_t>() == v);
+        const bool few = is_packed(t) || t == dtype::f8_e4m3;
+        for (int v = 0; v < (few ? 8 : 128); ++v) CHECK(scalar(t, v).as<std::int64_t>() == v);
     }
 }

@@ -38,7 +38,7 @@ operand laid(workspace& w, dtype type, const shape& domain, const strides& steps
         o.offset += o.steps[axis] * (domain[axis] - 1);
         o.steps[axis] = -o.steps[axis];
     }
-    const std::int64_t bytes = info(type).bits / 8, end = range_of(o, domain, false).end / bytes;
+    const std::int64_t end = range_of(o, domain, false).end * 8 / info(type).bits;
     const operand flat = w.input(type, {end}, placing::dense, values::special);
     o.buffer = flat.buffer;
     o.offset += flat.offset;
@@ -71,11 +71,7 @@ tolerance allowed_for(const op_info& op, dtype type, const array_list<host_array
         double v[3] = {};
         for (int k = 0; k < op.arity; ++k)
             visit(type, [&]<class T>(T) {
-                T x;
-                std::memcpy(&x,
-                            in[static_cast<std::size_t>(k)].data +
-                                static_cast<std::size_t>(i) * sizeof(T),
-                            sizeof(T));
+                const T x = detail::load_element<T>(in[static_cast<std::size_t>(k)].data, i);
                 v[k] = std::fabs(static_cast<double>(convert<double>(x)));
             });
         double size = v[0] + v[1] + v[2] + v[0] * v[1] + v[1] * v[2] + v[0] * v[2];
@@ -194,7 +190,7 @@ TEST_CASE("operands in any layout, any rank, any type, several outputs") {
         dice d(3);
         for (int i = 0; i < samples(240); ++i) {
             const bool wide = d.chance(0.1);
-            const dtype type = all_dtypes[d.in(0, 12)];
+            const dtype type = all_dtypes[d.in(0, std::ssize(all_dtypes) - 1)];
             const int rank = static_cast<int>(d.in(0, 8));
             const shape domain = random_shape(d, rank, 3000);
             const placing layout = d.chance(0.3) ? placing::dense : placing::any;
@@ -262,7 +258,7 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
         dice d(6);
         int taken = 0, runs = 0;
         for (int i = 0; i < samples(150); ++i) {
-            const dtype type = all_dtypes[i % 13];
+            const dtype type = all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)];
             const int rank = static_cast<int>(d.in(2, 4)),
                       along = static_cast<int>(d.in(0, rank - 2));
             const bool aligned = d.chance(0.5);

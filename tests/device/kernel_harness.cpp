@@ -40,6 +40,8 @@ template <class T>
 T draw(dice& d, values how) {
     if constexpr (std::is_same_v<T, bool>) {
         return d.chance(0.5);
+    } else if constexpr (packed_element<T>) {
+        return T(how == values::tiny ? d.bits() % 5 : d.bits());
     } else if constexpr (std::is_integral_v<T>) {
         if (how == values::tiny) return static_cast<T>(d.in(std::is_signed_v<T> ? -4 : 0, 4));
         if (d.chance(how == values::plain ? 0.7 : 0.4))
@@ -51,7 +53,10 @@ T draw(dice& d, values how) {
         if (how == values::tiny) return T(static_cast<float>(d.in(-4, 4)));
         if (how != values::plain && d.chance(0.2)) {
             const double s = special_real(d, how == values::finite);
-            const double most = std::is_same_v<T, f16> ? 65504.0 : 1e30;
+            const double most = std::is_same_v<T, f16>       ? 65504.0
+                                : std::is_same_v<T, f8_e4m3> ? 448
+                                : std::is_same_v<T, f8_e5m2> ? 57344
+                                                             : 1e30;
             if constexpr (std::is_same_v<T, double>) return s;
             else return T(static_cast<float>(std::isfinite(s) ? std::clamp(s, -most, most) : s));
         }
@@ -65,10 +70,7 @@ T draw(dice& d, values how) {
 
 void fill(dice& d, dtype type, values how, std::byte* data, std::int64_t count) {
     visit(type, [&]<class T>(T) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            const T v = draw<T>(d, how);
-            std::memcpy(data + static_cast<std::size_t>(i) * sizeof(T), &v, sizeof(T));
-        }
+        for (std::int64_t i = 0; i < count; ++i) detail::store_element(data, i, draw<T>(d, how));
     });
 }
 
@@ -105,20 +107,20 @@ operand workspace::place(dtype type, const shape& domain, placing where, values 
         }
         o.offset = random.chance(0.5) ? random.in(0, 7) : 0;
     }
-    const std::int64_t size = info(type).bits / 8;
+    const auto elements = [&](std::int64_t n) { return n * 8 / info(type).bits; };  // in n bytes
     const pumice::access touched = range_of(o, domain, false);
     if (touched.begin < 0) {
-        const std::int64_t whole = (-touched.begin / size + 3) & ~std::int64_t{3};
-        o.offset += random.chance(0.5) ? whole : -touched.begin / size;
+        const std::int64_t least = elements(-touched.begin), whole = (least + 3) & ~std::int64_t{3};
+        o.offset += random.chance(0.5) ? whole : least;
     }
     const pumice::access reached = range_of(o, domain, false);
     const std::int64_t count =
-        std::max<std::int64_t>(reached.end, reached.begin) / size + random.in(0, 5);
-    buffers.emplace_back(static_cast<std::size_t>(count * size));
+        elements(std::max<std::int64_t>(reached.end, reached.begin)) + random.in(0, 5);
+    buffers.emplace_back(static_cast<std::size_t>(byte_end(type, count)));
     fill(random, type, how, buffers.back().data(), count);
     origins.push_back(0);
     if (high) {
-        origins.back() = -(std::int64_t{1} << 32) * size;
+        origins.back() = -byte_offset(type, std::int64_t{1} << 32);
         o.offset += std::int64_t{1} << 32;
     }
     return o;
@@ -166,7 +168,7 @@ namespace {
 
 template <class T>
 bool near(T got, T want, const tolerance& t, std::int64_t number) {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (!is_floating(dtype_of<T>)) {
         static_cast<void>(t), static_cast<void>(number);
         return got == want;
     } else {
@@ -183,9 +185,10 @@ bool near(T got, T want, const tolerance& t, std::int64_t number) {
                                : std::is_same_v<T, f16>  ? 0
                                                          : 0x1p-126;
         if (std::isinf(b) || std::isinf(a)) {
-            const double most = std::is_same_v<T, double> ? 1.7976931348623157e308
-                                : std::is_same_v<T, f16>  ? 65504.0
-                                                          : 3.3e38;
+            const double most = std::is_same_v<T, double>    ? 1.7976931348623157e308
+                                : std::is_same_v<T, f16>     ? 65504.0
+                                : std::is_same_v<T, f8_e5m2> ? 57344.0
+                                                             : 3.3e38;
             return t.ulps > 0 && (a > 0) == (b > 0) &&
                    std::min(std::fabs(a), std::fabs(b)) > most * (1 - 0x1p-7);
         }
@@ -214,17 +217,12 @@ bool agree(const std::vector<bytes>& got_buffers, const std::vector<bytes>& want
                     const std::int64_t at =
                         offset_of(a.array(r.where), row) +
                         (r.domain.empty() ? 0 : i * r.where.steps[r.domain.rank() - 1]);
-                    T x, y;
-                    std::byte* p =
-                        a.array(r.where).data + at * static_cast<std::int64_t>(sizeof(T));
-                    std::byte* q =
-                        b.array(r.where).data + at * static_cast<std::int64_t>(sizeof(T));
-                    std::memcpy(&x, p, sizeof x);
-                    std::memcpy(&y, q, sizeof y);
-                    std::memcpy(p, q, sizeof x);
+                    const T x = detail::load_element<T>(a.array(r.where).data, at),
+                            y = detail::load_element<T>(b.array(r.where).data, at);
+                    detail::store_element(a.array(r.where).data, at, y);
                     if (near(x, y, t, number)) continue;
                     if (++wrong > 4) continue;
-                    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
+                    if constexpr (converts_by_float<T>)
                         ADD_FAIL_CHECK_AT(__FILE__, __LINE__,
                                           about << ": output " << k << " " << to_string(r.domain)
                                                 << " element " << number << " is "

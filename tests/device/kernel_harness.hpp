@@ -195,7 +195,8 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
 shape random_shape(dice& d, int rank, std::int64_t most);
 
 inline constexpr dtype all_dtypes[] = {
-    dtype::f64, dtype::f32, dtype::f16, dtype::bf16, dtype::i8,  dtype::i16,    dtype::i32,
-    dtype::i64, dtype::u8,  dtype::u16, dtype::u32,  dtype::u64, dtype::boolean};
+    dtype::f64, dtype::f32, dtype::f16, dtype::bf16, dtype::f8_e4m3, dtype::f8_e5m2,
+    dtype::i4,  dtype::i8,  dtype::i16, dtype::i32,  dtype::i64,     dtype::u4,
+    dtype::u8,  dtype::u16, dtype::u32, dtype::u64,  dtype::boolean};
 
 }  // namespace test

@@ -29,7 +29,7 @@ TEST_CASE("scatter: sorted updates of any type join in order, and keys outside g
         tally count("scatter on " + m->info().name);
         dice d(51);
         for (int i = 0; i < samples(150); ++i) {
-            const dtype type = all_dtypes[i % 13];
+            const dtype type = all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)];
             workspace w(d, d.chance(0.15));
             scatter_problem p;
             p.what =

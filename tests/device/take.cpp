@@ -34,7 +34,7 @@ TEST_CASE("take along any axis with any indices, any type") {
         tally count("take on " + m->info().name);
         dice d(31);
         for (int i = 0; i < samples(150); ++i) {
-            const dtype type = all_dtypes[i % 13];
+            const dtype type = all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)];
             workspace w(d, d.chance(0.15));
             const shape outer = random_shape(d, static_cast<int>(d.in(0, 2)), 30),
                         index = random_shape(d, static_cast<int>(d.in(0, 3)), 60);
@@ -77,7 +77,7 @@ TEST_CASE(
         tally count("gather on " + m->info().name);
         dice d(34);
         for (int i = 0; i < samples(100); ++i) {
-            const dtype type = all_dtypes[i % 13];
+            const dtype type = all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)];
             workspace w(d, d.chance(0.15));
             const placing layout = d.chance(0.5) ? placing::dense : placing::any;
             // The first axes of values are the domain's own, the others are picked from.

@@ -17,20 +17,20 @@ int main() try {
     };
     for (const pm::context& home : {pm::context(), pm::context(pm::host_only{})}) {
         std::cout << home.device().name << '\n';
-        std::vector<pm::e5m2> all(256);
+        std::vector<pm::e4m3fnuz> all(256);
         for (std::size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<std::uint8_t>(i);
-        const pm::vector<pm::e5m2> x = pm::from_span<pm::e5m2>({256}, all, home);
+        const pm::vector<pm::e4m3fnuz> x = pm::from_span<pm::e4m3fnuz>({256}, all, home);
         const std::vector<float> as_float = pm::vector<float>(pm::astype<float>(x)).to_vector();
-        const std::vector<pm::e5m2> chain =
-            pm::vector<pm::e5m2>(pm::relu(x * 0.75f + 1.0f)).to_vector();
+        const std::vector<pm::e4m3fnuz> chain =
+            pm::vector<pm::e4m3fnuz>(pm::relu(x * 0.75f + 1.0f)).to_vector();
         for (std::size_t i = 0; i < all.size(); ++i) {
             check("value", i, as_float[i], all[i]);
             const float y = float(all[i]) * 0.75f + 1.0f;
-            check("chain", i, chain[i], pm::e5m2(y < 0 ? 0 : y));
+            check("chain", i, chain[i], pm::e4m3fnuz(y < 0 ? 0 : y));
         }
-        const pm::matrix<pm::e5m2> ones = pm::ones<pm::e5m2>({3, 40}, home);
-        check("sum", 0, pm::vector<pm::e5m2>(pm::sum(ones, pm::axis<1>)).to_vector()[2], 40);
-        std::cout << pm::matrix<pm::e5m2>(ones * 1.5f) << '\n';
+        const pm::matrix<pm::e4m3fnuz> ones = pm::ones<pm::e4m3fnuz>({3, 40}, home);
+        check("sum", 0, pm::vector<pm::e4m3fnuz>(pm::sum(ones, pm::axis<1>)).to_vector()[2], 40);
+        std::cout << pm::matrix<pm::e4m3fnuz>(ones * 1.5f) << '\n';
     }
     return wrong == 0 ? 0 : 1;
 } catch (const pm::error& e) {

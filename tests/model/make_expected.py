@@ -9,6 +9,7 @@ data/expected/MODEL.DIGIT.in.npy    a picture as the model takes it, and
 data/expected/MODEL.DIGIT.out.npy   the answer."""
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -343,10 +344,32 @@ def gathering():
     case("topk_10", "TopK", x, ints(1), constants=[1], outputs=2, opset=10, axis=1)
 
 
+def low_bits():
+    """Types of 8 bits and less, by way of float: to them and back, and as initializers."""
+    x = np.concatenate([np.linspace(-20, 20, 41), [447, 449, 463, 464, 465, 57344, 61439, 1e6, 1e-3, 2e-3, 1e-5, np.inf, -np.inf,
+                                                   np.nan, -0.0]]).astype(f32)
+    def node(op, i, o, **attributes):
+        return helper.make_node(op, i, o, **attributes)
+    for kind, code in (("e4m3", TensorProto.FLOAT8E4M3FN), ("e5m2", TensorProto.FLOAT8E5M2)):
+        for saturate in (0, 1):
+            save(f"cast_{kind}_{saturate}", [node("Cast", ["x"], ["s"], to=code, saturate=saturate),
+                                             node("Cast", ["s"], ["y"], to=TensorProto.FLOAT)], {"x": x}, ["y"], opset=21)
+        save(f"cast_half_{kind}", [node("Cast", ["x"], ["s"], to=code), node("Cast", ["s"], ["y"], to=TensorProto.FLOAT16)],
+             {"x": np.clip(x, -6e4, 6e4).astype(f16)}, ["y"], opset=21)
+    for kind, code, t, low in (("i4", TensorProto.INT4, ml_dtypes.int4, -8), ("u4", TensorProto.UINT4, ml_dtypes.uint4, 0)):
+        held = (np.arange(15) + low).astype(t).reshape(3, 5)
+        save(f"initializer_{kind}", [node("Cast", ["w"], ["f"], to=TensorProto.FLOAT), node("Mul", ["x", "f"], ["y"])],
+             {"x": normal(3, 5)}, ["y"], {"w": held}, opset=21)
+        save(f"cast_{kind}", [node("Cast", ["x"], ["s"], to=code), node("Cast", ["s"], ["y"], to=TensorProto.FLOAT)],
+             {"x": np.arange(low, low + 16).astype(f32)[:15]}, ["y"], opset=21)
+        save(f"matmul_{kind}", [node("Cast", ["w"], ["f"], to=TensorProto.FLOAT), node("MatMul", ["x", "f"], ["y"])],
+             {"x": normal(2, 3)}, ["y"], {"w": held}, opset=21)
+
+
 if __name__ == "__main__":
     (OUT / "operators").mkdir(parents=True, exist_ok=True)
     for old in (OUT / "operators").glob("*.onnx"):
         old.unlink()
-    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering):
+    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits):
         write()
     print(len(written), "operator cases,", sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file()), "bytes")

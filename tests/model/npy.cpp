@@ -10,15 +10,15 @@ using pumice::errc;
 
 TEST_CASE("npy: every element type and shape comes back") {
     temporary_folder folder;
-    for (int t = 0; t < 13; ++t)
+    for (const auto& [code, type] : pumice::detail::npy_codes)
         for (const pumice::shape& s :
              {pumice::shape{}, pumice::shape{3}, pumice::shape{2, 3}, pumice::shape{0, 4},
               pumice::shape{1, 1, 2, 1, 1, 3, 1, 2}}) {
-            pumice::npy_array a{static_cast<dtype>(t), s, {}};
+            pumice::npy_array a{type, s, {}};
             a.bytes.resize(static_cast<std::size_t>(pumice::byte_count(a.dtype,
                                                                        pumice::element_count(s))));
             for (std::size_t i = 0; i < a.bytes.size(); ++i)
-                a.bytes[i] = static_cast<std::byte>(i * 7 & (t == 12 ? 1 : 255));
+                a.bytes[i] = static_cast<std::byte>(i * 7 & (type == dtype::boolean ? 1 : 255));
             const auto path = folder.path() / "a.npy";
             pumice::write_npy(path, a);
             CHECK((std::filesystem::file_size(path) - a.bytes.size()) % 64 == 0);
@@ -27,6 +27,14 @@ TEST_CASE("npy: every element type and shape comes back") {
             CHECK(b.shape == a.shape);
             CHECK(b.bytes == a.bytes);
         }
+}
+
+TEST_CASE("npy: a type that NumPy's files have no code for is refused") {
+    temporary_folder folder;
+    const pumice::npy_array a{dtype::f8_e4m3, {1}, {std::byte{0}}};
+    const auto [code, what] = thrown_by([&] { pumice::write_npy(folder.path() / "a.npy", a); });
+    CHECK(code == errc::unsupported);
+    CHECK(what.find("f8_e4m3") != std::string::npos);
 }
 
 TEST_CASE("npy: what NumPy wrote") {

@@ -391,6 +391,58 @@ for t in TYPES:
         mode = ("constant", "edge", "reflect", "wrap")[k]
         case("pad", f"{k}:{'x'.join(map(str, widths.ravel()))}", 0, np.pad(x, widths, mode), x)
 
+# Types of 8 bits and less, by a generator of their own, so that the cases above stay as they are. Floats of 8 bits in all their
+# patterns; integers of 4 bits lie two to a byte, the first in the low bits.
+rng = np.random.default_rng(11)
+SMALL = {"f8_e4m3": ml_dtypes.float8_e4m3fn, "f8_e5m2": ml_dtypes.float8_e5m2, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4}
+RANGES = {"i4": (-8, 7), "u4": (0, 15)}
+
+
+def small_put(t, array):
+    array = np.asarray(array, order="C")
+    data = array.tobytes()
+    if t in RANGES:
+        nibbles = [int(v) & 15 for v in array.ravel()] + [0] * (array.size % 2)
+        data = bytes(a | b << 4 for a, b in zip(nibbles[::2], nibbles[1::2]))
+    text = f"{t}:{'x'.join(map(str, array.shape))}:{len(blob)}"
+    blob.extend(data)
+    return text
+
+
+def small_values(t):
+    if t in RANGES:
+        low, high = RANGES[t]
+        return rng.integers(low, high, 255, endpoint=True).astype(np.int64)
+    if t in SMALL:
+        return np.arange(256, dtype=np.uint8).view(SMALL[t])
+    if t == "bool" or t in INTEGER:
+        return values(t, (255,))
+    x = values(t, (600,)).astype(np.float64) * np.exp2(rng.integers(-14, 14, 600))
+    x[:8] = [448, 464, 464.5, 57344, 61439, 61440, math.nan, -math.inf]
+    return x.astype(TYPES[t])
+
+
+def small_cast(x, source, to):
+    if to == "bool":
+        return x != 0
+    if to in RANGES or to in INTEGER:
+        low, high = RANGES[to] if to in RANGES else (int(np.iinfo(TYPES[to]).min), int(np.iinfo(TYPES[to]).max))
+        if source in INTEGER or source in RANGES or source == "bool":
+            span = high - low + 1
+            return np.array([(int(v) - low) % span + low for v in x], dtype=object).astype(TYPES.get(to, np.int64))
+        whole = [0 if math.isnan(v) else high if v >= high else low if v <= low else int(v) for v in map(float, x)]
+        return np.array(whole, dtype=object).astype(TYPES.get(to, np.int64))
+    if source in RANGES or source in INTEGER or source == "bool":   # kernels go by float
+        x = np.asarray(x).astype(np.float64 if to == "f64" else np.float32)
+    return x.astype(SMALL.get(to) or TYPES[to])
+
+
+for source in [*TYPES, *SMALL]:
+    for to in [*TYPES, *SMALL]:
+        if source != to and (source in SMALL or to in SMALL):
+            x = small_values(source)
+            lines.append(" ".join(["cast", to, "0", small_put(to, small_cast(x, source, to)), small_put(source, x)]))
+
 (TO / "numpy.txt").write_text("\n".join([f"# NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", *lines]) + "\n")
 (TO / "numpy.bin").write_bytes(bytes(blob))
 print(len(lines), "cases,", len(blob) // 1024, "KiB")

@@ -13,11 +13,16 @@ namespace test {
 /// How far apart the type's numbers lie at v, subnormals counted as flushed.
 inline double spacing(pumice::dtype type, double v) {
     using pumice::dtype;
-    const int digits = type == dtype::f64   ? 53
-                       : type == dtype::f32 ? 24
-                       : type == dtype::f16 ? 11
-                                            : 8;
-    const int least = type == dtype::f64 ? -1022 : type == dtype::f16 ? -14 : -126;
+    const int digits = type == dtype::f64       ? 53
+                       : type == dtype::f32     ? 24
+                       : type == dtype::f16     ? 11
+                       : type == dtype::f8_e4m3 ? 4
+                       : type == dtype::f8_e5m2 ? 3
+                                                : 8;
+    const int least = type == dtype::f64                             ? -1022
+                      : type == dtype::f16 || type == dtype::f8_e5m2 ? -14
+                      : type == dtype::f8_e4m3                       ? -6
+                                                                     : -126;
     int exponent = 0;
     std::frexp(v, &exponent);
     return std::ldexp(1.0, std::max(exponent - 1, least) - (digits - 1));

@@ -77,6 +77,7 @@ struct device_info {
     /// True where elements of `type` can be loaded, computed with and stored.
     bool supports(dtype t) const noexcept {
         switch (info(t).bits) {
+            case 4:
             case 8: return storage8;
             case 16: return storage16;
             case 64: return t == dtype::f64 ? float64_arithmetic : int64_arithmetic;

@@ -18,6 +18,19 @@ constexpr To convert(From value) noexcept {
         return value;
     } else if constexpr (converts_by_float<From>) {
         return convert<To>(static_cast<float>(value));
+    } else if constexpr (packed_element<From>) {
+        return convert<To>(value.value);
+    } else if constexpr (packed_element<To>) {
+        // Reals by way of 8 bits, which saturate.
+        const auto wide = convert<decltype(To().value)>(value);
+        if constexpr (std::is_floating_point_v<From>) {
+            constexpr bool negative = std::is_signed_v<decltype(To().value)>;
+            return To(wide<(negative ? -8 : 0) ? (negative ? -8 : 0) : wide>(negative ? 7 : 15)
+                          ? (negative ? 7 : 15)
+                          : int{wide});
+        } else {
+            return To(wide);
+        }
     } else if constexpr (std::is_same_v<To, bool>) {
         return value != From(0);
     } else if constexpr (converts_by_float<To>) {
@@ -45,7 +58,8 @@ struct scalar {
     scalar(dtype t, T value) : type(t) {
         // By way of the widest type of its kind, which changes nothing: one conversion a kind.
         if constexpr (is_floating(dtype_of<T>)) set(static_cast<double>(value));
-        else if constexpr (std::is_signed_v<T>) set(static_cast<std::int64_t>(value));
+        else if constexpr (info(dtype_of<T>).kind == kind::signed_integer)
+            set(static_cast<std::int64_t>(value));
         else set(static_cast<std::uint64_t>(value));
     }
     template <element T>
@@ -82,7 +96,8 @@ private:
             if constexpr (std::is_same_v<T, bool>) hold(value != 0);
             else if constexpr (converts_by_float<T>) hold(static_cast<float>(convert<T>(value)));
             else if constexpr (sizeof(T) >= 4) hold(convert<T>(value));
-            else if constexpr (std::is_signed_v<T>) hold(std::int32_t{convert<T>(value)});
+            else if constexpr (info(dtype_of<T>).kind == kind::signed_integer)
+                hold(std::int32_t{convert<T>(value)});
             else hold(std::uint32_t{convert<T>(value)});
         });
     }

@@ -122,7 +122,8 @@ protected:
 
     static bool lies_dense(const node& n, std::int64_t alignment) {
         if (!n.realised() || !n.row_major()) return false;
-        const std::int64_t begin = byte_count(n.type, n.offset);
+        if (!starts_byte(n.type, n.offset)) return false;
+        const std::int64_t begin = byte_offset(n.type, n.offset);
         return begin == 0 || (alignment != 0 && begin % alignment == 0);
     }
 

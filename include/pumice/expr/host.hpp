@@ -47,12 +47,28 @@ void convert_each(const void* from, std::int64_t from_step, void* to, std::int64
     auto* r = static_cast<To*>(to);
     for (std::int64_t i = 0; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
 }
-/// The same between a type in memory and the one that it is computed in.
+/// The same between a type in memory, from element `at` on, and a dense block of the one that it is
+/// computed in.
 template <class Storage, class Arithmetic>
-void exchange_each(bool load, const void* from, std::int64_t from_step, void* to,
-                   std::int64_t to_step, std::int64_t n) {
-    if (load) convert_each<Storage, Arithmetic>(from, from_step, to, 1, n);
-    else convert_each<Arithmetic, Storage>(from, 1, to, to_step, n);
+void exchange_each(bool load, std::byte* memory, std::int64_t at, std::int64_t step, void* dense,
+                   std::int64_t n) {
+    if constexpr (packed_element<Storage>) {
+        auto* v = static_cast<Arithmetic*>(dense);
+        for (std::int64_t i = 0; i < n; ++i, at += step) {
+            if (load) {
+                v[i] = static_cast<Arithmetic>(load_element<Storage>(memory, at));
+            } else if (step == 1 && (at & 1) == 0 && i + 1 < n) {  // a byte that nobody shares
+                memory[at >> 1] = std::byte((v[i] & 15) | (v[i + 1] & 15) << 4);
+                ++i, ++at;
+            } else {
+                store_element(memory, at, Storage(v[i]));
+            }
+        }
+    } else {
+        std::byte* const place = memory + at * std::int64_t{sizeof(Storage)};
+        if (load) convert_each<Storage, Arithmetic>(place, step, dense, 1, n);
+        else convert_each<Arithmetic, Storage>(dense, 1, place, step, n);
+    }
 }
 template <std::size_t Size>
 void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
@@ -61,39 +77,43 @@ void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std
     for (std::int64_t i = 0; i < n; ++i)
         std::memcpy(to + i * to_step * size, from + i * from_step * size, Size);
 }
-/// Copies n elements of `bits`; steps count elements.
+/// Copies n elements of `bits`, of 8 at least; steps count elements.
 inline void copy_elements(int bits, const void* from, std::int64_t from_step, void* to,
                           std::int64_t to_step, std::int64_t n) {
     const auto* v = static_cast<const std::byte*>(from);
     auto* r = static_cast<std::byte*>(to);
-    if (from_step == 1 && to_step == 1) std::memcpy(r, v, static_cast<std::size_t>(bits / 8 * n));
+    if (from_step == 1 && to_step == 1)
+        std::memcpy(r, v, static_cast<std::size_t>((bits >> 3) * n));
     else if (bits == 64) copy_each<8>(v, from_step, r, to_step, n);
     else if (bits == 32) copy_each<4>(v, from_step, r, to_step, n);
     else if (bits == 16) copy_each<2>(v, from_step, r, to_step, n);
     else copy_each<1>(v, from_step, r, to_step, n);
 }
 
-/// Between elements of `type` in memory and a dense block of the type that they are computed in.
-inline void exchange(dtype type, bool load, const void* from, std::int64_t from_step, void* to,
-                     std::int64_t to_step, std::int64_t n) {
+/// Between elements of `type` in memory, from element `at` on, and a dense block of the type that
+/// they are computed in.
+inline void exchange(dtype type, bool load, std::byte* memory, std::int64_t at, std::int64_t step,
+                     void* dense, std::int64_t n) {
     decltype(&exchange_each<f16, float>) each = nullptr;
     visit(type, [&]<class T>(T) {
         if constexpr (converts_by_float<T>) each = exchange_each<T, float>;
-        else if constexpr (sizeof(T) < 4 && std::is_signed_v<T>)
+        else if constexpr (sizeof(T) < 4 && info(dtype_of<T>).kind == kind::signed_integer)
             each = exchange_each<T, std::int32_t>;
         else if constexpr (sizeof(T) < 4 && !std::is_same_v<T, bool>)
             each = exchange_each<T, std::uint32_t>;
     });
-    if (!each) return copy_elements(info(type).bits, from, from_step, to, to_step, n);
-    each(load, from, from_step, to, to_step, n);
+    if (each) return each(load, memory, at, step, dense, n);
+    std::byte* const place = memory + byte_offset(type, at);
+    if (load) copy_elements(info(type).bits, place, step, dense, 1, n);
+    else copy_elements(info(type).bits, dense, 1, place, step, n);
 }
 
 /// Rounds or wraps each value to what `type` can hold; n <= host_block_size.
 inline void settle_block(dtype type, void* values, std::int64_t n) {
     if (info(type).bits >= 32 || type == dtype::boolean) return;
     alignas(8) std::byte stored[2 * host_block_size];
-    exchange(type, false, values, 1, stored, 1, n);
-    exchange(type, true, stored, 1, values, 1, n);
+    exchange(type, false, stored, 0, 1, values, n);
+    exchange(type, true, stored, 0, 1, values, n);
 }
 
 /// Reals to integers between `low` and `high`, as convert() of core/scalar.hpp does.
@@ -119,7 +139,7 @@ constexpr dtype widest(dtype type) noexcept {
 inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int64_t n) {
     const dtype source = computed_as(from), target = computed_as(to), wide = widest(from);
     if (source == target) {
-        std::memcpy(out, in, static_cast<std::size_t>(info(target).bits / 8 * n));
+        std::memcpy(out, in, static_cast<std::size_t>(byte_offset(target, n)));
         return settle_block(to, out, n);
     }
     alignas(64) std::byte values[8 * host_block_size], whole[8 * host_block_size];
@@ -223,15 +243,15 @@ public:
             }
         }
         for (std::size_t k = 0; k < outputs_.size(); ++k)
-            if (std::byte* out = element(outputs_[k], to); out != output(k))
-                detail::exchange(outputs_[k].type, false, output(k), 1, out, to.step(outputs_[k]),
-                                 to.count);
+            if (const host_array& a = outputs_[k]; element(a, to) != output(k))
+                detail::exchange(a.type, false, a.data, to.offset(a), to.step(a),
+                                 where_[p_.outputs[k]], to.count);
     }
 
 private:
     void* own(std::size_t n) { return &values_[n * block]; }
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
-        return a.data + at.offset(a) * (info(a.type).bits / 8);
+        return a.data + byte_offset(a.type, at.offset(a));
     }
     static bool lies_ready(const host_array& a, const host_place& at) noexcept {
         return a.data && at.step(a) == 1 && detail::computed_as(a.type) == a.type;
@@ -265,7 +285,7 @@ private:
         if (lies_ready(a, at) && !lies_on(a, outputs_, at)) return element(a, at);
         const std::int64_t step = at.step(a);
         if (a.data) {
-            detail::exchange(i.type, true, element(a, at), step, own(k), 1, at.count);
+            detail::exchange(i.type, true, a.data, at.offset(a), step, own(k), at.count);
             return own(k);
         }
         std::int64_t places[block];

@@ -122,15 +122,22 @@ void run_tree(const void* const* leaves, const scalar* scalars, void* out, std::
     run_wide(tree_values<Tree>{}, leaves, scalars, out, n);
 }
 
+/// Whether a program has values of less than a byte, which no pointer shows.
+constexpr bool shares_bytes(program_view p) noexcept {
+    for (const instruction& i : p.code)
+        if (is_packed(i.type)) return true;
+    return false;
+}
 template <class Tree>
 constexpr native_loop* make_loop() {
-    if constexpr (Tree::nodes <= max_loop_nodes) return &run_tree<Tree>;
+    if constexpr (Tree::nodes <= max_loop_nodes && !shares_bytes(program_of<Tree>.view()))
+        return &run_tree<Tree>;
     else return nullptr;
 }
 
 }  // namespace detail
 
-/// The loop of a tree; null where the tree is too large for one.
+/// The loop of a tree; null where the tree is too large for one, or has elements that share bytes.
 template <class Tree>
 inline constexpr native_loop* loop_of = detail::make_loop<Tree>();
 

@@ -73,13 +73,13 @@ private:
             for (std::size_t k = 0; k < leaves.size(); ++k) {
                 const host_array& a = leaves[k];
                 const int bits = info(a.type).bits;
-                in[k] = a.data + to.offset(a) * (bits / 8);
+                in[k] = a.data + byte_offset(a.type, to.offset(a));
                 if (to.step(a) == 1) continue;
                 detail::copy_elements(bits, in[k], to.step(a), dense[k], 1, to.count);
                 in[k] = dense[k];
             }
             const int bits = info(out.type).bits;
-            std::byte* const place = out.data + to.offset(out) * (bits / 8);
+            std::byte* const place = out.data + byte_offset(out.type, to.offset(out));
             if (to.step(out) == 1) return native(in, scalars.data(), place, to.count);
             native(in, scalars.data(), dense[max_leaves], to.count);
             detail::copy_elements(bits, dense[max_leaves], 1, place, to.step(out), to.count);

@@ -226,7 +226,7 @@ inline std::byte* bytes_on_host(const node& n) noexcept {
     return static_cast<host_storage*>(n.data.get())->memory.data();
 }
 inline std::byte* first_value(const node& n) noexcept {
-    return bytes_on_host(n) + n.offset * (info(n.type).bits / 8);
+    return bytes_on_host(n) + byte_offset(n.type, n.offset);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -86,19 +86,25 @@ private:
 /// Copies strided elements to row-major order.
 inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,
                    const strides& steps, void* to) {
-    if (is_row_major(extent, steps)) {
-        std::memcpy(to, from + byte_count(type, offset),
+    if (is_row_major(extent, steps) && starts_byte(type, offset)) {
+        std::memcpy(to, from + byte_offset(type, offset),
                     static_cast<std::size_t>(byte_count(type, element_count(extent))));
         return;
     }
-    const int bits = info(type).bits;
-    auto* out = static_cast<std::byte*>(to);
+    auto* const out = static_cast<std::byte*>(to);
+    if (is_packed(type))
+        std::memset(out, 0, static_cast<std::size_t>(byte_end(type, element_count(extent))));
     const int inner = extent.rank() - 1;
+    const std::int64_t length = inner < 0 ? 1 : extent[inner], step = inner < 0 ? 1 : steps[inner];
+    std::int64_t done = 0;
     for_each_row(extent, [&](const index_list& row) {
         std::int64_t at = offset;
         for (int i = 0; i < row.rank(); ++i) at += row[i] * steps[i];
-        detail::copy_elements(bits, from + at * (bits / 8), steps[inner], out, 1, extent[inner]);
-        out += extent[inner] * (bits / 8);
+        if (is_packed(type)) detail::copy_nibbles(from, at, step, out, done, length);
+        else
+            detail::copy_elements(info(type).bits, from + byte_offset(type, at), step,
+                                  out + byte_offset(type, done), 1, length);
+        done += length;
     });
 }
 

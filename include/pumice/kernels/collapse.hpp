@@ -79,13 +79,14 @@ struct vector_runs {
 
 /// The best runs: as many elements as 16 bytes hold of the narrowest operand, but at most 32 bytes
 /// of the widest, and 4 at least; fewer where operands are not aligned to so many. `whole`: the
-/// axis has to be a multiple of them.
+/// axis has to be a multiple of them. Of outputs that share bytes they are whole words, 8 at least,
+/// so that single elements behind the last run share none with it.
 inline vector_runs runs_of(std::initializer_list<const fused*> programs, const shape& domain,
                            bool whole, int most = 16) {
     vector_runs r;
     const int inner = domain.rank() - 1;
     if (inner < 0 || most < 4) return r;
-    int narrowest = 128, widest = 8;  // bits
+    int narrowest = 128, widest = 8, least = 4;  // bits; elements
     for (const fused* f : programs)
         for (const auto* list : {&f->leaves, &f->outputs})
             for (const operand& o : *list)
@@ -93,8 +94,12 @@ inline vector_runs runs_of(std::initializer_list<const fused*> programs, const s
                     narrowest = std::min(narrowest, info(o.type).bits);
                     widest = std::max(widest, info(o.type).bits);
                 }
-    most = std::clamp(std::min(128 / narrowest, 256 / widest), 4, most);
-    for (int run = most; run >= 4; run /= 2) {
+    for (const fused* f : programs)
+        for (const operand& o : f->outputs)
+            if (is_packed(o.type)) least = 8;
+    if (most < least) return r;
+    most = std::clamp(std::min(128 / narrowest, 256 / widest), least, most);
+    for (int run = most; run >= least; run /= 2) {
         if (whole && domain.back() % run != 0) continue;
         bool fit = true;
         int k = 0;

@@ -62,7 +62,7 @@ public:
             }
             operand o = p_.outputs[i];
             if (o.buffer < 0) {
-                o = {-2, v.dtype, behind / (info(v.dtype).bits / 8), row_major_strides(v.shape)};
+                o = {-2, v.dtype, behind * 8 / info(v.dtype).bits, row_major_strides(v.shape)};
                 behind += unwanted(i);
             }
             memory(l, to, "y", i, o, v, true);
@@ -98,8 +98,7 @@ private:
         const std::string_view type = info(v.dtype).slang;
         to.add({{cat({"Place<", type, "> ", name, i}).c_str(),
                  "Place",
-                 {{"E.Storage* data",
-                   block::address{o.buffer, o.offset * (info(v.dtype).bits / 8)}},
+                 {{"E.Storage* data", block::address{o.buffer, byte_offset(v.dtype, o.offset)}},
                   {"int count", element_count(v.shape)},
                   {"int rank", v.shape.rank()},
                   {"int extent[8]", block::axes{v.shape, max_rank, 1}},

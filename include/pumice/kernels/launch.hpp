@@ -109,8 +109,10 @@ inline access range_of(const operand& o, const shape& domain, bool write) {
         const std::int64_t reach = o.steps[i] * (domain[i] - 1);
         (reach < 0 ? low : high) += reach;
     }
-    const std::int64_t bytes = info(o.type).bits / 8;
-    return {o.buffer, low * bytes, (high + 1) * bytes, write};
+    const std::int64_t begin = byte_offset(o.type, low), end = byte_end(o.type, high + 1);
+    // Elements that share a byte are written a word at a time, the others' bits as they were.
+    if (write && is_packed(o.type)) return {o.buffer, begin & ~3LL, (end + 3) & ~3LL, write};
+    return {o.buffer, begin, end, write};
 }
 
 /// True where a byte range passes 2^31, so that kernels need 64-bit indices.

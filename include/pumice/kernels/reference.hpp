@@ -107,7 +107,7 @@ public:
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
         for (std::int64_t begin = 0; begin < count; begin += host_program::block)
             machine_.run({at, begin, std::min(host_program::block, count - begin)}, type,
-                         given + begin * (info(type).bits / 8));
+                         given + byte_offset(type, begin));
     }
     /// A prologue: the first output's values, converted to `type`.
     void read(const index_list& at, dtype type, std::byte* out, std::int64_t count) {
@@ -115,7 +115,7 @@ public:
         for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
             const host_place to{at, begin, std::min(host_program::block, count - begin)};
             machine_.run(to);
-            detail::cast_block(from, type, machine_.output(0), out + begin * (info(type).bits / 8),
+            detail::cast_block(from, type, machine_.output(0), out + byte_offset(type, begin),
                                to.count);
         }
     }

@@ -13,9 +13,7 @@ namespace detail {
 
 template <class T>
 T element_at(const host_array& a, const index_list& place) {
-    T v;
-    std::memcpy(&v, a.data + offset_of(a, place) * static_cast<std::int64_t>(sizeof v), sizeof v);
-    return v;
+    return load_element<T>(a.data, offset_of(a, place));
 }
 template <class T>
 void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
@@ -51,9 +49,7 @@ void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
                 v = joined(v, convert<W>(last));
             }
             if (p.what != scattering::replace) last = convert<T>(v);
-            std::memcpy(output.data +
-                            offset_of(output, {row, c}) * static_cast<std::int64_t>(sizeof last),
-                        &last, sizeof last);
+            store_element(output.data, offset_of(output, {row, c}), last);
         }
     }
 }
@@ -79,7 +75,7 @@ struct scatter_rows {
             return support::no("there is no arithmetic of bool");
         if (support s = supports_index(wide(p), device); !s.yes) return s;
         const double count = static_cast<double>(p.count * p.width);
-        return support::in(seconds_to_move(device, 3 * count * info(p.output.type).bits / 8, 0.5,
+        return support::in(seconds_to_move(device, 3 * count * info(p.output.type).bits / 8.0, 0.5,
                                            count, 16));
     }
     static launch make(const scatter_problem& p, const device_info& device) {
@@ -89,8 +85,9 @@ struct scatter_rows {
         const dtype type = p.output.type;
         int size = 0;
         while (8 << size < info(type).bits) ++size;
-        const std::string_view element =
-            p.what == scattering::replace ? std::string_view(cells[size]) : info(type).slang;
+        const std::string_view element = p.what == scattering::replace && !is_packed(type)
+                                             ? std::string_view(cells[size])
+                                             : info(type).slang;
         launch l("scatter", "join",
                  {element, p.keys.type == dtype::i64 ? "int64_t" : "int", index_type(wide(p)),
                   cat({joins[static_cast<int>(p.what)], "<", element, ".Arith>"})},

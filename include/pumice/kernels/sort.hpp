@@ -125,22 +125,20 @@ void order_places(std::span<const T> values, bool descending, array_list<std::in
 /// What the sorting kernel computes.
 inline void reference(const sort_problem& p, const host_buffers& buffers) {
     const host_array values = buffers.array(p.values), output = buffers.array(p.output);
-    const std::int64_t bytes = info(p.values.type).bits / 8, read = values.steps.back(),
-                       write = output.steps.back();
+    const std::int64_t read = values.steps.back(), write = output.steps.back();
     detail::wide_values row(p.length);
     array_list<std::int64_t> places(static_cast<std::size_t>(p.length));
     shape rows = p.outer;
     rows.push_back(std::min<std::int64_t>(p.length, 1));
     for_each_row(rows, [&](const index_list& at) {
-        const std::byte* from = values.data + offset_of(values, at) * bytes;
+        const std::int64_t from = offset_of(values, at);
         std::byte* to = output.data + offset_of(output, at) * 8;
-        visit(p.values.type, [&]<class T>(T v) {
+        visit(p.values.type, [&]<class T>(T) {
             using W = detail::widest_of<T>;
             const std::span<W> wide = row.as<W>();
-            for (std::int64_t i = 0; i < p.length; ++i) {
-                std::memcpy(&v, from + i * read * bytes, sizeof v);
-                wide[static_cast<std::size_t>(i)] = convert<W>(v);
-            }
+            for (std::int64_t i = 0; i < p.length; ++i)
+                wide[static_cast<std::size_t>(i)] =
+                    convert<W>(detail::load_element<T>(values.data, from + i * read));
             detail::order_places<W>(wide, p.descending, places);
         });
         for (std::int64_t i = 0; i < p.length; ++i)

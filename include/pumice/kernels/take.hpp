@@ -17,9 +17,11 @@ namespace detail {
 inline access range_of(operand o, const shape& domain, const index_list& length,
                        const index_list& step) {
     access a = pumice::range_of(o, domain, false);
-    const std::int64_t bytes = info(o.type).bits / 8;
-    for (int k = 0; a.begin != a.end && k < length.rank(); ++k)
-        (step[k] < 0 ? a.begin : a.end) += step[k] * (length[k] - 1) * bytes;
+    for (int k = 0; a.begin != a.end && k < length.rank(); ++k) {
+        const std::int64_t reach = step[k] * (length[k] - 1);
+        if (step[k] < 0) a.begin += byte_offset(o.type, reach);
+        else a.end += byte_end(o.type, reach);
+    }
     return a;
 }
 
@@ -27,13 +29,13 @@ inline access range_of(operand o, const shape& domain, const index_list& length,
 struct take_plan {
     take_problem p;
     access reads, looks;  // what is touched of values and of indices
-    int bytes = 0;        // moved at once
+    int bits = 0;         // moved at once
     bool wide = false;
 
     take_plan(const take_problem& asked, bool chunks)
         : p(asked), reads(range_of(p.values, p.domain, p.length, p.step)),
           looks(range_of(p.indices, p.domain, {p.length.rank()}, {p.next})),
-          bytes(info(asked.values.type).bits / 8) {
+          bits(info(asked.values.type).bits) {
         operand one = p.values;
         one.type = dtype::u8;  // elements instead of bytes
         const access elements = range_of(one, p.domain, p.length, p.step);
@@ -46,10 +48,10 @@ struct take_plan {
     /// Moves 16, 8 .. bytes at once where the innermost axis is contiguous and everything is
     /// aligned.
     void widen() {
-        const int last = p.domain.rank() - 1, element = bytes;
+        const int last = p.domain.rank() - 1, element = bits;
         if (p.values.steps[last] != 1 || p.output.steps[last] != 1 || p.indices.steps[last] != 0)
             return;
-        for (const int wanted : {16, 8, 4, 2}) {
+        for (const int wanted : {128, 64, 32, 16, 8}) {
             const std::int64_t k = wanted / element;
             bool fits = k > 1 && p.domain[last] % k == 0 && p.values.offset % k == 0 &&
                         p.output.offset % k == 0;
@@ -63,7 +65,7 @@ struct take_plan {
             }
             for (std::int64_t& s : p.step) s /= k;
             p.domain[last] /= k;
-            bytes = wanted;
+            bits = wanted;
             return;
         }
     }
@@ -72,7 +74,7 @@ struct take_plan {
         const std::string index = index_type(wide);
         const int rank = p.domain.rank(), picks = p.length.rank();
         launch l("take", "cells",
-                 {cat({"Cell", bytes}), index,
+                 {bits < 8 ? std::string("Nibble") : cat({"Cell", bits / 8}), index,
                   cat({p.indices.type == dtype::i64 ? "Pick64<" : "Pick32<", index, ">"}), rank,
                   picks},
                  {});
@@ -106,7 +108,7 @@ inline std::int64_t taken(std::int64_t index, std::int64_t length) {
 
 inline support supports_take(const take_problem& p, bool chunks, const device_info& device) {
     const int bits = info(p.values.type).bits;
-    if ((bits == 8 && !device.storage8) || (bits == 16 && !device.storage16))
+    if ((bits <= 8 && !device.storage8) || (bits == 16 && !device.storage16))
         return support::no({"the device cannot store ", to_string(p.values.type)});
     if (p.indices.type != dtype::i32 && p.indices.type != dtype::i64)
         return support::no({"indices are i32 or i64, not ", to_string(p.indices.type)});
@@ -116,11 +118,11 @@ inline support supports_take(const take_problem& p, bool chunks, const device_in
         if (n == 0) return support::no("there is nothing to take from");
     const take_plan plan(p, chunks);
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
-    if (chunks && plan.bytes * 8 == bits)
+    if (chunks && plan.bits == bits)
         return support::no("the innermost axis is not contiguous, or not aligned");
     const double count = static_cast<double>(element_count(plan.p.domain));
-    return support::in(seconds_to_move(device, 2 * count * std::max(plan.bytes, 4), 0.8, count,
-                                       2.0 * plan.bytes));
+    return support::in(seconds_to_move(device, 2 * count * std::max(plan.bits / 8, 4), 0.8, count,
+                                       plan.bits / 4.0));
 }
 
 template <bool Chunks>
@@ -141,7 +143,6 @@ struct take_kernel {
 inline void reference(const take_problem& p, const host_buffers& buffers) {
     const host_array values = buffers.array(p.values), indices = buffers.array(p.indices),
                      output = buffers.array(p.output);
-    const std::int64_t bytes = info(p.values.type).bits / 8;
     const auto move = [&](const index_list& at) {
         std::int64_t from = offset_of(values, at), place = offset_of(indices, at);
         for (int k = 0; k < p.length.rank(); ++k, place += p.next) {
@@ -150,8 +151,7 @@ inline void reference(const take_problem& p, const host_buffers& buffers) {
             else i = *reinterpret_cast<const std::int32_t*>(indices.data + place * 4);
             from += p.step[k] * detail::taken(i, p.length[k]);
         }
-        std::memcpy(output.data + offset_of(output, at) * bytes, values.data + from * bytes,
-                    static_cast<std::size_t>(bytes));
+        detail::copy_element(p.values.type, values.data, from, output.data, offset_of(output, at));
     };
     for_each_row(p.domain, [&](index_list at) {
         if (p.domain.empty()) return move(at);

@@ -26,6 +26,7 @@ struct npy_array {
 
 namespace detail {
 /// bf16 has no code in NumPy; ml_dtypes writes it as two bytes without a meaning, and so do we.
+/// Bytes without a meaning alone would not say which of the smaller types they are.
 inline constexpr std::array<std::pair<std::string_view, dtype>, 13> npy_codes{
     {{"<f8", dtype::f64},
      {"<f4", dtype::f32},
@@ -170,10 +171,15 @@ inline npy_array read_npy(const std::filesystem::path& path) {
     return std::move(result);
 }
 
-/// Writes version 1. Throws errc::io_failed.
+/// Writes version 1. Throws errc::io_failed, and errc::unsupported for a type that NumPy lacks.
 inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
-    std::string header = "{'descr': '" +
-                         std::string(detail::npy_codes[static_cast<std::size_t>(a.dtype)].first) +
+    const auto row = std::find_if(detail::npy_codes.begin(), detail::npy_codes.end(),
+                                  [&](const auto& c) { return c.second == a.dtype; });
+    if (row == detail::npy_codes.end())
+        throw error(errc::unsupported, "npy",
+                    "NumPy's files have no code for " + std::string(to_string(a.dtype)) +
+                        "; use astype before");
+    std::string header = "{'descr': '" + std::string(row->first) +
                          "', 'fortran_order': False, 'shape': " + to_string(a.shape) + ", }";
     header.resize((header.size() + 10) / 64 * 64 + 64 - 11,
                   ' ');  // with the line's end, data starts at 64 n

@@ -107,6 +107,25 @@ PUMICE_FUNCTION std::span<std::byte> host_mut(any_tensor& t);
 /// The tensor in another context, through the host; the tensor itself where it is there already.
 PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
 
+namespace detail {
+/// A tensor of elements in row-major order.
+template <element T>
+any_tensor from_elements(const shape& extent, std::span<const T> values, const context& home) {
+    if constexpr (packed_element<T>) {
+        const auto count = static_cast<std::int64_t>(values.size());
+        array_list<std::byte> bytes(static_cast<std::size_t>(byte_end(dtype_of<T>, count)));
+        for (std::int64_t i = 0; i < count; ++i)
+            store_element(bytes.data(), i, values[static_cast<std::size_t>(i)]);
+        if (count != element_count(extent))
+            fail(errc::shape_mismatch, "from_span",
+                 {count, " elements for shape ", to_string(extent)});
+        return from_bytes(dtype_of<T>, extent, bytes, home);
+    } else {
+        return from_bytes(dtype_of<T>, extent, std::as_bytes(values), home);
+    }
+}
+}  // namespace detail
+
 /// Elements on the host in row-major order. Throws errc::dtype_mismatch unless T is the tensor's
 /// type.
 template <element T>
@@ -118,6 +137,13 @@ std::vector<T> to_vector(const any_tensor& t) {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()));
         read(t, std::as_writable_bytes(std::span(bytes)));
         return {bytes.begin(), bytes.end()};
+    } else if constexpr (packed_element<T>) {
+        std::vector<T> values(static_cast<std::size_t>(t.size()));
+        array_list<std::byte> bytes(static_cast<std::size_t>(t.size_bytes()));
+        read(t, bytes);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = detail::load_element<T>(bytes.data(), static_cast<std::int64_t>(i));
+        return values;
     } else {
         std::vector<T> values(static_cast<std::size_t>(t.size()));
         read(t, std::as_writable_bytes(std::span(values)));
@@ -206,6 +232,8 @@ PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
 }
 
 namespace detail {
+/// Whether the values are whole bytes of the memory, in row-major order.
+inline bool is_dense(const node& n) { return n.row_major() && starts_byte(n.type, n.offset); }
 /// Whether the handle is the only way to what the tensor's memory holds.
 inline bool is_alone(const any_tensor& t) {
     return t.get().use_count() == 1 && t.get()->realised() && t.get()->data.use_count() == 1;
@@ -219,7 +247,7 @@ PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int
              {size, " bytes from ", begin, " on in a tensor of ", t.size_bytes()});
     if (size == 0) return;
     const node& n = *t.get();
-    if (detail::is_alone(t) && n.row_major()) return n.owner->write(t.get(), begin, bytes);
+    if (detail::is_alone(t) && detail::is_dense(n)) return n.owner->write(t.get(), begin, bytes);
     const context home(n.owner);
     if (size == t.size_bytes()) {
         t = from_bytes(n.type, n.extent, bytes, home);
@@ -237,7 +265,7 @@ inline std::span<std::byte> host_bytes(any_tensor& t, bool writable) {
     const std::shared_ptr<engine> home = t.get()->owner;
     home->eval(std::span(&t.get(), 1));
     const auto size = static_cast<std::size_t>(t.size_bytes());
-    if (t.get()->row_major() && (!writable || is_alone(t)))
+    if (is_dense(*t.get()) && (!writable || is_alone(t)))
         if (std::byte* bytes = home->host(t.get(), writable)) return {bytes, size};
     array_list<std::byte> values(size);
     home->read(t.get(), values.data());
@@ -259,6 +287,7 @@ PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {
     if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
         fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
     t.get()->owner->read(t.get(), out.data());
+    if (!starts_byte(t.dtype(), t.size())) out.back() &= std::byte{15};  // what no element has is 0
 }
 
 #endif

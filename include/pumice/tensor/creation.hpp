@@ -91,17 +91,15 @@ matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
 template <element T, class Range>
 created<T> from_span(const shape& extent, const Range& values,
                      const context& home = default_context()) {
-    return created<T>(from_bytes(dtype_of<T>, extent, std::as_bytes(std::span<const T>(values)),
-                                 home));
+    return created<T>(detail::from_elements(extent, std::span<const T>(values), home));
 }
 /// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
 template <class Range>
 auto adapt(const Range& values, const context& home = default_context()) {
     using T = std::remove_cvref_t<decltype(*std::data(values))>;
-    return vector<T>(from_bytes(dtype_of<T>, shape{static_cast<std::int64_t>(std::size(values))},
-                                std::as_bytes(std::span<const T>(std::data(values),
-                                                                 std::size(values))),
-                                home));
+    return vector<T>(detail::from_elements(shape{static_cast<std::int64_t>(std::size(values))},
+                                           std::span<const T>(std::data(values), std::size(values)),
+                                           home));
 }
 
 /// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
@@ -333,7 +331,11 @@ PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double lo
                                const context& home) {
     pumice::detail::need_floating(type, "uniform");
     pumice::detail::generator g(home, k.traced());
-    const int digits = type == dtype::f16 ? 11 : type == dtype::bf16 ? 8 : 24;
+    const int digits = type == dtype::f16       ? 11
+                       : type == dtype::bf16    ? 8
+                       : type == dtype::f8_e4m3 ? 4
+                       : type == dtype::f8_e5m2 ? 3
+                                                : 24;
     const auto u = detail::unit(g, k, 0, extent, digits);
     const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
     const auto moved = g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)));

@@ -57,12 +57,8 @@ private:
     }
 
     std::string cell(std::int64_t i) const {
-        const std::size_t size = static_cast<std::size_t>(info(type_).bits / 8);
-        return visit(type_, [&](auto v) {
-            std::memcpy(static_cast<void*>(&v), data_.data() + static_cast<std::size_t>(i) * size,
-                        size);
-            return text_of(scalar(v));
-        });
+        return visit(type_,
+                     [&]<class T>(T) { return text_of(scalar(load_element<T>(data_.data(), i))); });
     }
     bool skipped(int axis, std::int64_t i) const {
         return shorten_ && extent_[axis] > 2 * edge && i >= edge && i < extent_[axis] - edge;

@@ -105,23 +105,23 @@ public:
         if (this->size() != 1)
             fail(errc::shape_mismatch, "item",
                  {"the tensor has shape ", to_string(this->shape()), ", not one element"});
-        Element value{};
-        read(*this, std::as_writable_bytes(std::span(&value, 1)));
-        return value;
+        std::byte value[sizeof(Element)];
+        read(*this, value);
+        return detail::load_element<Element>(value, 0);
     }
     /// The elements in row-major order; evaluates.
     std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
 
     /// The elements where they lie on the host, to be read or written (see host and host_mut for
-    /// any_tensor).
+    /// any_tensor, which show the bytes of elements that share them too).
     std::span<const Element> host()
-        requires std::same_as<Layout, row_major>
+        requires(std::same_as<Layout, row_major> && !packed_element<Element>)
     {
         const std::span<const std::byte> bytes = pumice::host(*this);
         return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
     }
     std::span<Element> host_mut()
-        requires std::same_as<Layout, row_major>
+        requires(std::same_as<Layout, row_major> && !packed_element<Element>)
     {
         const std::span<std::byte> bytes = pumice::host_mut(*this);
         return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
@@ -145,7 +145,7 @@ private:
             static_cast<any_tensor&>(*this) = copy<Layout>(*this);
     }
     static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
-        return from_bytes(dtype_of<Element>, extent, std::as_bytes(values));
+        return detail::from_elements(extent, values, default_context());
     }
     static any_tensor from_rows(std::initializer_list<std::initializer_list<Element>> rows) {
         std::vector<Element> flat;

@@ -18,20 +18,19 @@ inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& ho
     const node_ptr n = t.get();
     home.eval(std::span(&n, 1));
     if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
-    const std::int64_t size = byte_count(v.type, 1), count = v.count(),
+    const std::int64_t count = v.count(),
                        end = range_of({0, v.type, v.offset, v.layout}, v.extent, false).end;
-    array_list<std::byte> dense(static_cast<std::size_t>(count * size)),
+    array_list<std::byte> dense(static_cast<std::size_t>(byte_end(v.type, count))),
         memory(static_cast<std::size_t>(end));
     home.read(n, dense.data());
     index_list at = index_list::filled(v.extent.rank(), 0);
     for (std::int64_t i = 0; i < count; ++i) {
         std::int64_t place = v.offset;
         for (int d = 0; d < at.rank(); ++d) place += at[d] * v.layout[d];
-        std::memcpy(memory.data() + place * size, dense.data() + i * size,
-                    static_cast<std::size_t>(size));
+        copy_element(v.type, dense.data(), i, memory.data(), place);
         for (int d = at.rank() - 1; d >= 0 && ++at[d] == v.extent[d]; --d) at[d] = 0;
     }
-    const node_ptr whole = home.create(v.type, {end / size}, memory.data());
+    const node_ptr whole = home.create(v.type, {end * 8 / info(v.type).bits}, memory.data());
     node_ptr part = make_data(v.type, v.extent, whole->data, whole->owner);
     part->lay_out(v.layout);
     part->offset = v.offset;

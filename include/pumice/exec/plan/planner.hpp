@@ -56,7 +56,7 @@ struct plan_run {
     /// Bytes of a given value's memory that lie before the place from which kernels count.
     std::int64_t begin_of(std::size_t value) const noexcept {
         const node* const n = given[value];
-        return n ? base_of(*n) * (info(n->type).bits / 8) : 0;
+        return n ? byte_offset(n->type, base_of(*n)) : 0;
     }
 };
 

@@ -81,7 +81,7 @@ public:
             [&](std::size_t i) {
                 const node& n = *s.held[i];
                 return storage_of(n).piece.device_address +
-                       static_cast<std::uint64_t>(byte_count(n.type, n.offset));
+                       static_cast<std::uint64_t>(byte_offset(n.type, n.offset));
             },
             [&](std::size_t i) { return memory_of(output(s, outputs, i)).piece.device_address; },
             keys);
@@ -229,7 +229,7 @@ private:
             if (n->count() > 0 && reads_on_device(what().inputs[i])) {
                 vulkan_storage& held = storage_of(*n);
                 if (!held.on_device) lane_.bring({&held}, lock);
-                const std::int64_t begin = byte_count(n->type, n->offset);
+                const std::int64_t begin = byte_offset(n->type, n->offset);
                 s.touched.push_back(range_in(held.piece, begin,
                                              begin + byte_count(n->type, n->count()), false));
             }
@@ -310,7 +310,7 @@ private:
         const std::unique_ptr<host_memory>& own = memory_of(n).host;
         const std::unique_ptr<host_memory>& lent = (constant ? lent_ : s.lent)[number];
         return (lent ? lent : own)->data() +
-               (constant ? planned_.run.begin_of(number) : byte_count(n.type, n.offset));
+               (constant ? planned_.run.begin_of(number) : byte_offset(n.type, n.offset));
     }
     /// The host's steps between two chunks of the device. Others use the lane meanwhile, but where
     /// a profile looks on.

@@ -29,9 +29,10 @@ public:
     void read(const node& n, void* out) {
         if (n.count() == 0) return;
         vulkan_storage& s = storage_of(n);
-        const std::int64_t begin = byte_count(n.type, n.offset),
+        const std::int64_t begin = byte_offset(n.type, n.offset),
                            size = byte_count(n.type, n.count());
-        if (!s.host && n.row_major() && (size < s.bytes / 2 || reads_in_place(s, size))) {
+        if (!s.host && n.row_major() && starts_byte(n.type, n.offset) &&
+            (size < s.bytes / 2 || reads_in_place(s, size))) {
             // What lies at hand, or a small part of a large array: only that part.
             fetch(s, begin, size, static_cast<std::byte*>(out));
             return;
@@ -50,7 +51,7 @@ public:
         const auto size = static_cast<std::int64_t>(bytes.size());
         if (!n.data || size != memory_of(n).bytes) must_hold_values(n);
         vulkan_storage& s = memory_of(n);
-        begin += byte_count(n.type, n.offset);
+        begin += byte_offset(n.type, n.offset);
         if (s.host && !s.on_device) {
             std::memcpy(s.host->data() + begin, bytes.data(), bytes.size());
             return;
@@ -89,7 +90,7 @@ public:
         if (s.borrowed()) return nullptr;  // the user may write it at any time
         bring(s);
         if (writable) is_written(s);
-        return s.host->data() + byte_count(n.type, n.offset);
+        return s.host->data() + byte_offset(n.type, n.offset);
     }
 
     /// A copy on the host of all that a storage holds on the device.

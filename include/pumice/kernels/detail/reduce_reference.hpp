@@ -97,7 +97,7 @@ T reduce_values(reduction what, dtype type, std::span<const T> values) {
 /// front: the first half with the second, so that the op's loop is a long one.
 inline void join_values(const op_info& op, dtype type, std::byte* values, std::int64_t count) {
     const dtype held = computed_as(type);
-    const std::int64_t size = info(held).bits / 8;
+    const std::int64_t size = byte_offset(held, 1);
     alignas(8) std::byte joined[8 * host_block_size];
     while (count > 1) {
         const std::int64_t half = count / 2, second = count - half;
@@ -135,7 +135,7 @@ inline void reference(const reduce_problem& p, const host_buffers& buffers) {
                 for (std::int64_t i : inner) c.push_back(i);
                 if (!p.inner.empty()) c.push_back(0);
                 values.grow(n);
-                prologue.read(c, wide, values.at(0) + taken * (info(wide).bits / 8), n);
+                prologue.read(c, wide, values.at(0) + byte_offset(wide, taken), n);
                 taken += n;
             });
             if (p.by) {

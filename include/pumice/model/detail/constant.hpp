@@ -118,27 +118,25 @@ inline std::shared_ptr<host_constant> shared_constant(const any_tensor& t) {
     return std::static_pointer_cast<host_constant>(t.get()->data);
 }
 
-/// Elements of bytes, converted.
+/// `count` elements of bytes, converted.
 template <element To>
-std::vector<To> values_of(dtype type, std::span<const std::byte> bytes) {
+std::vector<To> values_of(dtype type, std::span<const std::byte> bytes, std::int64_t count) {
     static_assert(!std::is_same_v<To, bool>);
+    PUMICE_ASSERT(std::cmp_greater_equal(bytes.size(), byte_end(type, count)));
     std::vector<To> values;
     visit(type, [&](auto from) {
         using From = decltype(from);
         using Stored = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
-        values.reserve(bytes.size() / sizeof(Stored));
-        for (std::size_t at = 0; at + sizeof(Stored) <= bytes.size(); at += sizeof(Stored)) {
-            Stored v;
-            std::memcpy(&v, bytes.data() + at, sizeof v);  // files do not align
-            values.push_back(convert<To>(v));
-        }
+        values.reserve(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; ++i)
+            values.push_back(convert<To>(detail::load_element<Stored>(bytes.data(), i)));
     });
     return values;
 }
 /// Elements of a known value, converted. Pre: constant_of(t), and not of a file.
 template <element To>
 std::vector<To> constant_values(const any_tensor& t) {
-    return values_of<To>(t.dtype(), constant_of(t)->bytes());
+    return values_of<To>(t.dtype(), constant_of(t)->bytes(), t.size());
 }
 
 }}  // namespace pumice::PUMICE_ABI

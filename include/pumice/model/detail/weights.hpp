@@ -97,7 +97,8 @@ private:
     public:
         narrowed(const byte_source& from, dtype to) : from_(from), to_(to) {}
         void read(std::int64_t begin, std::span<std::byte> into) const override {
-            const std::int64_t size = info(to_).bits / 8, factor = info(dtype::f32).bits / 8 / size;
+            const std::int64_t size = byte_offset(to_, 1),
+                               factor = byte_offset(dtype::f32, 1) / size;
             std::vector<std::byte> piece(std::min<std::size_t>(into.size() *
                                                                    static_cast<std::size_t>(factor),
                                                                64 << 10));
@@ -114,8 +115,9 @@ private:
         void convert_bytes(std::span<const std::byte> from, std::byte* into) const {
             visit(to_, [&](auto to) {
                 using To = decltype(to);
-                if constexpr (!std::is_same_v<To, bool>) {
-                    const std::vector<To> values = values_of<To>(dtype::f32, from);
+                if constexpr (!std::is_same_v<To, bool> && !packed_element<To>) {
+                    const std::vector<To> values =
+                        values_of<To>(dtype::f32, from, static_cast<std::int64_t>(from.size()) / 4);
                     std::memcpy(into, values.data(), values.size() * sizeof(To));
                 }
             });

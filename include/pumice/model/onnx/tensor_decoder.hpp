@@ -176,7 +176,7 @@ private:
                                  std::int64_t bytes) {
         // A number takes a byte of the file at least, so a lie about the shape is found before
         // memory is taken.
-        if (std::cmp_greater(count, t.message.size()))
+        if (std::cmp_greater(std::min(count, bytes), t.message.size()))
             refuse(t, "has fewer numbers than its shape takes (" + std::to_string(count) + ")");
         typed_bytes_ = checked_add(typed_bytes_, bytes, "onnx");
         if (typed_bytes_ > limits_.typed_bytes)
@@ -193,6 +193,10 @@ private:
         const auto put_integer = [&](auto value) {
             switch (type) {
                 case dtype::boolean: return put(static_cast<std::uint8_t>(value != 0));
+                case dtype::i4:  // two to a number
+                case dtype::u4:
+                case dtype::f8_e4m3:
+                case dtype::f8_e5m2:
                 case dtype::i8:
                 case dtype::u8: return put(static_cast<std::uint8_t>(value));
                 case dtype::i16:

@@ -140,23 +140,31 @@ inline any_tensor bit_shift(node_builder& b) {
 
 inline any_tensor identity(node_builder& b) { return b.known(0) ? b.value(0) : b.tensor(0); }
 
+/// Floats of 8 bits: saturated, unless that is switched off, to the greatest finite value.
+inline any_tensor cast_to(node_builder& b, const any_tensor& x, dtype type) {
+    b.ignore("round_mode");  // of FLOAT8E8M0 only
+    const bool saturates = b.integer("saturate", 1) != 0;
+    const double most = type == dtype::f8_e4m3 ? 448 : 57344;
+    if (!saturates || info(type).bits != 8 || !is_floating(type) || x.dtype() == type ||
+        x.dtype() == dtype::boolean || (x.dtype() == dtype::f8_e4m3 && most > 448))
+        return astype(x, type);
+    const any_tensor real = is_floating(x.dtype()) ? x : astype(x, dtype::f32);
+    return astype(pumice::apply<op::maximum>(pumice::apply<op::minimum>(real, most), -most), type);
+}
+
 inline any_tensor cast(node_builder& b) {
     const auto* to = b.find("to", attribute_type::integer);
     if (!to) b.fail(errc::bad_file, "lacks the attribute \"to\"");
-    if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
-    b.ignore("round_mode");  // of 8-bit floats only
     if (!is_type(to->integer)) b.fail(errc::bad_file, "casts to " + name_of_type(to->integer));
     const auto type = to_dtype(static_cast<std::int32_t>(to->integer));
     if (!type)
         b.fail(errc::unsupported,
                "casts to " + name_of_type(to->integer) + ", which Pumice has no element type for");
-    return astype(b.tensor(0), b.computed(*type));
+    return cast_to(b, b.tensor(0), b.computed(*type));
 }
 
 inline any_tensor cast_like(node_builder& b) {
-    if (b.integer("saturate", 1) != 1) b.fail(errc::unsupported, "asks for saturate=0");
-    b.ignore("round_mode");
-    return astype(b.tensor(0), b.computed(b.value(1).dtype()));
+    return cast_to(b, b.tensor(0), b.computed(b.value(1).dtype()));
 }
 
 inline any_tensor swish(node_builder& b) {

@@ -131,7 +131,7 @@ struct model_proto {
     }
 };
 
-/// TensorProto.DataType to ours; empty for text, complex numbers and types below a byte.
+/// TensorProto.DataType to ours; empty for text, complex numbers and other types of 8 bits or less.
 constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
     switch (code) {
         case 1: return dtype::f32;
@@ -147,6 +147,10 @@ constexpr std::optional<dtype> to_dtype(std::int32_t code) noexcept {
         case 12: return dtype::u32;
         case 13: return dtype::u64;
         case 16: return dtype::bf16;
+        case 17: return dtype::f8_e4m3;
+        case 19: return dtype::f8_e5m2;
+        case 21: return dtype::u4;
+        case 22: return dtype::i4;
         default: return std::nullopt;
     }
 }
