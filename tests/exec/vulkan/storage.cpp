@@ -4,6 +4,7 @@
 #include "../support.hpp"
 
 #include <pumice/exec/vulkan/storage.hpp>
+#include <pumice/tensor/compile.hpp>
 
 namespace pm = pumice;
 
@@ -73,4 +74,47 @@ TEST_CASE("storage: where there is no memory it stays without, and the next try 
     first.reset();
     second.allocate();
     CHECK(second.piece);
+}
+
+TEST_CASE("storage: it says for whom it is held, by a name of its own where it must") {
+    const auto runtime = test::open_runtime();
+    if (!runtime) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    using pm::memory_role;
+    const auto held = [&](memory_role role) { return runtime->memory().stats().held[role]; };
+    auto name = std::make_unique<std::string>("a name that is longer than a small string");
+    const auto s = pm::vulkan_storage::make(runtime, 1000, {memory_role::weights, *name}, true);
+    name.reset();
+    CHECK(held(memory_role::weights) == 0);
+    s->allocate();
+    CHECK(s->label.name == "a name that is longer than a small string");
+    CHECK(held(memory_role::weights) >= 1000);
+    s->becomes({memory_role::outputs, "matmul"});
+    CHECK(held(memory_role::weights) == 0);
+    CHECK(held(memory_role::outputs) >= 1000);
+    CHECK(s->label.name == "matmul");
+}
+
+TEST_CASE("storage: memory that a result takes over is held for the result") {
+    const auto home = test::open_context();
+    if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    using pm::memory_role;
+    const auto held = [&](memory_role role) { return home->stats().memory[role]; };
+    pm::vector<float> x(test::numbers(*home, 1000, 1));
+    pm::upload(std::vector<pm::any_tensor>{x});
+    CHECK(held(memory_role::inputs) >= 4000);
+    x = x * 2.0f;
+    test::eval(x);
+    CHECK(held(memory_role::inputs) == 0);
+    CHECK(held(memory_role::outputs) >= 4000);
+
+    pm::any_tensor state = test::numbers(*home, 1000, 1);
+    const pm::executable::value in[] = {{pm::dtype::f32, {1000}}};
+    const pm::executable step = pm::trace(*home, in, [](std::span<const pm::any_tensor> i) {
+        return std::vector<pm::any_tensor>{pm::vector<float>(pm::vector<float>(i[0]) + 1.0f)};
+    });
+    const std::uint64_t before = held(memory_role::outputs);
+    state = std::move(step.run_donating(std::move(state))[0]);
+    CHECK(pm::to_vector<float>(state)[1] == 3);
+    CHECK(held(memory_role::inputs) == 0);
+    CHECK(held(memory_role::outputs) >= before + 4000);
 }

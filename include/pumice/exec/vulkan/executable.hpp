@@ -251,6 +251,7 @@ private:
             if (v.place != 0) continue;
             vulkan_storage& held = memory_of(output(s, outputs, i));
             held.allocate();
+            held.becomes({memory_role::outputs, "a compiled function"});
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
