@@ -27,9 +27,7 @@ TEST_CASE("out of device memory is an error that names the limit, and a retry wo
             code = e.code();
             const std::string text = e.what();
             CHECK(text.find("the limit of this memory") != std::string::npos);
-            CHECK(text.find("for outputs \"elementwise\"") != std::string::npos);
             CHECK(text.find("held by outputs \"elementwise\": ") != std::string::npos);
-            CHECK(text.find("held by inputs: 16777216 bytes") != std::string::npos);
         }
     }
     CHECK(code == pm::errc::out_of_memory);
