@@ -31,8 +31,8 @@ def ints(*values, dtype=i64):
     return np.array(values, dtype)
 
 
-def save(name, nodes, feeds, outputs, initializers=None, opset=20, open_axes=None):
-    """Runs the graph and writes it with what went in and what came out."""
+def save(name, nodes, feeds, outputs, initializers=None, opset=20, open_axes=None, fused=True):
+    """Runs the graph and writes it with what went in and what came out; `fused`: with the runtime's optimisations."""
     initializers = initializers or {}
     def declared(key, value):
         dims = list(value.shape)
@@ -52,6 +52,8 @@ def save(name, nodes, feeds, outputs, initializers=None, opset=20, open_axes=Non
         output.type.tensor_type.elem_type = types.get(output.name) or TensorProto.FLOAT
     options = ort.SessionOptions()
     options.log_severity_level = 3
+    if not fused:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     results = session.run(None, feeds)
     for key, value in feeds.items():
@@ -362,8 +364,17 @@ def low_bits():
              {"x": normal(3, 5)}, ["y"], {"w": held}, opset=21)
         save(f"cast_{kind}", [node("Cast", ["x"], ["s"], to=code), node("Cast", ["s"], ["y"], to=TensorProto.FLOAT)],
              {"x": np.arange(low, low + 16).astype(f32)[:15]}, ["y"], opset=21)
+        for axis, block, scales in ((1, 0, ()), (1, 0, (8,)), (0, 0, (4,)), (0, 2, (2, 8)), (1, 4, (4, 2))):
+            w = rng.integers(low, low + 16, (4, 8)).astype(t)
+            attributes = {"axis": axis} | ({"block_size": block} if block else {})
+            save(f"dequantizelinear_{kind}_{axis}_{block}_{len(scales)}",
+                 [node("DequantizeLinear", ["w", "s", "z"], ["f"], **attributes), node("MatMul", ["x", "f"], ["y"])], {"x": normal(3, 4)},
+                 ["y"], {"w": w, "s": np.abs(normal(*scales)) + f32(0.1), "z": np.full(scales, low + 3).astype(t)}, opset=21,
+                 fused=False)                    # it would take the activations to 8 bits
         save(f"matmul_{kind}", [node("Cast", ["w"], ["f"], to=TensorProto.FLOAT), node("MatMul", ["x", "f"], ["y"])],
              {"x": normal(2, 3)}, ["y"], {"w": held}, opset=21)
+    case("dequantizelinear_u8", "DequantizeLinear", np.arange(12, dtype=u8).reshape(3, 4), np.array(0.5, f32), np.array(3, u8), opset=13)
+    case("dequantizelinear_i32", "DequantizeLinear", ints(5, -7, 9, dtype=i32), np.array(0.25, f32), opset=10)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ public:
 
     constexpr void run() {
         line("import element;");
+        formats();
         if (calls_math()) line("import math;");
         line("import program;");
         header();
@@ -64,6 +65,22 @@ private:
     constexpr void each(code what, F&& f) {
         for (const instruction& i : p_.code)
             if (i.what == what) f(i);
+    }
+
+    /// Where the loaders of coded leaves come from.
+    constexpr void formats() {
+        bool imported = false;
+        each(code::coded, [&](const instruction& i) {
+            if (i.format->text.empty()) {
+                if (!std::exchange(imported, true)) line("import format;");
+                return;
+            }
+            for (const instruction& before : p_.code) {
+                if (&before == &i) break;
+                if (before.what == code::coded && before.format->name == i.format->name) return;
+            }
+            line(i.format->text);
+        });
     }
 
     constexpr bool calls_math() const {
@@ -146,7 +163,7 @@ private:
     template <class F>
     constexpr void leaf_list(F&& f) {
         for (const instruction& i : p_.code)
-            if (i.what == code::leaf || i.what == code::iota) f(i);
+            if (i.is_leaf() || i.what == code::iota) f(i);
     }
 
     constexpr void load() {
@@ -163,8 +180,12 @@ private:
         line("        return v;");
         line("    }");
     }
+    /// What has the element's `load`, or `from` for an iota.
+    constexpr std::string_view loader(const instruction& i) const {
+        return i.format ? i.format->slang : element(i.type);
+    }
     constexpr void read(const instruction& i) {
-        out_.append(element(i.type));
+        out_.append(loader(i));
         if (i.what == code::iota) {
             item(".from(o[", i.index);
             out_.append("].toInt64())");
@@ -196,7 +217,7 @@ private:
                 return;
             }
             item("        if ((Flat & ", 1 << i.index);
-            out_.append(") != 0) ").append(element(i.type));
+            out_.append(") != 0) ").append(loader(i));
             item(".loadRun<I, W>(a.x", i.index);
             item(", o[", i.index);
             item("], x", i.index);
@@ -254,6 +275,7 @@ private:
         const instruction& i = p_.code[n];
         switch (i.what) {
             case code::leaf:
+            case code::coded:
             case code::iota: item("v.x", i.index); break;
             case code::scalar: item("a.s", i.index); break;
             case code::given:

@@ -21,6 +21,7 @@ struct host_array {
     dtype type = dtype::f32;
     std::int64_t offset = 0;
     strides steps;
+    const storage_format* format = nullptr;  // of blocks: strides count decoded elements
 };
 
 namespace detail {
@@ -226,6 +227,7 @@ public:
             const instruction& i = p_.code[k];
             switch (i.what) {
                 case instruction::code::leaf:
+                case instruction::code::coded:
                 case instruction::code::iota: where_[k] = load(k, to); break;
                 case instruction::code::given: where_[k] = take(k, given_type, given, to); break;
                 case instruction::code::scalar: break;
@@ -282,8 +284,12 @@ private:
     void* load(std::size_t k, const host_place& at) {
         const instruction& i = p_.code[k];
         const host_array& a = leaves_[i.index];
-        if (lies_ready(a, at) && !lies_on(a, outputs_, at)) return element(a, at);
         const std::int64_t step = at.step(a);
+        if (a.format) {
+            a.format->decode(*a.format, a.data, at.offset(a), step, own(k), at.count);
+            return own(k);
+        }
+        if (lies_ready(a, at) && !lies_on(a, outputs_, at)) return element(a, at);
         if (a.data) {
             detail::exchange(i.type, true, a.data, at.offset(a), step, own(k), at.count);
             return own(k);

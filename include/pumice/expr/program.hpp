@@ -6,6 +6,7 @@
 
 #include <pumice/base/fixed_string.hpp>
 #include <pumice/base/hash.hpp>
+#include <pumice/core/storage_format.hpp>
 #include <pumice/expr/op.hpp>
 
 #include <cstdint>
@@ -26,13 +27,17 @@ struct instruction {
         given,   // value number `index` that the kernel hands in (an accumulator)
         apply,   // *op over `args`
         cast,    // args[0] converted to `type`, rounded or wrapped to its storage form
+        coded,   // a leaf that lies in blocks of `format`; its strides count decoded elements
     };
     code what = code::leaf;
     dtype type = dtype::f32;  // of the value
     std::uint16_t index = 0;
     std::uint16_t args[3] = {};  // earlier instructions
     const op_info* op = nullptr;
+    const storage_format* format = nullptr;
 
+    /// Whether it reads a memory operand.
+    constexpr bool is_leaf() const noexcept { return what == code::leaf || what == code::coded; }
     constexpr int arity() const noexcept {
         return what == code::apply ? op->arity : what == code::cast ? 1 : 0;
     }
@@ -41,6 +46,7 @@ struct instruction {
         // Not by address: under -fsanitize=undefined that is no constant to g++.
         if (a.what == code::apply && (a.op->name != b.op->name || a.op->body != b.op->body))
             return false;
+        if (a.what == code::coded && a.format->name != b.format->name) return false;
         for (int i = 0; i < a.arity(); ++i)
             if (a.args[i] != b.args[i]) return false;
         return true;
@@ -60,8 +66,9 @@ struct program_view {
     }
     /// Operands with strides: leaves and iotas share one numbering.
     constexpr int leaves() const noexcept {
-        const int a = count(instruction::code::leaf), b = count(instruction::code::iota);
-        return a > b ? a : b;
+        const int a = count(instruction::code::leaf), b = count(instruction::code::iota),
+                  c = count(instruction::code::coded), most = a > b ? a : b;
+        return most > c ? most : c;
     }
     constexpr int scalars() const noexcept { return count(instruction::code::scalar); }
     constexpr int givens() const noexcept { return count(instruction::code::given); }
@@ -80,8 +87,9 @@ struct program_argument {
 template <class F>
 constexpr void each_argument(program_view p, F&& f) {
     for (const instruction& i : p.code)
-        if (i.what == instruction::code::leaf)
-            f(program_argument{program_argument::read, i.index, i.type});
+        if (i.is_leaf())
+            f(program_argument{program_argument::read, i.index,
+                               i.format ? i.format->memory : i.type});
     for (std::size_t k = 0; k < p.outputs.size(); ++k) {
         const int number = static_cast<int>(k);
         f(program_argument{program_argument::written, number, p.output_type(number)});
@@ -178,6 +186,8 @@ constexpr std::uint64_t key_of(program_view p) noexcept {
         h.add((static_cast<std::uint64_t>(i.what) << 40) |
               (static_cast<std::uint64_t>(i.type) << 32) | i.index);
         if (i.what == instruction::code::apply) h.add(i.op->name).add(i.op->body);
+        if (i.what == instruction::code::coded)
+            h.add(i.format->name).add(i.format->slang).add(i.format->text);
         for (int k = 0; k < i.arity(); ++k) h.add(i.args[k]);
     }
     for (std::uint16_t o : p.outputs) h.add(o);

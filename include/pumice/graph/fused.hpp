@@ -14,6 +14,8 @@ struct operand {
     dtype type = dtype::f32;
     std::int64_t offset = 0;
     strides steps;  // one per coordinate of the domain it is read over
+    /// Of an operand that lies in blocks: strides and offset count decoded elements.
+    const storage_format* format = nullptr;
 };
 
 /// A number that a program takes: fixed, or one of those that each run of a plan brings.

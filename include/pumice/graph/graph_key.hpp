@@ -56,7 +56,7 @@ struct op_words {
                             static_cast<std::uint64_t>(i.type) << 16 | i.index,
                         static_cast<std::uint64_t>(i.args[0]) << 32 |
                             static_cast<std::uint64_t>(i.args[1]) << 16 | i.args[2],
-                        detail::bits_of_key(i.op));
+                        i.format ? detail::bits_of_key(i.format) : detail::bits_of_key(i.op));
         for (const std::uint16_t o : op.body->outputs) key.add(o);
         key.add_axes(op.iota_axes);
     }

@@ -92,7 +92,7 @@ namespace detail {
 inline host_array broadcast_array(const node& n, const shape& to) {
     host_array a{bytes_on_host(n), n.type, n.offset, strides::filled(to.rank(), 0)};
     const int first = to.rank() - n.extent.rank();
-    for (int i = 0; i < n.extent.rank(); ++i)
+    for (int i = std::max(-first, 0); i < n.extent.rank(); ++i)
         if (n.extent[i] != 1) a.steps[first + i] = n.layout()[i];
     return a;
 }
@@ -106,6 +106,10 @@ inline void run_elementwise(const host_loop& bound, std::byte* to, const thread_
     host_elementwise work{op.body->view(), op.native, given.extent, {}, scalars_of(op, given), {}};
     for (const node_ptr& input : given.inputs)
         work.leaves.push_back(broadcast_array(*input, given.extent));
+    for (const instruction& i : op.body->code)
+        if (i.what == instruction::code::coded)
+            work.leaves[i.index] = {first_value(*given.inputs[i.index]), i.format->memory, 0, dense,
+                                    i.format};
     for (const int axis : op.iota_axes) {
         strides steps = axis < 0 ? dense : strides::filled(given.extent.rank(), 0);
         if (axis >= 0) steps[axis] = 1;

@@ -37,7 +37,8 @@ template <>
 struct fields_of<operand> {
     static constexpr auto list =
         std::tuple{field{"buffer", &operand::buffer}, field{"type", &operand::type},
-                   field{"offset", &operand::offset}, field{"steps", &operand::steps}};
+                   field{"offset", &operand::offset}, field{"steps", &operand::steps},
+                   field{"format", &operand::format}};
 };
 template <>
 struct fields_of<fused> {

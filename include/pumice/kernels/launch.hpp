@@ -109,6 +109,7 @@ inline access range_of(const operand& o, const shape& domain, bool write) {
         const std::int64_t reach = o.steps[i] * (domain[i] - 1);
         (reach < 0 ? low : high) += reach;
     }
+    if (o.format) return {o.buffer, o.format->begin_of(low), o.format->end_of(high), write};
     const std::int64_t begin = byte_offset(o.type, low), end = byte_end(o.type, high + 1);
     // Elements that share a byte are written a word at a time, the others' bits as they were.
     if (write && is_packed(o.type)) return {o.buffer, begin & ~3LL, (end + 3) & ~3LL, write};

@@ -27,7 +27,7 @@ struct host_buffers {
 
     host_array array(const operand& o) const {
         return {o.buffer < 0 ? nullptr : memory[static_cast<std::size_t>(o.buffer)], o.type,
-                o.offset, o.steps};
+                o.offset, o.steps, o.format};
     }
     array_list<host_array> arrays(const array_list<operand>& list) const {
         array_list<host_array> r;
@@ -63,9 +63,8 @@ concept kernel_type =
 /// No, naming the first element or arithmetic type of the program that the device lacks.
 inline support supports_types(const fused& f, const device_info& device) {
     for (const instruction& i : f.body->code) {
-        const bool memory = i.what == instruction::code::leaf;
         const arithmetic a = info(i.type).arithmetic;
-        if ((memory && !device.supports(i.type)) ||
+        if ((i.is_leaf() && !device.supports(i.format ? i.format->memory : i.type)) ||
             (a == arithmetic::f64 && !device.float64_arithmetic) ||
             ((a == arithmetic::i64 || a == arithmetic::u64) && !device.int64_arithmetic))
             return support::no({"the device has no ", to_string(i.type)});

@@ -11,7 +11,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// used.
 inline double bytes_of(const operand& o, const shape& domain) {
     if (o.buffer < 0) return 0;
-    double bytes = info(o.type).bits / 8.0;
+    double bytes =
+        o.format ? static_cast<double>(o.format->bytes) / static_cast<double>(o.format->elements)
+                 : info(o.type).bits / 8.0;
     for (int i = 0; i < domain.rank(); ++i)
         if (o.steps[i] != 0) bytes *= static_cast<double>(domain[i]);
     return bytes;

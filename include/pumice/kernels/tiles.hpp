@@ -74,8 +74,7 @@ inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
 inline double prologue_work(const fused& f, double access) {
     if (f.body->code.size() == 1) return 0;
     double parts = 0;
-    for (const instruction& i : f.body->code)
-        parts += i.what == instruction::code::leaf || i.arity() > 0;
+    for (const instruction& i : f.body->code) parts += i.is_leaf() || i.arity() > 0;
     return access * parts;
 }
 

@@ -11,7 +11,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before
 /// it writes an element, that element.
 inline bool may_write_over(const elementwise_problem& p, const operand& out, const operand& leaf) {
-    if (leaf.buffer < 0 || info(leaf.type).bits != info(out.type).bits) return false;
+    if (leaf.buffer < 0 || leaf.format || info(leaf.type).bits != info(out.type).bits) return false;
     for (const operand& each : p.body.leaves)
         if (each.buffer == leaf.buffer && (each.steps != out.steps || each.offset != out.offset))
             return false;

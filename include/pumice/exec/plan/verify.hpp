@@ -184,11 +184,13 @@ private:
                 if (i.args[a] >= k) return wrong(k, "reads one behind it");
                 types[a] = v.code[i.args[a]].type;
             }
-            if (i.what == code::leaf || i.what == code::iota) {
+            if (i.is_leaf() || i.what == code::iota) {
                 if (i.index >= f.leaves.size())
                     return wrong(k, "reads an operand that is not there");
                 const operand& o = f.leaves[i.index];
-                if (o.type != i.type || (o.buffer < 0) != (i.what == code::iota))
+                if ((i.format ? o.format != i.format || o.type != i.format->memory
+                              : o.format || o.type != i.type) ||
+                    (o.buffer < 0) != (i.what == code::iota))
                     return wrong(k, "reads an operand of another type");
             } else if (i.what == code::scalar) {
                 if (i.index >= f.scalars.size() || f.scalars[i.index].value.type != i.type)

@@ -137,6 +137,11 @@ private:
         }
         instruction i = e.body->code[f.next++];
         for (int k = 0; k < i.arity(); ++k) i.args[k] = numbers_[f.first + i.args[k]];
+        if (i.what == instruction::code::coded) {
+            operand o{buffers_.number_of(f.n->inputs[i.index]), i.format->memory, 0, {}, i.format};
+            f.at.locate(row_major_strides(f.n->extent()), o);
+            return numbers_.push_back(place(i.what, o, i.type));
+        }
         if (i.what == instruction::code::leaf) {
             graph_node* const input = f.n->inputs[i.index];
             return open(input, f.at.broadcast_to(f.n->extent(), input->extent()));
@@ -165,24 +170,25 @@ private:
         else steps[axis] = 1;
         operand o{-1, type, 0, {}};
         at.locate(steps, o);
-        return place(instruction::code::iota, o);
+        return place(instruction::code::iota, o, type);
     }
 
     std::uint16_t memory(graph_node* base, const strides& layout, std::int64_t offset,
                          const affine& at) {
         operand o{buffers_.number_of(base), base->type(), offset, {}};
         at.locate(layout, o);
-        return place(instruction::code::leaf, o);
+        return place(instruction::code::leaf, o, o.type);
     }
 
-    std::uint16_t place(instruction::code what, const operand& o) {
+    std::uint16_t place(instruction::code what, const operand& o, dtype type) {
         std::size_t i = 0;
         while (i < leaves_.size() &&
                !(leaves_[i].buffer == o.buffer && leaves_[i].type == o.type &&
-                 leaves_[i].offset == o.offset && leaves_[i].steps == o.steps))
+                 leaves_[i].format == o.format && leaves_[i].offset == o.offset &&
+                 leaves_[i].steps == o.steps))
             ++i;
         if (i == leaves_.size()) leaves_.push_back(o);
-        return program_.push({what, o.type, static_cast<std::uint16_t>(i), {}, nullptr});
+        return program_.push({what, type, static_cast<std::uint16_t>(i), {}, nullptr, o.format});
     }
 
     buffer_list& buffers_;

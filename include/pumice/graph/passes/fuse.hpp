@@ -286,6 +286,12 @@ private:
         }
         return false;
     }
+    /// Whether the op reads `from` as the memory of blocks, which nothing can compute on the way.
+    static bool reads_blocks(const elementwise_op& e, const graph_node& n, const graph_node* from) {
+        for (const instruction& i : e.body->code)
+            if (i.what == instruction::code::coded && n.inputs[i.index] == from) return true;
+        return false;
+    }
     /// Whether the kernel of `n` can compute its input `from` as it reads it.
     static bool has_prologue(const graph_node& n, const graph_node* from) {
         if (const auto* k = n.op().get_if<kernel_op>()) {
@@ -310,7 +316,8 @@ private:
             }
             const int group = group_of(u);
             PUMICE_ASSERT(group >= 0);
-            if (elementwise(*u)) {
+            if (const auto* e = elementwise(*u)) {
+                if (reads_blocks(*e, *u, via ? via : n)) return false;
                 direct = direct && member_[u->number].direct && u->extent() == n->extent() &&
                          u->extent() == at(group).domain;
             } else {

@@ -76,10 +76,10 @@ public:
         for (const instruction& i : op.body->code) {
             if (i.what == instruction::code::scalar)
                 scalars = std::max<std::size_t>(scalars, i.index + 1u);
-            if (i.what != instruction::code::leaf) continue;
+            if (!i.is_leaf()) continue;
             if (i.index >= at_->inputs.size())
                 return fault({"reads input ", i.index, " of ", at_->inputs.size()});
-            if (type(i.index) != i.type)
+            if (type(i.index) != (i.format ? i.format->memory : i.type))
                 fault({"reads input ", i.index, " as ", to_string(i.type), ", which is ",
                        to_string(type(i.index))});
         }
@@ -88,8 +88,19 @@ public:
         if (op.body->outputs.size() != 1 || op.body->code[op.body->outputs[0]].type != at_->type())
             fault({"is ", to_string(at_->type()), ", which its program does not give"});
         for (std::size_t i = 0; i < at_->inputs.size(); ++i)
-            if (!broadcasts(extent(i), at_->extent()))
+            if (const storage_format* f = format_of(op, i)) {
+                if (at_->what->count() % f->unit() != 0 ||
+                    element_count(extent(i)) != f->held(at_->what->count()))
+                    fault({"of shape ", to_string(at_->extent()), " reads blocks of ", f->name,
+                           " in ", to_string(extent(i))});
+            } else if (!broadcasts(extent(i), at_->extent())) {
                 fault({"of shape ", to_string(at_->extent()), " reads ", to_string(extent(i))});
+            }
+    }
+    static const storage_format* format_of(const elementwise_op& op, std::size_t input) {
+        for (const instruction& i : op.body->code)
+            if (i.what == instruction::code::coded && i.index == input) return i.format;
+        return nullptr;
     }
     void operator()(const view_op& op) {
         if (!takes(1) || !same_type()) return;

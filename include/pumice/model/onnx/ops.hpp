@@ -37,6 +37,7 @@ inline constexpr std::array op_table{
     op_row{"Conv",                    &build::conv},
     op_row{"CumSum",                  &build::cumulative_sum},
     op_row{"DepthToSpace",            &build::depth_to_space},
+    op_row{"DequantizeLinear",        &build::dequantize_linear},
     op_row{"Dropout",                 &build::dropout},
     op_row{"Einsum",                  &build::sum_products},
     op_row{"Expand",                  &build::expand},

@@ -6,6 +6,7 @@
 #include <pumice/exec/plan/plan.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/expr/ops.hpp>
+#include <pumice/graph/decode.hpp>
 #include <pumice/kernels/fields.hpp>
 #include <pumice/tensor/creation.hpp>
 
@@ -300,11 +301,24 @@ private:
         else if (op) j = named(*op);
         else j = nullptr;
     }
-    /// [what, type, number] of what is read, [what, type, op, arguments] of what is computed.
+    void code_one(json& j, value<const storage_format*>& f) {
+        if constexpr (reads) {
+            if (j.is_null()) return;
+            const auto name = wanted(j.is_string(), j, "a format").template get<std::string>();
+            f = formats::named(name);
+            if (!f) fault({"no format is called `", name, "` here"});
+        } else if (f) {
+            j = f->name;
+        } else {
+            j = nullptr;
+        }
+    }
+    /// [what, type, number] of what is read, with its format; [what, type, op, arguments] of what
+    /// is computed.
     void code_one(json& j, value<instruction>& i) {
         using code_of = instruction::code;
-        static constexpr std::string_view words[] = {"leaf",  "iota",  "scalar",
-                                                     "given", "apply", "cast"};
+        static constexpr std::string_view words[] = {"leaf",  "iota", "scalar", "given",
+                                                     "apply", "cast", "coded"};
         if constexpr (reads) {
             wanted(j.is_array() && j.size() >= 3 && j[0].is_string(), j, "an instruction");
             const auto word = j[0].template get<std::string>();
@@ -318,7 +332,9 @@ private:
                 i.op =
                     &op_named(wanted(name.is_string(), name, "an op").template get<std::string>());
             }
-            if (j.size() != next + static_cast<std::size_t>(std::max(i.arity(), i.op ? 0 : 1)))
+            if (i.what == code_of::coded) code(element(j, 3, 4), i.format, "format");
+            if (j.size() != next + static_cast<std::size_t>(std::max(i.arity(), i.op ? 0 : 1)) +
+                                (i.format ? 1 : 0))
                 fault({"has ", j.size(), " parts"});
             if (i.arity() == 0) code(j[next], i.index, "number");
             for (int a = 0; a < i.arity(); ++a)
@@ -329,6 +345,7 @@ private:
                 j.push_back(named(*i.op));
             }
             if (i.arity() == 0) j.push_back(i.index);
+            if (i.what == code_of::coded) j.push_back(i.format->name);
             for (int a = 0; a < i.arity(); ++a) j.push_back(i.args[a]);
         }
     }

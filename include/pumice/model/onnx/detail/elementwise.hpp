@@ -4,6 +4,7 @@
 // name.
 #pragma once
 
+#include <pumice/graph/decode.hpp>
 #include <pumice/model/onnx/detail/node_builder.hpp>
 
 #include <array>
@@ -165,6 +166,19 @@ inline any_tensor cast(node_builder& b) {
 
 inline any_tensor cast_like(node_builder& b) {
     return cast_to(b, b.tensor(0), b.computed(b.value(1).dtype()));
+}
+
+/// Whoever reads it decodes as it loads.
+inline any_tensor dequantize_linear(node_builder& b) {
+    const any_tensor x = b.tensor(0), scale = b.tensor(1);
+    const any_tensor y =
+        pumice::dequantize_linear(x, scale, b.has(2) ? b.tensor(2) : any_tensor(),
+                                  b.integer("axis", 1), b.integer("block_size", 0));
+    const std::int64_t code = b.integer("output_dtype", 0);
+    const std::optional<dtype> type =
+        code == 0 ? scale.dtype() : to_dtype(static_cast<std::int32_t>(code));
+    if (!type || !is_floating(*type)) b.fail(errc::unsupported, "gives " + name_of_type(code));
+    return astype(y, b.computed(*type));
 }
 
 inline any_tensor swish(node_builder& b) {
