@@ -6,6 +6,7 @@
 
 #include <pumice/core/storage_format.hpp>
 #include <pumice/expr/host.hpp>
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 #include <pumice/graph/view.hpp>
 
