@@ -24,10 +24,9 @@ constexpr To convert(From value) noexcept {
         // Reals by way of 8 bits, which saturate.
         const auto wide = convert<decltype(To().value)>(value);
         if constexpr (std::is_floating_point_v<From>) {
-            constexpr bool negative = std::is_signed_v<decltype(To().value)>;
-            return To(wide<(negative ? -8 : 0) ? (negative ? -8 : 0) : wide>(negative ? 7 : 15)
-                          ? (negative ? 7 : 15)
-                          : int{wide});
+            constexpr bool has_sign = std::is_signed_v<decltype(To().value)>;
+            constexpr int low = has_sign ? -8 : 0, high = has_sign ? 7 : 15;
+            return To(wide < low ? low : wide > high ? high : int{wide});
         } else {
             return To(wide);
         }

@@ -72,7 +72,8 @@ private:
         bool imported = false;
         each(code::coded, [&](const instruction& i) {
             if (i.format->text.empty()) {
-                if (!std::exchange(imported, true)) line("import format;");
+                if (!imported) line("import format;");
+                imported = true;
                 return;
             }
             for (const instruction& before : p_.code) {
