@@ -3,6 +3,7 @@
 // The front storey: everything that a user composes with; no Vulkan, no Slang.
 #pragma once
 
+#include <pumice/graph/naming.hpp>
 #include <pumice/graph/window.hpp>
 #include <pumice/tensor/assign.hpp>
 #include <pumice/tensor/compile.hpp>

@@ -158,15 +158,20 @@ private:
                 must_hold_values(*run.given[v]);
                 at[v] = std::static_pointer_cast<buffer>(run.given[v]->data);
             } else if (p.values[v].alias < 0) {
-                at[v] = std::make_shared<buffer>(memory_, p.values[v].bytes());
+                pm::at_value(p, int(v), [&] {
+                    at[v] = std::make_shared<buffer>(memory_, p.values[v].bytes());
+                });
             }
         // Nothing is submitted before all that can fail is done.
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             if (stop.stop_requested()) pm::throw_cancelled();
-            if (fail_in >= 0 && fail_in-- == 0)
-                pm::fail(pm::errc::device_lost, "mine", {"it was told to fail"});
-            run.records[i] = std::make_shared<pm::kernel_record>(pm::kernel_record{
-                pm::cat({"mine/", pm::family_of(p.steps[i].what)}), {}, {}});
+            pm::at_step(p.steps[i], [&] {  // errors name the step's nodes
+                if (fail_in >= 0 && fail_in-- == 0)
+                    pm::fail(pm::errc::device_lost, "mine", {"it was told to fail"});
+            });
+            const std::shared_ptr<pm::kernel_record> record = pm::host_record(p.steps[i]);
+            record->kernel = pm::cat({"mine/", pm::family_of(p.steps[i].what)});
+            run.records[i] = record;
         }
         const auto numbers = std::make_shared<pm::array_list<pm::scalar>>(run.numbers);
         for (std::size_t i = 0; i < p.steps.size(); ++i) submit(run, i, at, numbers);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as Graphviz text: every node once, every edge with its type and shape, kernels as
 // clusters.
+#include <pumice/graph/naming.hpp>
 #include <pumice/graph/print.hpp>
 #include <pumice/graph/scan.hpp>
 #include <pumice/graph/window.hpp>
@@ -87,4 +88,11 @@ TEST_CASE("graph print: what has run is data") {
     values(y);
     CHECK(describe(*y.get()) == "data");
     CHECK(count(to_dot(y), "->") == 0);
+}
+
+TEST_CASE("graph print: nodes show their names, as DOT quotes them") {
+    const any_tensor x = named(data(home, {2, 3}), "x \"1\"");
+    const std::string text = to_dot(named(apply<op::add>(x, 1.0), "a\\b"));
+    CHECK(count(text, R"(label="data\nx \"1\"")") == 1);
+    CHECK(count(text, R"(label="add\na\\b")") == 1);
 }

@@ -312,6 +312,7 @@ protected:
     static std::string text_of(const kernel_record& r, const shape& extent) {
         std::string text =
             cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
+        if (!r.origin.empty()) append_text(text, {"  for ", r.origin, "\n"});
         if (r.seconds > 0)
             append_text(text, {"  ", expected_text(r.seconds, r.configuration), "\n"});
         for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
@@ -354,6 +355,7 @@ private:
         if (n.layout() != part.layout)
             n.lay_out(part.layout);  // others look whether a lazy reshape lies row-major
         n.offset = part.offset + (e.run.given[number] ? base_of(*held) : 0);
+        keep_label_of_view(n);
         n.record = held ? held->record : e.run.record_of(e.run.what().at(whole));
         n.realise(held ? held->data : e.run.made[number]);
     }

@@ -110,19 +110,23 @@ private:
     }
 
     std::shared_ptr<const kernel_record> record_of(const plan&, const plan_step& s) const override {
-        return host_record(s.what);
+        return host_record(s);
     }
     /// Of a node that ran alone, which was given no record.
     std::shared_ptr<const kernel_record> record_of(const node& n) const override {
         if (n.record) return n.record;
+        std::shared_ptr<kernel_record> record;
         if (const auto* op = n.op.get_if<elementwise_op>()) {
             elementwise_problem p;
             p.body.body = op->body;
-            return host_record(p);
+            record = host_record(p);
+        } else if (n.op.is<reduce_op>() || n.op.is<normalize_op>()) {
+            record = std::make_shared<kernel_record>();
+            record->kernel = n.op.is<reduce_op>() ? "host/reduce" : "host/normalize";
+        } else {
+            return nullptr;
         }
-        if (!n.op.is<reduce_op>() && !n.op.is<normalize_op>()) return nullptr;
-        auto record = std::make_shared<kernel_record>();
-        record->kernel = n.op.is<reduce_op>() ? "host/reduce" : "host/normalize";
+        record->origin = n.label.get().maker();
         return record;
     }
 
@@ -139,14 +143,16 @@ private:
         const std::shared_ptr<host_storage> made = allocate(byte_count(n.type, count), computed);
         if (count > 0) {
             std::string name;
+            node_label label;
             std::int64_t touched = made->memory.size();
             if (profiling_) {
                 name = profile_name(*record_of(n));
+                label = n.label.get();
                 for (const node_ptr& input : n.inputs)
                     touched += byte_count(input->type, input->count());
             }
             const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
-                                        touched);
+                                        touched, label.maker());
             loop.run(made->memory.data(), threads_);
             ++stats_.dispatches;
             stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
@@ -168,7 +174,8 @@ private:
             for (const int v : *list)
                 if (const auto number = static_cast<std::size_t>(v);
                     p.at(v).alias < 0 && !over[number])
-                    run.made[number] = allocate(p.at(v).bytes(), label_of(p, v));
+                    run.made[number] =
+                        at_value(p, v, [&] { return allocate(p.at(v).bytes(), label_of(p, v)); });
         array_list<std::byte*> memory(p.values.size(), nullptr);
         for (std::size_t v = 0; v < memory.size(); ++v)
             if (const node* const given = run.given[v])

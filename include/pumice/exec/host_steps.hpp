@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/exec/graph_engine.hpp>
+#include <pumice/exec/plan/at_step.hpp>
 #include <pumice/exec/scheduler.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -11,7 +12,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// What the host runs for each step of a plan, kept with it.
 inline const array_list<std::shared_ptr<const kernel_record>>& host_records(known_plan& k) {
     while (k.host_records.size() < k.what.steps.size())
-        k.host_records.push_back(host_record(k.what.steps[k.host_records.size()].what));
+        k.host_records.push_back(host_record(k.what.steps[k.host_records.size()]));
     return k.host_records;
 }
 
@@ -64,13 +65,14 @@ inline std::int64_t run_on_host(const host_steps& list, const thread_pool& threa
             touched += list.what.at(v).bytes();
         }
         const std::string name = profile ? profile_name(*list.records[i]) : "";
-        const profile_scope running(profile, name, profile_recorder::on_device, touched);
+        const profile_scope running(profile, name, profile_recorder::on_device, touched,
+                                    list.records[i]->origin);
         if (stop.stop_requested()) throw_cancelled();
         if (list.taken_over)
             for (const int v : s.outputs)
                 if (storage* const over = (*list.taken_over)[static_cast<std::size_t>(v)])
                     over->lost = true;
-        run_on_host(s.what, buffers, threads);
+        at_step(s, [&] { run_on_host(s.what, buffers, threads); });
         written += list.records[i]->written;
     }
     return written;

@@ -29,11 +29,12 @@ public:
     bool full() const noexcept { return profile_.events.size() >= most; }
     /// Beyond the bound, and without memory, an event is only counted.
     void add(track on, std::string_view name, double begin_us, double duration_us,
-             std::int64_t bytes = 0) noexcept {
+             std::int64_t bytes = 0, std::string_view origin = {}) noexcept {
         const small_lock lock(mutex_);
         try {
             if (!full()) {
-                profile_.events.push_back({std::string(name), begin_us, duration_us, bytes, on});
+                profile_.events.push_back({std::string(name), begin_us, duration_us, bytes, on,
+                                           std::string(origin)});
                 return;
             }
         } catch (const std::bad_alloc&) {
@@ -41,11 +42,11 @@ public:
         ++profile_.dropped;
     }
     /// From then to now; nothing where then is before the start.
-    void add_since(clock::time_point then, track on, std::string_view name,
-                   std::int64_t bytes = 0) noexcept {
+    void add_since(clock::time_point then, track on, std::string_view name, std::int64_t bytes = 0,
+                   std::string_view origin = {}) noexcept {
         if (then < begin_) return;
         const double begin = microseconds(then);
-        add(on, name, begin, microseconds(clock::now()) - begin, bytes);
+        add(on, name, begin, microseconds(clock::now()) - begin, bytes, origin);
     }
     void drop(std::size_t events) noexcept {
         profile_.dropped += static_cast<std::int64_t>(events);
@@ -66,20 +67,21 @@ private:
 class profile_scope {
 public:
     profile_scope(profile_recorder* to, std::string_view name,
-                  profile_recorder::track on = profile_recorder::on_host,
-                  std::int64_t bytes = 0) noexcept
-        : to_(to), name_(name), where_(on), bytes_(bytes), begin_(profile_recorder::now_if(to)) {}
+                  profile_recorder::track on = profile_recorder::on_host, std::int64_t bytes = 0,
+                  std::string_view origin = {}) noexcept
+        : to_(to), name_(name), origin_(origin), where_(on), bytes_(bytes),
+          begin_(profile_recorder::now_if(to)) {}
     profile_scope(const profile_scope&) = delete;
     profile_scope& operator=(const profile_scope&) = delete;
     ~profile_scope() { end(); }
     void end() noexcept {
-        if (to_) to_->add_since(begin_, where_, name_, bytes_);
+        if (to_) to_->add_since(begin_, where_, name_, bytes_, origin_);
         to_ = nullptr;
     }
 
 private:
     profile_recorder* to_;
-    std::string_view name_;
+    std::string_view name_, origin_;
     profile_recorder::track where_;
     std::int64_t bytes_;
     profile_recorder::clock::time_point begin_;

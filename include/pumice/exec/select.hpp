@@ -132,6 +132,13 @@ inline std::shared_ptr<kernel_record> host_record(const problem& p) {
     return record;
 }
 
+/// The same of a step.
+inline std::shared_ptr<kernel_record> host_record(const plan_step& s) {
+    auto record = host_record(s.what);
+    record->origin = origin_of(s);
+    return record;
+}
+
 /// Solves a problem on the host by its reference.
 inline void solve_on_host(const problem& p, const host_buffers& buffers) {
     p.kind().reference(p.get(), buffers);

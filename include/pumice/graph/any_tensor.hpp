@@ -30,6 +30,8 @@ public:
     int rank() const { return get()->extent.rank(); }
     std::int64_t size() const { return get()->count(); }
     std::int64_t size_bytes() const { return byte_count(dtype(), size()); }
+    /// What `named` called it, or after what it shows: "x (view)"; empty where it has no name.
+    std::string name() const { return name_of(*get()); }
 
     node_ptr get() && { return std::as_const(*this).get(); }
     const node_ptr& get() const& {

@@ -12,7 +12,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// What of a graph decides its plan, as words: ops, types, shapes and who reads what. Not in it are
-/// numbers of programs, where inputs lie in memory but for their alignment, and names.
+/// numbers of programs, and where inputs lie in memory but for their alignment.
 class graph_key {
 public:
     void clear() noexcept { words_.clear(); }

@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/lock.hpp>
 #include <pumice/base/thread_cache.hpp>
+#include <pumice/graph/label.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <atomic>
@@ -41,6 +42,7 @@ struct kernel_record {
     double seconds = 0;                 // that it is expected to take; 0: not said
     int dispatches = 0;
     std::int64_t written = 0;  // bytes of results
+    std::string origin = {};   // the nodes that it computes, where they have names
 };
 
 struct node {
@@ -58,6 +60,7 @@ struct node {
     /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is
     /// lazy.
     std::atomic<int> pending_uses{0};
+    label_slot label;  // nothing depends on it but what is printed
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
         : type(t), extent(s), op(std::move(o)), owner(home), layout_(row_major_strides(s)) {}
@@ -113,6 +116,15 @@ private:
 /// reshape, as long as both are lazy: views of views are composed when they are made
 /// (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
+
+/// The label of what shows a value: its name with a word behind, "x (view)".
+/// `from`: the shape of that, where it is known.
+PUMICE_FUNCTION node_label label_of_view(const node& view, const shape* from, const node_label& of);
+/// The name of a value, empty where it has none.
+PUMICE_FUNCTION std::string name_of(const node& n);
+/// A view that is about to be realised goes on to be called after what it shows, where there is
+/// memory for that.
+PUMICE_FUNCTION void keep_label_of_view(node& n) noexcept;
 
 /// Where kernels that read a realised tensor count from, in elements of its memory: the last
 /// multiple of 16 bytes at or before the lowest element that it holds. Wide loads are aligned to
@@ -189,6 +201,32 @@ PUMICE_INLINE void node::let_go(node_ptr n) noexcept {
         if (!n) break;
         above = std::move(n->inputs.back());
         n->inputs.pop_back();
+    }
+}
+
+PUMICE_BODY node_label label_of_view(const node& view, const shape* from, const node_label& of) {
+    const view_op* const v = view.op.get_if<view_op>();
+    bool permuted = v && from && v->source.rank() == from->rank();
+    for (int i = 0; permuted && i < v->source.rank(); ++i) {
+        const auto axis = static_cast<int>(v->source[i]);
+        permuted =
+            axis >= 0 && v->step[i] == 1 && v->start[axis] == 0 && view.extent[i] == (*from)[axis];
+    }
+    const char* const word = permuted ? " (permuted)" : v ? " (view)" : " (reshaped)";
+    return node_label(of.name().empty() ? "" : cat({of.name(), word}), of.origin());
+}
+
+PUMICE_BODY std::string name_of(const node& n) {
+    if (n.label.empty() && !n.realised() && is_view(n))
+        if (const node_ptr of = n.viewed())
+            return std::string(label_of_view(n, &of->extent, node_label(name_of(*of))).name());
+    return std::string(n.label.get().name());
+}
+PUMICE_BODY void keep_label_of_view(node& n) noexcept {
+    if (!is_view(n) || n.inputs.empty() || !n.label.empty() || n.inputs[0]->label.empty()) return;
+    try {
+        n.label.set(label_of_view(n, &n.inputs[0]->extent, n.inputs[0]->label.get()));
+    } catch (const std::bad_alloc&) {
     }
 }
 

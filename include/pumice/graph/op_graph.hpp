@@ -26,6 +26,12 @@ struct graph_node {
     dtype type() const noexcept { return what->type; }
     const shape& extent() const noexcept { return what->extent; }
     const strides& layout() const noexcept { return what->layout(); }
+    node_label label() const {
+        const node& n = origin && !origin->label.empty() ? *origin : *what;
+        if (!n.label.empty() || inputs.empty() || !is_view(*what)) return n.label.get();
+        const node_label of = inputs[0]->label();
+        return of ? label_of_view(*what, &inputs[0]->extent(), of) : of;
+    }
 };
 
 /// Whether it computes nothing, and looks at its input's memory where it can.

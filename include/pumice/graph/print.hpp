@@ -55,6 +55,20 @@ inline std::string describe(const node& n) {
     return n.realised() ? "data" : n.op.visit(names{});
 }
 
+namespace detail {
+/// A node's op, and its name below where it has one, as DOT quotes text.
+inline std::string dot_text(const graph_node& n) {
+    std::string text = describe(*n.what);
+    const node_label label = n.label();
+    if (label) text += "\\n";
+    for (const char c : label.name().empty() ? label.origin() : label.name()) {
+        if (c == '"' || c == '\\') text += '\\';
+        text += c;
+    }
+    return text;
+}
+}  // namespace detail
+
 /// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type
 /// and shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
 inline std::string to_dot(std::span<const any_tensor> roots) {
@@ -72,7 +86,7 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
         append_text(text, {"  subgraph cluster_", g, " {\n    label=\"kernel ", g, "\";\n"});
         for (const graph_node* n : groups[g].members()) {
             if (!grouped.insert(n)) continue;
-            append_text(text, {"    ", id(n), " [label=\"", describe(*n->what), "\"];\n"});
+            append_text(text, {"    ", id(n), " [label=\"", detail::dot_text(*n), "\"];\n"});
         }
         text += "  }\n";
     }
@@ -80,10 +94,11 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
     for (const graph_node* n : graph.order()) {
         if (!grouped.contains(n))
             append_text(text,
-                        {"  ", id(n), " [label=\"", describe(*n->what), "\", style=dashed];\n"});
+                        {"  ", id(n), " [label=\"", detail::dot_text(*n), "\", style=dashed];\n"});
         for (const graph_node* input : n->inputs) {
             if (input->is_given() && drawn.insert(input))
-                append_text(text, {"  ", id(input), " [label=\"data\", shape=ellipse];\n"});
+                append_text(text, {"  ", id(input), " [label=\"", detail::dot_text(*input),
+                                   "\", shape=ellipse];\n"});
             append_text(text,
                         {"  ", id(input), " -> ", id(n), " [label=\"", to_string(input->type()),
                          " ", to_string(input->extent()), "\"];\n"});

@@ -23,6 +23,7 @@ public:
     void go(std::span<const node_ptr> roots, bool realises_views = true) {
         realises_views_ = realises_views;
         key_.clear();
+        labelled_ = false;
         numbers_.clear();
         memory_.clear();
         calls_.clear();
@@ -68,6 +69,8 @@ public:
     const graph_key& key() const noexcept { return key_; }
     /// To which whoever plans may add what else decides.
     graph_key& key() noexcept { return key_; }
+    /// Whether a node has a name.
+    bool labelled() const noexcept { return labelled_; }
     /// Whether lazy nodes that the walk did not come to read it.
     bool read_outside(std::uint32_t number) const noexcept { return outside_[number] != 0; }
 
@@ -110,6 +113,7 @@ private:
             v.lay_out(o.steps);  // others look whether a lazy reshape lies row-major
         v.offset = o.offset;
         v.record = base.record;
+        keep_label_of_view(v);
         v.realise(base.data);
         kept_.push_back(v.inputs[0]);  // the walk has its number
         v.release_inputs();
@@ -139,10 +143,16 @@ private:
         for (const node_ptr& input : n.inputs) key_.add(number_of(input.get()));
     }
     void add_type(const node& n, std::uint64_t what) {
+        // Names stand in the plan. A hash is enough: where two meet, names are wrong and no value.
+        const std::uint64_t name = n.label.hash();
         key_.add_all(number_of(&n), static_cast<std::uint64_t>(n.type) << 8 |
-                                        static_cast<std::uint64_t>(n.row_major()) << 4 | what);
+                                        static_cast<std::uint64_t>(n.row_major()) << 4 |
+                                        (name == 0 ? what : what | 8));
         key_.add_list(n.extent);
         if (!n.row_major()) key_.add_list(n.layout());
+        if (name == 0) return;
+        key_.add(name);
+        labelled_ = true;
     }
     /// Who is asked for, and who is read by lazy nodes that the walk did not meet.
     void add_uses(std::span<const node_ptr> roots) {
@@ -172,7 +182,7 @@ private:
     array_list<frame> stack_;
     array_list<int> counted_;
     array_list<char> outside_;
-    bool realises_views_ = true;
+    bool realises_views_ = true, labelled_ = false;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/expected.hpp>
+#include <pumice/graph/naming.hpp>
 #include <pumice/model/detail/formats.hpp>
 #include <pumice/tensor/compile.hpp>
 
@@ -107,7 +108,10 @@ public:
         std::vector<executable::value> values;
         for (std::size_t i = 0; i < chosen.size(); ++i)
             values.push_back({inputs()[i].dtype, chosen[i]});
-        return trace(where(), values, [this](std::span<const any_tensor> x) { return run(x); });
+        return trace(where(), values, [this](std::span<const any_tensor> x) {
+            for (std::size_t i = 0; i < x.size(); ++i) named(x[i], inputs()[i].name);
+            return run(x);
+        });
     }
 
     /// Types and shapes of all values for these input shapes (those of the file where left out, an

@@ -20,8 +20,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct profile_event {
     std::string name;
     double begin_us = 0, duration_us = 0;
-    std::int64_t bytes = 0;  // read and written
-    int track = 0;           // of profile::tracks
+    std::int64_t bytes = 0;   // read and written
+    int track = 0;            // of profile::tracks
+    std::string origin = {};  // what of the program a kernel computes, where that has names
 };
 
 struct profile {
@@ -29,7 +30,8 @@ struct profile {
     std::vector<profile_event> events;
     std::int64_t dropped = 0;  // events beyond the most that a profile holds
 
-    /// A row a kernel with its count, time, bytes a second and share, then the host's work.
+    /// A row a kernel with its count, time, bytes a second and share, then the host's work. A
+    /// kernel that computes what has names has a row for each of them.
     PUMICE_FUNCTION std::string table() const;
     /// JSON of Chrome's trace event format, which ui.perfetto.dev opens.
     PUMICE_FUNCTION std::string chrome_trace() const;
@@ -92,9 +94,9 @@ inline void append_right(std::string& out, std::size_t width, const std::string&
     out += text;
 }
 
-/// Events of one name.
+/// Events of one name and origin.
 struct profile_row {
-    const std::string* name;
+    const std::string *name, *origin;
     std::int64_t count = 0, bytes = 0;
     double us = 0;
 };
@@ -105,8 +107,8 @@ inline array_list<profile_row> profile_rows(const profile& p, bool host) {
     for (const profile_event& e : p.events) {
         if ((e.track == 0) != host) continue;
         std::size_t i = 0;
-        while (i < rows.size() && *rows[i].name != e.name) ++i;
-        if (i == rows.size()) rows.push_back({&e.name});
+        while (i < rows.size() && (*rows[i].name != e.name || *rows[i].origin != e.origin)) ++i;
+        if (i == rows.size()) rows.push_back({&e.name, &e.origin});
         ++rows[i].count;
         rows[i].bytes += e.bytes;
         rows[i].us += e.duration_us;
@@ -121,8 +123,8 @@ inline array_list<profile_row> profile_rows(const profile& p, bool host) {
 
 PUMICE_BODY std::string profile::table() const {
     const array_list<detail::profile_row> kernels = detail::profile_rows(*this, false);
-    const std::string total_name = "all";
-    detail::profile_row total{&total_name};
+    const std::string total_name = "all", nothing;
+    detail::profile_row total{&total_name, &nothing};
     for (const detail::profile_row& r : kernels) {
         total.count += r.count;
         total.bytes += r.bytes;
@@ -136,7 +138,8 @@ PUMICE_BODY std::string profile::table() const {
         detail::append_right(text, 10, r.us > 0 ? detail::decimal(rate / r.us, 1) : "-");
         detail::append_right(text, 7,
                              total.us > 0 ? detail::decimal(100 * r.us / total.us, 1) : "-");
-        append_text(text, {" %", "  ", *r.name, "\n"});
+        append_text(text,
+                    {" %", "  ", *r.name, r.origin->empty() ? "" : "  for ", *r.origin, "\n"});
     };
     for (const detail::profile_row& r : kernels) write(r);
     if (kernels.size() != 1) write(total);
@@ -178,7 +181,10 @@ PUMICE_BODY std::string profile::chrome_trace() const {
                            ",\"ts\":", detail::decimal(e.begin_us, 3),
                            ",\"dur\":", detail::decimal(e.duration_us, 3), ",\"name\":\"",
                            escape_json(e.name), "\""});
-        if (e.bytes > 0) append_text(text, {",\"args\":{\"bytes\":", e.bytes, "}"});
+        if (!e.origin.empty())
+            append_text(text, {",\"args\":{\"bytes\":", e.bytes, ",\"computes\":\"",
+                               escape_json(e.origin), "\"}"});
+        else if (e.bytes > 0) append_text(text, {",\"args\":{\"bytes\":", e.bytes, "}"});
         text += '}';
         before = ",\n";
     }

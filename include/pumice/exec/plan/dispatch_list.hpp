@@ -7,7 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/chunks.hpp>
 #include <pumice/exec/hazards.hpp>
-#include <pumice/exec/plan/plan.hpp>
+#include <pumice/exec/plan/at_step.hpp>
 #include <pumice/exec/select.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -19,10 +19,13 @@ enum class transfers { by_kernel, by_engine };
 inline choice choose_for(const plan& p, const plan_step& s, const device_info& device,
                          const policy_set& policies, transfers how) {
     const bool crosses = p.is_transfer(s);
-    if (s.place == 0 && (!crosses || how == transfers::by_kernel))
-        return choose(s.what, device, policies);
     choice c;
-    c.record = host_record(s.what);
+    if (s.place == 0 && (!crosses || how == transfers::by_kernel)) {
+        c = at_step(s, [&] { return choose(s.what, device, policies); });
+        c.record->origin = origin_of(s);
+        return c;
+    }
+    c.record = host_record(s);
     if (crosses) {
         c.record->kernel =
             p.at(s.outputs[0]).place == 0 ? "transfer to the device" : "transfer from the device";
@@ -80,6 +83,15 @@ public:
     const array_list<const launch*>& launches() const noexcept { return launches_; }
     std::size_t size() const noexcept { return launches_.size(); }
     std::size_t step_of(std::size_t dispatch) const noexcept { return step_of_[dispatch]; }
+
+    /// f(), whose errors say which step the dispatch is of.
+    template <class F>
+    decltype(auto) at(std::size_t dispatch, F&& f) const {
+        return at_step(plan_->steps[step_of_[dispatch]], f);
+    }
+    auto naming() const noexcept {
+        return [this](std::size_t dispatch, auto&& f) { return at(dispatch, f); };
+    }
 
     /// Of each step; null where the step is needless.
     std::shared_ptr<const kernel_record> record(std::size_t step) const noexcept {

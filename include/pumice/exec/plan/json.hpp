@@ -11,12 +11,15 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
+/// Names may be of any bytes, JSON is UTF-8.
+inline constexpr auto json_bytes = plan_json::error_handler_t::replace;
+
 /// A section of the file: an element a line.
 inline void append_section(std::string& to, const char* name, const plan_json& list) {
     append_text(to, {",\n\"", name, "\": ["});
     const char* before = "\n ";
     for (const plan_json& each : list) {
-        append_text(to, {before, each.dump()});
+        append_text(to, {before, each.dump(-1, ' ', false, json_bytes)});
         before = ",\n ";
     }
     to += "]";

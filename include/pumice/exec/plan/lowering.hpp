@@ -8,6 +8,8 @@
 #include <pumice/graph/passes/flatten.hpp>
 #include <pumice/graph/passes/place_parts.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A fused group on its way to steps: its anchor is the node whose op has a kernel, with what is
@@ -90,6 +92,7 @@ public:
             const placed_part* const part = parts_.find(n);
             s.outputs.push_back(out.value_of(part ? part->whole : n));
         }
+        if (!out.order.empty()) s.origin = origin(out.order);
         out.made.steps.push_back(std::move(s));
         return true;
     }
@@ -120,6 +123,31 @@ public:
     }
 
 private:
+    /// Labels of the members, and of the views that they read through, in the graph's order.
+    array_list<node_label> origin(const array_list<std::uint32_t>& order) const {
+        array_list<const graph_node*> nodes;
+        key_set<const graph_node*> known;
+        const auto take = [&](const graph_node* n) {
+            if (known.insert(n) && n->label()) nodes.push_back(n);
+        };
+        for (const graph_node* n : group_.members()) {
+            take(n);
+            for (const graph_node* input : n->inputs)
+                for (; !input->is_given() && is_view(*input); input = input->inputs[0]) take(input);
+        }
+        const auto earlier = [&](const graph_node* a, const graph_node* b) {
+            return order[a->number] < order[b->number];
+        };
+        std::make_heap(nodes.begin(), nodes.end(), earlier);
+        std::sort_heap(nodes.begin(), nodes.end(), earlier);
+        array_list<node_label> list;
+        key_set<std::uint64_t> makers;
+        for (const graph_node* n : nodes) {
+            node_label l = n->label();
+            if (makers.insert(hash_of(l.maker()))) list.push_back(std::move(l));
+        }
+        return list;
+    }
     flattener make(buffer_list& buffers, const affine* given_at = nullptr) const {
         return flattener(buffers, &members_, given_at ? group_.anchor : nullptr,
                          given_at ? *given_at : affine{});

@@ -82,6 +82,10 @@ private:
         p.body.outputs.push_back({1, from.type, 0, from.layout});
         plan_step s{std::make_shared<elementwise_problem>(std::move(p)), {value, copy}, {copy}};
         s.place = place == host_ ? from.place : place;
+        if (from.label) {
+            s.origin.push_back(node_label(cat({from.label.name(), " (copy)"})));
+            builder_.made.at(copy).label = s.origin[0];
+        }
         add(std::move(s));
         return copy;
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/graph/label.hpp>
 #include <pumice/kernels/problem.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -41,6 +42,7 @@ struct plan_value {
     /// Where its memory is, by number among the engine's places (plan_places). What a run is given
     /// has none: it is brought to where steps read it.
     int place = 0;
+    node_label label = {};  // empty where the value has no name
 
     /// Whether a run brings it, or it is there before.
     bool is_given() const noexcept {
@@ -62,7 +64,19 @@ struct plan_step {
     /// The giving (see plan::givings) that makes the step needless: it copies a value to where it
     /// lies already. -1: none.
     int unless_given = -1;
+    /// Of the nodes that it computes, in their order: those that have a name, each origin once.
+    array_list<node_label> origin = {};
 };
+
+/// `Conv "conv1", Relu "relu1"`: what a step computes, in the words of whoever gave its nodes
+/// names; empty where nobody did. Of more than `most` nodes the last are only counted.
+inline std::string origin_of(const plan_step& s, std::size_t most = 16) {
+    std::string text;
+    for (std::size_t i = 0; i < s.origin.size() && i < most; ++i)
+        append_text(text, {i == 0 ? "" : ", ", s.origin[i].maker()});
+    if (s.origin.size() > most) append_text(text, {" and ", s.origin.size() - most, " more"});
+    return text;
+}
 
 /// A step may write `to` over the memory of `from`: it is the last to read `from` and the first to
 /// write `to`, of which it writes all.

@@ -15,6 +15,8 @@ public:
     plan made;
     array_list<graph_node*> nodes;  // of each value
     scalar_numbers scalars;         // that each run brings
+    /// Of each node of the graph its place in the order, where nodes have names; else empty.
+    array_list<std::uint32_t> order = {};
 
     /// The node's value; a new one, without a role, when it is asked for first.
     int value_of(graph_node* n) {
@@ -23,6 +25,7 @@ public:
             nodes.push_back(n);
             made.values.push_back({value_role::temporary, n->type(), n->extent(), n->layout(), -1,
                                    n->is_given() ? offset_from_base(*n->what) : 0});
+            if (!order.empty()) made.values.back().label = n->label();
         }
         return static_cast<int>(number);
     }

@@ -211,6 +211,11 @@ private:
         const part_map parts = find_parts(groups, graph);
         plan_builder b;
         plan& p = b.made;
+        if (walk_.labelled()) {
+            b.order.resize(graph.size(), 0);
+            for (std::size_t i = 0; i < graph.order().size(); ++i)
+                b.order[graph.order()[i]->number] = static_cast<std::uint32_t>(i);
+        }
         lower(b, groups, graph, parts);
         erase_if(p.steps, [&](const plan_step& s) {
             return std::all_of(s.outputs.begin(), s.outputs.end(),

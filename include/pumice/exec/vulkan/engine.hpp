@@ -130,7 +130,7 @@ private:
         using pipeline_list = single_run::pipeline_list;
         if (!list->compiled)
             list->compiled = std::shared_ptr<const pipeline_list>(
-                new pipeline_list(runtime().pipelines(list->launches())));
+                new pipeline_list(runtime().pipelines(list->launches(), list->naming())));
         const auto& pipelines = *static_cast<const pipeline_list*>(list->compiled.get());
         compiling.end();
         auto lock = lane_.lock();

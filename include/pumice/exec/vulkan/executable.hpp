@@ -264,8 +264,10 @@ private:
     void submit(const recorded_graph& recorded, slot& s, std::size_t number,
                 std::span<const any_tensor> outputs) {
         lane_.make_room(s.touched.size());
-        s.value =
-            lane_.timed() ? submit_timed(recorded, s, number) : lane_.submit(s.recordings[number]);
+        s.value = at_steps(what(), 0, what().steps.size(), [&] {
+            return lane_.timed() ? submit_timed(recorded, s, number)
+                                 : lane_.submit(s.recordings[number]);
+        });
         for (const node_ptr& n : s.held)
             if (n->count() > 0) memory_of(*n).last_use = s.value;
         for (std::size_t i = 0; i < outputs.size(); ++i) {

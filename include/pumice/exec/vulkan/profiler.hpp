@@ -15,13 +15,14 @@ public:
     struct timed {
         std::string name;
         std::int64_t bytes = 0;
+        std::string origin = {};
     };
 
     static timed about(const command& c) {
         if (c.upload_to) return {"upload", c.upload_to->bytes};
         std::int64_t bytes = 0;
         for (const access& a : c.what->accesses) bytes += a.end - a.begin;
-        return {profile_name(*c.record), bytes};
+        return {profile_name(*c.record), bytes, c.record->origin};
     }
 
     /// Throws errc::unsupported where the queue has no timestamps.
@@ -88,7 +89,7 @@ public:
             now += between(last, ticks[0]) * scale;
             last = ticks[0];
             to.add(profile_recorder::on_device, e.what.name, now,
-                   std::max(0.0, between(ticks[0], ticks[1])), e.what.bytes);
+                   std::max(0.0, between(ticks[0], ticks[1])), e.what.bytes, e.what.origin);
         }
     }
 

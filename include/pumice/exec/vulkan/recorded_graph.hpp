@@ -46,7 +46,7 @@ public:
                    std::span<const scalar> numbers)
         : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
           list_(p, givings, runtime_->device().info(), policies),
-          pipelines_(runtime_->pipelines(list_.launches())), order_(list_.order()),
+          pipelines_(runtime_->pipelines(list_.launches(), list_.naming())), order_(list_.order()),
           arena_(plan_arena(list_, order_)), blocks_(list_.launches()) {
         share();
         for (std::size_t i = 0; i < list_.size(); ++i)

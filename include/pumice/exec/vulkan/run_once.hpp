@@ -54,8 +54,10 @@ private:
             if (is_copy(value)) return;
             const auto fresh =
                 vulkan_storage::make(runtime_, value.bytes(), label_of(run_.what(), v));
-            if (value.place == 0) fresh->allocate_result();
-            else fresh->host = std::make_unique<host_memory>(fresh->bytes);
+            at_value(run_.what(), v, [&] {
+                if (value.place == 0) fresh->allocate_result();
+                else fresh->host = std::make_unique<host_memory>(fresh->bytes);
+            });
             run_.made[number] = fresh;
         }
         memory_[number] = static_cast<vulkan_storage*>(run_.made[number].get());
@@ -81,21 +83,25 @@ private:
         array_list<ordered_item> accesses;
         array_list<vulkan_storage*> touched, made;
         temporary_.staged = {};  // the host may have written anew what was uploaded before
-        if (!ring_.buffer) ring_ = temporary_.get(blocks_.size, vulkan::memory_kind::parameters);
+        if (!ring_.buffer)
+            ring_ = at_steps(p, part.begin, part.end, [&] {
+                return temporary_.get(blocks_.size, vulkan::memory_kind::parameters);
+            });
         vulkan::allocation scratch;  // of the step at hand
         for (std::size_t i = part.first; i < part.last; ++i) {
             const std::size_t step = list_.step_of(i);
             const plan_step& s = p.steps[step];
             if (i == part.first || list_.step_of(i - 1) != step) {
-                for (const int v : s.buffers) {
-                    vulkan_storage& held = storage_at(v);
-                    lane_.upload(held, temporary_, items, accesses);
-                    touched.push_back(&held);
-                }
+                at_step(s, [&] {
+                    for (const int v : s.buffers) {
+                        vulkan_storage& held = storage_at(v);
+                        lane_.upload(held, temporary_, items, accesses);
+                        touched.push_back(&held);
+                    }
+                    const auto bytes = static_cast<std::uint64_t>(list_.scratch_bytes(step));
+                    if (bytes > 0) scratch = temporary_.get(bytes, vulkan::memory_kind::device);
+                });
                 for (const int v : s.outputs) made.push_back(&storage_at(v));
-                if (list_.scratch_bytes(step) > 0)
-                    scratch = temporary_.get(static_cast<std::uint64_t>(list_.scratch_bytes(step)),
-                                             vulkan::memory_kind::device);
             }
             struct place {
                 const vulkan::allocation& piece;
@@ -127,7 +133,9 @@ private:
         }
         runtime_->memory().flush(ring_, 0, ring_.size);
         preparing.end();
-        const std::uint64_t value = lane_.record(items, accesses, written_over_);
+        const std::uint64_t value = at_steps(p, part.begin, part.end, [&] {
+            return lane_.record(items, accesses, written_over_);
+        });
         temporary_.value = value;
         for (vulkan_storage* s : touched) s->last_use = std::max(s->last_use, value);
         for (vulkan_storage* s : made) {

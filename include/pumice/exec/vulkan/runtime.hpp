@@ -87,6 +87,13 @@ public:
     /// several.
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines(const array_list<const launch*>&
                                                                       launches) {
+        return pipelines(launches, [](std::size_t, auto&& make) { return make(); });
+    }
+    /// The same, where `at(i, make)` calls make() for the i-th launch and may say more of errors.
+    template <class At>
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines(const array_list<const launch*>&
+                                                                      launches,
+                                                                  At&& at_launch) {
         array_list<std::uint64_t> keys;
         array_list<std::size_t> missing;  // a launch of each kernel that is new
         for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -98,7 +105,7 @@ public:
         array_list<std::shared_ptr<const vulkan::pipeline>> made(missing.size()), result;
         threads_.run(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t i) {
             const auto at = static_cast<std::size_t>(i);
-            made[at] = create(*launches[missing[at]]);
+            made[at] = at_launch(missing[at], [&] { return create(*launches[missing[at]]); });
         });
         for (std::size_t i = 0; i < missing.size(); ++i) ready_[keys[missing[i]]] = made[i];
         for (const std::uint64_t key : keys) result.push_back(*ready_.find(key));

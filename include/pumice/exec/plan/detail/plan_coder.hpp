@@ -3,11 +3,10 @@
 // What a plan consists of, each type once, to JSON and from it.
 #pragma once
 
-#include <pumice/exec/plan/plan.hpp>
+#include <pumice/exec/plan/detail/plan_fields.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/decode.hpp>
-#include <pumice/kernels/fields.hpp>
 #include <pumice/tensor/creation.hpp>
 
 #include <nlohmann/json.hpp>
@@ -21,27 +20,6 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct plan_names {
     std::vector<const op_info*> ops = {};
     std::vector<std::shared_ptr<const custom_kernel>> kernels = {};
-};
-
-template <>
-struct fields_of<plan_value> {
-    static constexpr auto list =
-        std::tuple{field{"role", &plan_value::role},     field{"index", &plan_value::index},
-                   field{"type", &plan_value::type},     field{"shape", &plan_value::extent},
-                   field{"layout", &plan_value::layout}, field{"alias", &plan_value::alias},
-                   field{"offset", &plan_value::offset}, field{"place", &plan_value::place}};
-};
-template <>
-struct fields_of<plan_step> {
-    static constexpr auto list =
-        std::tuple{field{"problem", &plan_step::what}, field{"buffers", &plan_step::buffers},
-                   field{"outputs", &plan_step::outputs}, field{"place", &plan_step::place},
-                   field{"unless_given", &plan_step::unless_given}};
-};
-template <>
-struct fields_of<giving> {
-    static constexpr auto list = std::tuple{field{"step", &giving::step},
-                                            field{"from", &giving::from}, field{"to", &giving::to}};
 };
 
 namespace detail {
@@ -274,6 +252,19 @@ private:
             return true;
         };
         return (write(p.template get_if<P>()) || ...);
+    }
+    /// Its name, or name and origin.
+    void code_one(json& j, value<node_label>& l) {
+        if constexpr (reads) {
+            std::string parts[2];
+            if (!j.is_array()) j = json::array({j, ""});
+            for (std::size_t i = 0; i < 2; ++i) {
+                json& part = element(j, i, 2);
+                parts[i] = wanted(part.is_string(), part, "a name").template get<std::string>();
+            }
+            l = node_label(parts[0], parts[1]);
+        } else if (l.origin().empty()) j = l.name();
+        else j = json::array({l.name(), l.origin()});
     }
     /// Its number in the table.
     void code_one(json& j, value<std::shared_ptr<const program>>& p) {

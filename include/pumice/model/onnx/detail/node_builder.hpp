@@ -8,6 +8,7 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/model/builder.hpp>
 #include <pumice/model/fold.hpp>
+#include <pumice/model/onnx/detail/label_nodes.hpp>
 #include <pumice/model/onnx/tensor_decoder.hpp>
 
 #include <cmath>
@@ -33,6 +34,9 @@ struct resolved_node {
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<any_tensor> tensors;   // values of its attributes, by their place; empty for others
     bool constant = false;             // every input is a constant
+    // Of what is made: the origin of all of it, and the names of outputs, by their place.
+    node_label origin;
+    std::vector<node_label> names;
 };
 
 /// A checked model, immutable. Slots number its values.
@@ -57,10 +61,14 @@ struct resolved_model {
     resolved_model& operator=(resolved_model&&) = default;
 };
 
+/// Names come from files, and are cut.
+inline std::string quote(std::string_view name) {
+    return "\"" + std::string(name.substr(0, 128)) + "\"";
+}
+
 /// `node "name" (Op)`, or its number where it has no name.
 inline std::string describe(const node_proto& n, int number) {
-    const std::string name = n.name.empty() ? "#" + std::to_string(number)
-                                            : "\"" + std::string(n.name.substr(0, 128)) + "\"";
+    const std::string name = n.name.empty() ? "#" + std::to_string(number) : quote(n.name);
     return "node " + name + " (" + std::string(n.op_type.substr(0, 64)) + ")";
 }
 
@@ -100,7 +108,7 @@ public:
         if (!constant_of(v)) return v;
         if (!where_) return in_compute_type(v);
         if (!model_.permanent[static_cast<std::size_t>(slot(i))]) return where_->upload(v);
-        return where_->get(weights::of_slot(slot(i)), [&] { return v; });
+        return called(where_->get(weights::of_slot(slot(i)), [&] { return v; }), name(i));
     }
 
     /// f(inputs...) for inputs that are constants of the model: computed on the host while loading
@@ -124,7 +132,12 @@ public:
         if (auto there = where_->find(weights::of_step(step_.number, key))) return *there;
         const auto value = folded(f(std::span<const any_tensor>(constants)));
         const any_tensor made = value ? *value : run();
-        return where_->get(weights::of_step(step_.number, key), [&] { return made; });
+        const node_label label(std::string(name(*in.begin())) + " (derived)",
+                               step_.origin.origin());
+        // Other threads know it from here on, so it has its label first.
+        if (!value) label_(std::span(&made, 1), {label}, step_.origin);
+        return called(where_->get(weights::of_step(step_.number, key), [&] { return made; }),
+                      label.name());
     }
 
     /// A constant of the builder's own, ready as an operand; `key` as in derived.
@@ -257,6 +270,9 @@ public:
     /// Runs the row and gives all outputs. Throws where an attribute or output is none that it
     /// knows.
     std::vector<any_tensor> run() {
+        if (where_)
+            for (int i : step_.inputs)
+                if (i >= 0) label_.was_there(slots_[static_cast<std::size_t>(i)]);
         any_tensor first = step_.row->build(*this);
         set(0, std::move(first));
         for (std::size_t i = 0; i < step_.from->attributes.size(); ++i)
@@ -273,10 +289,17 @@ public:
             if (wants(k) && !others_[k].has_value())
                 fail(errc::unsupported_op,
                      "has output " + std::to_string(k) + ", which Pumice does not compute");
+        if (where_) label_(others_, step_.names, step_.origin);
         return std::move(others_);
     }
 
 private:
+    /// A constant on its device.
+    static any_tensor called(any_tensor t, std::string_view name) {
+        if (t.get()->label.empty()) t.get()->label.set(node_label(name.substr(0, 128)));
+        return t;
+    }
+    std::string_view name(int i) const { return model_.names[static_cast<std::size_t>(slot(i))]; }
     int slot(int i) const noexcept { return step_.inputs[static_cast<std::size_t>(i)]; }
     any_tensor in_compute_type(const any_tensor& t) const { return astype(t, computed(t.dtype())); }
 
@@ -290,6 +313,7 @@ private:
     static constexpr int unset = -2;
     int widest_ = unset;
     std::vector<any_tensor> others_;
+    detail::label_nodes label_;
 };
 
 }}}  // namespace pumice::PUMICE_ABI::onnx

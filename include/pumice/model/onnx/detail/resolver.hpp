@@ -70,10 +70,6 @@ private:
     [[noreturn]] void refuse(const std::string& why, errc code = errc::bad_file) const {
         throw error(code, "onnx", p_.file.from.name + ": " + why);
     }
-    static std::string quote(std::string_view name) {
-        return "\"" + std::string(name.substr(0, 128)) + "\"";
-    }
-
     static std::int64_t or_newest(std::int64_t limit, std::int64_t newest) {
         return limit > 0 ? limit : newest;
     }
@@ -247,6 +243,14 @@ private:
             }
             fixed_.insert(s.outputs.begin(), s.outputs.end());
         }
+        const std::string op(s.from->op_type.substr(0, 64));
+        s.origin = node_label("", s.from->name.empty() ? op + " #" + std::to_string(s.number)
+                                                       : op + " " + quote(s.from->name));
+        for (int o : s.outputs)
+            s.names.push_back(o < 0
+                                  ? s.origin
+                                  : node_label(p_.names[static_cast<std::size_t>(o)].substr(0, 128),
+                                               s.origin.origin()));
         p_.steps.push_back(std::move(s));
     }
 

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The members of a plan's parts, by the names that its JSON has for them.
+#pragma once
+
+#include <pumice/exec/plan/plan.hpp>
+#include <pumice/kernels/fields.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+template <>
+struct fields_of<plan_value> {
+    static constexpr auto list =
+        std::tuple{field{"role", &plan_value::role},     field{"index", &plan_value::index},
+                   field{"type", &plan_value::type},     field{"shape", &plan_value::extent},
+                   field{"layout", &plan_value::layout}, field{"alias", &plan_value::alias},
+                   field{"offset", &plan_value::offset}, field{"place", &plan_value::place},
+                   field{"name", &plan_value::label}};
+};
+template <>
+struct fields_of<plan_step> {
+    static constexpr auto list = std::tuple{field{"problem", &plan_step::what},
+                                            field{"buffers", &plan_step::buffers},
+                                            field{"outputs", &plan_step::outputs},
+                                            field{"place", &plan_step::place},
+                                            field{"unless_given", &plan_step::unless_given},
+                                            field{"origin", &plan_step::origin}};
+};
+template <>
+struct fields_of<giving> {
+    static constexpr auto list = std::tuple{field{"step", &giving::step},
+                                            field{"from", &giving::from}, field{"to", &giving::to}};
+};
+
+}}  // namespace pumice::PUMICE_ABI
