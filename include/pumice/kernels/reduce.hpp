@@ -36,7 +36,9 @@ inline std::string reduction_struct(reduction what, dtype type, bool wide) {
     if (logical || (real && !is_floating(type)) || what == reduction::by_op) return "";
     constexpr std::string_view names[] = {"Sum", "Prod",    "Max",     "Min",       "Mean", "Any",
                                           "All", "Extreme", "Extreme", "LogSumExp", "Var"};
-    return cat({names[static_cast<int>(what)], "<", info(type).slang, ", ", index_type(wide),
+    // Where there is no infinity to begin with, one of float is as good: they compute in float.
+    const dtype as = type == dtype::f8_e4m3 ? dtype::f32 : type;
+    return cat({names[static_cast<int>(what)], "<", info(as).slang, ", ", index_type(wide),
                 what == reduction::argmax   ? ", 1>"
                 : what == reduction::argmin ? ", -1>"
                                             : ">"});
