@@ -102,8 +102,8 @@ TEST_CASE("onnx/tensor_decoder: sizes that lie are refused before memory is take
     CHECK(thrown_by([&] { decode(floats("w", {3}, {1, 2, 3}), {}, limits); }).first ==
           errc::bad_file);
     CHECK(thrown_by([&] { decode(tensor_of("w", 8, {1})); }).first == errc::unsupported);  // text
-    CHECK(thrown_by([&] { decode(tensor_of("w", 22, {1})); }).first ==
-          errc::unsupported);  // 4 bits
+    CHECK(thrown_by([&] { decode(tensor_of("w", 23, {1})); }).first ==
+          errc::unsupported);  // FLOAT4E2M1
 }
 
 TEST_CASE("onnx/tensor_decoder: external data from beneath the model's folder") {
