@@ -8,7 +8,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
+
+#if defined(__unix__)
+#include <unistd.h>
+#endif
 
 namespace pm = pumice;
 using test::launches_of;
@@ -58,3 +65,34 @@ TEST_CASE("requests: a context's policies say where kernels come from") {
         CHECK(std::string(e.what()).find("/nonexistent/of.pack") != std::string::npos);
     }
 }
+
+#if defined(__unix__)
+TEST_CASE("requests: PUMICE_SHADERS names a folder of shaders that are edited") {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("pumice-shaders-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const auto built_in = pm::shader_library();
+    for (const pm::library_module& m : built_in) {
+        const std::filesystem::path file = folder / (m.name + ".slang");
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << m.source << (m.name == "take" ? "// edited\n" : "");
+    }
+    ::setenv("PUMICE_SHADERS", folder.c_str(), 1);
+    const auto edited = pm::shader_library();
+    std::filesystem::remove(folder / "take.slang");
+    std::string told;
+    try {
+        static_cast<void>(pm::shader_library());
+    } catch (const pm::error& e) {
+        CHECK(e.code() == pm::errc::io_failed);
+        told = e.what();
+    }
+    ::unsetenv("PUMICE_SHADERS");
+    std::filesystem::remove_all(folder);
+    CHECK(told.find("take.slang") != std::string::npos);
+    REQUIRE(edited.size() == built_in.size());
+    for (std::size_t i = 0; i < edited.size(); ++i)
+        CHECK(edited[i].source ==
+              built_in[i].source + (built_in[i].name == "take" ? "// edited\n" : ""));
+}
+#endif

@@ -13,12 +13,24 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// The library's shaders, as the Slang service takes them.
+/// The library's shaders, as the Slang service takes them. The environment variable PUMICE_SHADERS
+/// names a folder from which they are read instead, so that an edit needs no C++ compiler. Throws
+/// errc::io_failed where one is missing there.
 inline array_list<library_module> shader_library() {
+    const std::string folder = detail::environment("PUMICE_SHADERS");
     array_list<library_module> modules;
     for (const shader_source& s : shader_sources) {
         library_module m{std::string(s.name), {}};
-        for (std::string_view piece : s.pieces) m.source += piece;
+        if (folder.empty()) {
+            for (std::string_view piece : s.pieces) m.source += piece;
+        } else {
+            const std::string file = cat({folder, "/", s.name, ".slang"});
+            std::optional<std::string> text = detail::read_file(file, std::size_t{1} << 24);
+            if (!text)
+                fail(errc::io_failed, "shaders",
+                     {file, ": the file cannot be read (PUMICE_SHADERS names its folder)"});
+            m.source = std::move(*text);
+        }
         modules.push_back(std::move(m));
     }
     return modules;
