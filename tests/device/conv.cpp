@@ -4,7 +4,7 @@
 // any layout, fused prologues and epilogues.
 #include "kernel_harness.hpp"
 
-#include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/conv_direct.hpp>
 #include <tests/support/skip.hpp>
 #include <tests/support/spacing.hpp>
 
@@ -194,6 +194,28 @@ TEST_CASE("conv: windows in plain arithmetic") {
     }
 }
 
+TEST_CASE("conv: an output channel at a time") {
+    for (const auto& m : machines()) {
+        tally count("conv/direct");
+        dice d(26);
+        std::vector<conv_problem> all = known();
+        all.push_back(geometry(2, 12, 12, 19, 23, 3, 12, 2, 1));  // every other line
+        all.push_back(geometry(1, 6, 12, 40, 9, 5, 6, 1, 2));     // two outputs of each channel
+        all.push_back(geometry(1, 4, 4, 20, 20, 3, 4, 1, 2, 2));  // a window with gaps
+        all.push_back(geometry(1, 2, 2, 30, 30, 9, 2, 1, 4));     // a large window
+        all.push_back(geometry(3, 5, 5, 1, 7, 1, 5));             // one line
+        for (const conv_problem& p : all)
+            for (const dtype t : {dtype::f32, dtype::f16})
+                run<conv_direct>(*m, sample(d, t, p, false, d.chance(0.5), placing::dense), count);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64})
+            for (int i = samples(12); i > 0; --i)
+                run<conv_direct>(*m,
+                                 sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
+                                        placing::any),
+                                 count);
+    }
+}
+
 TEST_CASE("conv: few sums, cut along their products") {
     for (const auto& m : machines()) {
         tally count("conv/split_k");
@@ -217,6 +239,7 @@ TEST_CASE("conv: offsets past 32 bits") {
         const conv_problem p = geometry(2, 4, 6, 9, 8, 3, 2, 1, 1);
         run<conv_tiled>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
         run<conv_split_k>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
+        run<conv_direct>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
         run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, true, placing::any, true), count);
     }
 }

@@ -6,7 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/host/find_loop.hpp>
-#include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/conv_direct.hpp>
 #include <pumice/kernels/custom_kernel.hpp>
 #include <pumice/kernels/elementwise.hpp>
 #include <pumice/kernels/matmul.hpp>
@@ -101,7 +101,7 @@ inline constexpr kernel_entries kernels_for<matmul_problem> =
     kernel_list<matmul_cooperative, matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_cooperative, conv_split_k, conv_tiled>;
+    kernel_list<conv_direct, conv_cooperative, conv_split_k, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
 template <>

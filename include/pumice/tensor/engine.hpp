@@ -7,6 +7,7 @@
 #include <pumice/base/byte_source.hpp>
 #include <pumice/base/callback.hpp>
 #include <pumice/base/memory_role.hpp>
+#include <pumice/base/stop_view.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
 
