@@ -6,6 +6,8 @@
 #include <pumice/front.hpp>
 #include <pumice/tensor/profile.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Seconds that the kernels of evaluating `make()` take: the least of six evaluations. Throws

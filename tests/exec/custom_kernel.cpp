@@ -12,6 +12,7 @@
 #include <tests/support/skip.hpp>
 #include <tests/support/walked_graph.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pm = pumice;

@@ -35,7 +35,7 @@ public:
 private:
     void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
     std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
-    void execute(pm::plan_run& run, const std::stop_token&) override {
+    void execute(pm::plan_run& run, pm::stop_view) override {
         ++runs;
         if (failures > 0) {
             --failures;

@@ -150,7 +150,7 @@ private:
         return static_cast<buffer&>(*n.data);
     }
 
-    void execute(pm::plan_run& run, const std::stop_token& stop) override {
+    void execute(pm::plan_run& run, pumice::stop_view stop) override {
         const pm::plan& p = run.what();
         pm::array_list<std::shared_ptr<buffer>> at(p.values.size());
         for (std::size_t v = 0; v < at.size(); ++v)

@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace host_test;
 
 TEST_CASE("host reduce: rows and columns, small ones alone and large ones by threads") {

@@ -14,6 +14,7 @@
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/model.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>

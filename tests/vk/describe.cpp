@@ -4,6 +4,8 @@
 
 #include <pumice/vk/describe.hpp>
 
+#include <algorithm>
+
 using namespace pumice;
 
 namespace {

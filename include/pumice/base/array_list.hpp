@@ -5,7 +5,6 @@
 
 #include <pumice/base/config.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
@@ -133,7 +132,9 @@ public:
     T* insert(const T* place, Iterator first, Iterator last) {
         const std::size_t at = static_cast<std::size_t>(place - data_), old = size_;
         append(first, last);
-        std::rotate(data_ + at, data_ + old, data_ + size_);
+        turn(at, old);
+        turn(old, size_);
+        turn(at, size_);
         return data_ + at;
     }
     T* insert(const T* place, T value) {
@@ -184,15 +185,28 @@ public:
     void assign(std::size_t n, const T& value) { *this = array_list(n, value); }
 
     friend bool operator==(const array_list& a, const array_list& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+        if (a.size_ != b.size_) return false;
+        for (std::size_t i = 0; i < a.size_; ++i)
+            if (!(a.data_[i] == b.data_[i])) return false;
+        return true;
     }
     /// Takes out what the predicate holds of; the others keep their order.
     template <class Predicate>
     friend void erase_if(array_list& list, Predicate predicate) {
-        list.erase(std::remove_if(list.begin(), list.end(), predicate), list.end());
+        T* to = list.begin();
+        for (T& element : list) {
+            if (predicate(element)) continue;
+            if (to != &element) *to = static_cast<T&&>(element);
+            ++to;
+        }
+        list.erase(to, list.end());
     }
 
 private:
+    /// [first, last) in the opposite order.
+    void turn(std::size_t first, std::size_t last) {
+        for (; first + 1 < last; ++first) std::swap(data_[first], data_[--last]);
+    }
     /// Leaves at most n elements.
     void cut(std::size_t n) noexcept {
         if constexpr (std::is_trivially_destructible_v<T>) size_ = size_ < n ? size_ : n;

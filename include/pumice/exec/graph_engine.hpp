@@ -103,7 +103,7 @@ protected:
 
     /// Runs the steps; each value that has memory of its own and is not given gets it in `made`.
     /// Throws without having changed a node; errc::cancelled once `stop` is asked for.
-    virtual void execute(plan_run& run, const std::stop_token& stop = {}) = 0;
+    virtual void execute(plan_run& run, stop_view stop = {}) = 0;
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
     /// changed it.
@@ -216,8 +216,7 @@ protected:
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
         submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                       std::span<any_tensor> outputs, const std::stop_token& stop,
-                       bool donated) override {
+                       std::span<any_tensor> outputs, stop_view stop, bool donated) override {
             const std::lock_guard lock(home_.mutex_);
             plan_run& run = planned_.run;
             const plan& p = run.what();

@@ -167,7 +167,7 @@ private:
         return static_cast<const host_storage&>(s).memory.size() == bytes;
     }
 
-    void execute(plan_run& run, const std::stop_token& stop) override {
+    void execute(plan_run& run, stop_view stop) override {
         const plan& p = run.what();
         const array_list<storage*> over = take_over(run);
         for (const array_list<int>* list : {&p.outputs, &p.temporaries})

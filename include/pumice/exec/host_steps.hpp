@@ -53,7 +53,7 @@ struct host_steps {
 /// Runs them in order. Throws errc::cancelled once `stop` is asked for. Gives the bytes of results
 /// that were written.
 inline std::int64_t run_on_host(const host_steps& list, const thread_pool& threads,
-                                profile_recorder* profile, const std::stop_token& stop) {
+                                profile_recorder* profile, stop_view stop) {
     std::int64_t written = 0;
     for (std::size_t i = list.begin; i < list.end; ++i) {
         const plan_step& s = list.what.steps[i];

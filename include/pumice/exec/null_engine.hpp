@@ -63,7 +63,7 @@ private:
     }
     struct nothing final : storage {};
 
-    void execute(plan_run& run, const std::stop_token&) override {
+    void execute(plan_run& run, stop_view) override {
         const plan& p = run.what();
         const std::shared_ptr<const dispatch_list> list =
             dispatches_of(run, {}, transfers::by_kernel);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/base/stop_view.hpp>
 #include <pumice/exec/chunks.hpp>
 
 #include <atomic>
@@ -12,7 +13,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -32,7 +32,7 @@ public:
     /// is done. Once one throws, or `stop` is asked for, no further chunk is begun, and the first
     /// fault (errc::cancelled) is thrown when those at work are done.
     template <class Work, class Spawn>
-    void run(const std::stop_token& stop, Work&& work, Spawn&& spawn) {
+    void run(stop_view stop, Work&& work, Spawn&& spawn) {
         fault_ = nullptr;
         halted_.store(false, std::memory_order_relaxed);
         left_ = chunks_.size();
@@ -75,7 +75,7 @@ private:
         }
     }
     template <class Work>
-    void attempt(const std::stop_token& stop, Work& work, std::size_t i) {
+    void attempt(stop_view stop, Work& work, std::size_t i) {
         if (halted_.load(std::memory_order_relaxed)) return;
         try {
             if (stop.stop_requested()) throw_cancelled();

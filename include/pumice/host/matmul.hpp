@@ -11,6 +11,8 @@
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/matmul.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {

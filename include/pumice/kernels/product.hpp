@@ -7,6 +7,8 @@
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/seconds.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// epilogue(sum over k of left * right): matrix product or convolution, as the staged loop sees it.

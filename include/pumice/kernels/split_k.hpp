@@ -6,6 +6,7 @@
 
 #include <pumice/kernels/staged.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {

@@ -40,14 +40,13 @@ public:
     /// submit_budget; some 20 ms each if the context names none), and the call returns when the
     /// last is submitted, or with errc::cancelled, within the time of a piece, when `stop` was
     /// asked for before.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs,
-                                const std::stop_token& stop = {}) const {
+    std::vector<any_tensor> run(std::span<const any_tensor> inputs, stop_view stop = {}) const {
         std::vector<any_tensor> results(outputs().size());
         run_into(results, inputs, stop);
         return results;
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
-                                const std::stop_token& stop = {}) const {
+                                stop_view stop = {}) const {
         return run(std::span(inputs.begin(), inputs.size()), stop);
     }
     /// The same, with inputs that the caller has no more use for: a result may lie in the memory of
@@ -58,11 +57,11 @@ public:
     template <class... Inputs>
         requires(std::derived_from<std::remove_cvref_t<Inputs>, any_tensor> && ...)
     std::vector<any_tensor> run_donating(Inputs&&... inputs) const {
-        return run_donating(std::stop_token(), std::forward<Inputs>(inputs)...);
+        return run_donating(stop_view(), std::forward<Inputs>(inputs)...);
     }
     template <class... Inputs>
         requires(std::derived_from<std::remove_cvref_t<Inputs>, any_tensor> && ...)
-    std::vector<any_tensor> run_donating(const std::stop_token& stop, Inputs&&... inputs) const {
+    std::vector<any_tensor> run_donating(stop_view stop, Inputs&&... inputs) const {
         std::vector<any_tensor> given, results(outputs().size());
         given.reserve(sizeof...(inputs));
         (given.push_back(any_tensor(std::forward<Inputs>(inputs))), ...);
@@ -82,7 +81,7 @@ public:
     /// were, or has begun to write them: then they throw errc::values_lost until they are results
     /// of a run again. The submission tells when the work is done; nobody has to keep it.
     submission run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
-                        const std::stop_token& stop = {}) const {
+                        stop_view stop = {}) const {
         return start(results, inputs, stop, false);
     }
 
@@ -113,8 +112,8 @@ private:
             if (from.has_value()) static_cast<any_tensor&>(to) = std::move(from);
     }
     PUMICE_FUNCTION submission start(std::span<any_tensor> results,
-                                     std::span<const any_tensor> inputs,
-                                     const std::stop_token& stop, bool donated) const;
+                                     std::span<const any_tensor> inputs, stop_view stop,
+                                     bool donated) const;
     const state& get() const {
         if (!state_)
             fail(errc::invalid_argument, "executable", {"it is empty (default constructed)"});
@@ -311,8 +310,8 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
 }
 
 PUMICE_BODY submission executable::start(std::span<any_tensor> results,
-                                         std::span<const any_tensor> inputs,
-                                         const std::stop_token& stop, bool donated) const {
+                                         std::span<const any_tensor> inputs, stop_view stop,
+                                         bool donated) const {
     const state& s = get();
     if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
         fail(errc::invalid_argument, "executable",

@@ -13,7 +13,6 @@
 
 #include <atomic>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -108,8 +107,7 @@ public:
     /// that is given or an output that is kept, leaves every handle as it was; afterwards those
     /// that it wrote over throw errc::values_lost until they are outputs of a run that succeeds.
     virtual submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                           std::span<any_tensor> outputs, const std::stop_token& stop,
-                           bool donated) = 0;
+                           std::span<any_tensor> outputs, stop_view stop, bool donated) = 0;
     /// What runs (exec/plan/plan.hpp); null in an engine that has no plans.
     virtual const plan* planned() const noexcept { return nullptr; }
     /// The plan's constants, in order.

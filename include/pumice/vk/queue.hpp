@@ -74,7 +74,7 @@ public:
 
     /// Waits for a value that `submit` returned; one that was never submitted is refused, since
     /// nobody would ever signal it. False if `stop` was asked for before.
-    bool wait(std::uint64_t value, const std::stop_token& stop = {}) const {
+    bool wait(std::uint64_t value, stop_view stop = {}) const {
         if (device_->left_behind()) device_->check_alive("vkWaitSemaphores");
         if (value > submitted())
             fail(errc::invalid_argument, "vulkan",

@@ -3,10 +3,10 @@
 // A timeline semaphore: how the host knows what the device has done.
 #pragma once
 
+#include <pumice/base/stop_view.hpp>
 #include <pumice/vk/device.hpp>
 
 #include <chrono>
-#include <stop_token>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
@@ -50,7 +50,7 @@ public:
     /// after 12 us where a blocking wait takes 31), then blocks. Throws errc::device_lost, also
     /// when another thread meets the loss and nothing will ever signal. False if `stop` was asked
     /// for before.
-    bool wait(std::uint64_t value, const std::stop_token& stop = {}) const {
+    bool wait(std::uint64_t value, stop_view stop = {}) const {
         if (reached(value)) return true;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();

@@ -6,6 +6,7 @@
 
 #include <pumice/exec/plan/arena.hpp>
 
+#include <algorithm>
 #include <random>
 
 namespace pm = pumice;

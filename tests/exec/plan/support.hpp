@@ -153,7 +153,7 @@ public:
     }
 
 private:
-    void execute(pumice::plan_run&, const std::stop_token&) override {}
+    void execute(pumice::plan_run&, pumice::stop_view) override {}
     pumice::device_info info_ = described();
 };
 

@@ -34,7 +34,7 @@ public:
     int plans = 0, faults = 0, givings = 0, parts = 0;
 
 private:
-    void execute(pm::plan_run& run, const std::stop_token&) override {
+    void execute(pm::plan_run& run, pm::stop_view) override {
         last = run.what();
         ++plans;
         givings += int(last.givings.size());

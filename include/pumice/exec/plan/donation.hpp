@@ -6,6 +6,8 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/plan/plan.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before

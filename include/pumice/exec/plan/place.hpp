@@ -10,6 +10,8 @@
 #include <pumice/exec/select.hpp>
 #include <pumice/host/device.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {

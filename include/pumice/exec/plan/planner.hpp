@@ -13,6 +13,8 @@
 #include <pumice/graph/walk.hpp>
 #include <pumice/tensor/engine.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A plan, and where an evaluation has what stands behind its values.

@@ -7,6 +7,8 @@
 #include <pumice/exec/plan/ask_for_places.hpp>
 #include <pumice/exec/plan/lower.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {

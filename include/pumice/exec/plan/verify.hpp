@@ -9,6 +9,7 @@
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/operands.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI {

@@ -121,7 +121,7 @@ public:
 private:
     friend class vulkan_executable;
 
-    void execute(plan_run& run, const std::stop_token& stop) override {
+    void execute(plan_run& run, stop_view stop) override {
         profile_scope choosing(profiling_.get(), "choosing");
         const std::shared_ptr<const dispatch_list> list = dispatches_of(run, run.givings);
         for (std::size_t i = 0; i < run.records.size(); ++i) run.records[i] = list->record(i);

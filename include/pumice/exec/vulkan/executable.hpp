@@ -62,8 +62,7 @@ public:
     }
 
     submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, const std::stop_token& stop,
-                   bool donated) override {
+                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
         if (stop.stop_requested()) throw_cancelled();
         lane_.make_way();
         const prepared ready = prepare(inputs, outputs, donated);
@@ -155,7 +154,7 @@ private:
     };
 
     /// A run that can be stopped is cut even where no policy asks for it.
-    double budget_for(const std::stop_token& stop) const noexcept {
+    double budget_for(stop_view stop) const noexcept {
         constexpr double worth_a_stop = 0.02;
         const double named = home_->policies().submit_budget;
         return named > 0 || !stop.stop_possible() ? named : worth_a_stop;
@@ -202,18 +201,22 @@ private:
                                                                planned_.run.numbers));
     }
 
-    slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock,
-               const std::stop_token& stop) {
+    slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock, stop_view stop) {
         std::uint64_t until = 0;
         for (;;) {
             if (slot* s = recorded.take(until)) return *s;
-            if (until != 0) wait(until, lock, stop);
-            else if (!slot_free_.wait(lock, stop, [&] { return recorded.has_idle(); }))
-                throw_cancelled();
+            if (until != 0) {
+                wait(until, lock, stop);
+                continue;
+            }
+            while (!recorded.has_idle()) {
+                if (stop.stop_requested()) throw_cancelled();
+                if (!stop.stop_possible()) slot_free_.wait(lock);
+                else slot_free_.wait_for(lock, std::chrono::milliseconds(1));  // looks at the stop
+            }
         }
     }
-    void wait(std::uint64_t value, std::unique_lock<process_mutex>& lock,
-              const std::stop_token& stop) {
+    void wait(std::uint64_t value, std::unique_lock<process_mutex>& lock, stop_view stop) {
         if (!lane_.wait(value, lock, stop)) throw_cancelled();
     }
 
@@ -319,7 +322,7 @@ private:
     /// a profile looks on.
     void run_on_host(const recorded_graph& recorded, slot& s, const chunk& piece,
                      std::span<const any_tensor> outputs, std::span<const std::uint32_t> keys,
-                     vulkan_lane::lock_type& lock, const std::stop_token& stop) {
+                     vulkan_lane::lock_type& lock, stop_view stop) {
         const dispatch_list& list = recorded.dispatches();
         host_access access(lane_, lock);
         array_list<int> written;

@@ -58,7 +58,7 @@ public:
         wait(last - most_ahead, held);
     }
     /// Waits without the lock. False if `stop` was asked for before.
-    bool wait(std::uint64_t value, lock_type& held, const std::stop_token& stop = {}) const {
+    bool wait(std::uint64_t value, lock_type& held, stop_view stop = {}) const {
         const auto begin = profile_recorder::now_if(profiling_);
         bool reached = false;
         {

@@ -38,7 +38,7 @@ public:
 
     /// Brings what is read to where it is read, records and submits, and runs what is the host's.
     /// Throws errc::cancelled once `stop` is asked for.
-    void go(const std::stop_token& stop) {
+    void go(stop_view stop) {
         for (const stage& s : list_.stages())
             if (s.host) on_host(s, stop);
             else if (s.first < s.last) on_device(s);
@@ -146,7 +146,7 @@ private:
         }
     }
 
-    void on_host(const stage& part, const std::stop_token& stop) {
+    void on_host(const stage& part, stop_view stop) {
         const plan& p = run_.what();
         host_access access(lane_, held_);
         array_list<std::unique_ptr<host_memory>>

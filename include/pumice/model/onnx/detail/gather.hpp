@@ -8,6 +8,8 @@
 #include <pumice/graph/gather.hpp>
 #include <pumice/model/onnx/detail/shape.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 inline any_tensor sum_products(node_builder& b) {

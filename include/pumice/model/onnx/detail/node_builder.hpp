@@ -11,6 +11,7 @@
 #include <pumice/model/onnx/detail/label_nodes.hpp>
 #include <pumice/model/onnx/tensor_decoder.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {

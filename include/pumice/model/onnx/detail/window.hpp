@@ -6,6 +6,8 @@
 #include <pumice/graph/window.hpp>
 #include <pumice/model/onnx/detail/node_builder.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
 
 /// The attributes that Conv and the pools share, over two axes; one axis gets a first of length 1.
