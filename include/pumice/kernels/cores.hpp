@@ -11,7 +11,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// A tile as the launch needs it.
 struct core_choice {
     std::string chunk, half;  // Slang types; half is empty for plain arithmetic
-    int m = 0, n = 0, lanes = 4, subgroup_size = 0;
+    int m = 0, n = 0, k = 0, lanes = 4, subgroup_size = 0;
     std::string type;          // of the core, without the end
     bool asks_layout = false;  // whether it ends with how the factors lie in shared memory
 };
@@ -25,6 +25,7 @@ inline core_choice register_core(const product& p, const configuration& way) {
     c.chunk = cat({"Plain<", sum, ">"});
     c.m = t.m;
     c.n = t.n;
+    c.k = t.k;
     c.type = cat({"Registers<", sum});
     for (int v : {t.m, t.n, t.k, t.tm, t.tn}) append_text(c.type, {",", v});
     return c;
@@ -67,6 +68,7 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
     c.chunk = cat({"Packed<", c.half, ">"});
     c.m = t.m;
     c.n = t.n;
+    c.k = t.k;
     c.lanes = 8;
     c.subgroup_size = device.subgroup_size;
     c.type = cat({"Matrices<", c.half});

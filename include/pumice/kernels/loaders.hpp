@@ -20,6 +20,7 @@ struct reading {
     } way = elements_along_k;
     std::uint32_t flat = 0;                        // leaves that are contiguous in the vector
     enum : int { no, aligned, ragged } bare = no;  // 16-bit elements that need no program
+    int whole = 0;  // 1: all rows of every tile are there, and 2: its whole depth is
     constexpr bool chunk_along_k() const noexcept {
         return way == vectors_along_k || way == elements_along_rows;
     }
@@ -79,11 +80,13 @@ inline std::string_view bool_text(bool v) { return v ? "true" : "false"; }
 inline std::string loader_type(const fused& f, const reading& way, const std::string& chunk,
                                const std::string& half, bool wide, int batch, int depth) {
     const std::string index = index_type(wide);
-    if (way.bare)
-        return cat({way.bare == reading::ragged ? "Ragged<" : "Bare<", half, ",", index, ",", batch,
-                    ",", bool_text(way.chunk_along_k()), ">"});
-    return cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch, ",",
-                depth, ",", static_cast<int>(way.way), ",", way.flat, ">"});
+    std::string type =
+        way.bare ? cat({way.bare == reading::ragged ? "Ragged<" : "Bare<", half, ",", index, ",",
+                        batch, ",", bool_text(way.chunk_along_k())})
+                 : cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch,
+                        ",", depth, ",", static_cast<int>(way.way), ",", way.flat});
+    if (way.bare != reading::ragged) append_text(type, {",", way.whole});
+    return type + ">";
 }
 
 /// The member `slang`, a MatrixParams or WriterParams: a program over `domain`, whose last `split`

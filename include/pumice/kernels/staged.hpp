@@ -21,12 +21,17 @@ inline constexpr std::uint32_t band = 8;
 inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
                             bool wide, const special_loader* right = nullptr) {
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
-    const auto way_of = [&](const fused& f, std::int64_t rows) {
-        return core.half.empty() ? reading_of(f, p.batch, rows, p.depth, core.lanes)
-                                 : packed_reading(f, p.batch, rows, p.depth,
-                                                  core.half == "Half" ? dtype::f16 : dtype::bf16);
+    const auto way_of = [&](const fused& f, std::int64_t rows, int tile) {
+        reading way = core.half.empty()
+                          ? reading_of(f, p.batch, rows, p.depth, core.lanes)
+                          : packed_reading(f, p.batch, rows, p.depth,
+                                           core.half == "Half" ? dtype::f16 : dtype::bf16);
+        if (!core.half.empty())  // plain tiles wait for their sums, not for what is asked meanwhile
+            way.whole = (rows % tile == 0 ? 1 : 0) | (p.k % core.k == 0 ? 2 : 0);
+        return way;
     };
-    const reading a = way_of(p.left, p.m), b = right ? reading{} : way_of(p.right, p.n);
+    const reading a = way_of(p.left, p.m, core.m),
+                  b = right ? reading{} : way_of(p.right, p.n, core.n);
     const shape result = p.batch + p.m + p.columns;
     std::string type = core.type;
     if (core.asks_layout)
