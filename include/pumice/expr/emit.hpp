@@ -84,6 +84,13 @@ private:
         });
     }
 
+    /// Whether shaders/math/float_half.slang has a shorter form of a function.
+    static constexpr bool has_half_form(std::string_view function) {
+        for (const std::string_view one :
+             {"pm_exp", "pm_exp2", "pm_log", "pm_sigmoid", "pm_tanh", "pm_erf"})
+            if (function == one) return true;
+        return false;
+    }
     constexpr bool calls_math() const {
         for (const instruction& i : p_.code)
             if (i.what == code::apply && i.op->body.find("pm_") != std::string_view::npos)
@@ -308,6 +315,9 @@ private:
             const std::string_view word = text.substr(k, end - k);
             if (word == "x" || word == "y" || word == "z") value(i.args[word[0] - 'x']);
             else if (word == "T") out_.append(arith(operand));
+            else if (info(operand).arithmetic == arithmetic::f32 && info(operand).bits <= 16 &&
+                     has_half_form(word))
+                out_.append("pm_half_").append(word.substr(3));
             else out_.append(word);
             if (real) out_.append(info(operand).arithmetic == arithmetic::f64 ? "lf" : "f");
             k = end;

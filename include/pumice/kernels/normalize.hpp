@@ -73,14 +73,15 @@ struct normalize_plan {
     }
 
     launch make(bool cached, bool columns, const device_info& device) const {
-        constexpr std::array<std::string_view, 2> names[] = {{"Exponential<", ", 0>"},
-                                                             {"Exponential<", ", 1>"},
-                                                             {"LayerNorm<", ">"},
-                                                             {"RmsNorm<", ">"}};
+        constexpr std::array<std::string_view, 2> names[] = {
+            {"Exponential<", ", 0"}, {"Exponential<", ", 1"}, {"LayerNorm<", ""}, {"RmsNorm<", ""}};
         const auto& [name, rest] = names[static_cast<int>(p.what)];
-        const std::string_view real = is_double() ? "double" : "float";
+        const std::string_view real = is_double() ? "double" : "float",
+                               half = rest.empty()                         ? ">"
+                                      : info(p.prologue.type()).bits <= 16 ? ", 1>"
+                                                                           : ", 0>";
         launch l("normalize", cached ? "cached" : "streamed",
-                 {real, cat({name, real, rest}), emitted_name(p.prologue.body->view()),
+                 {real, cat({name, real, rest, half}), emitted_name(p.prologue.body->view()),
                   emitted_name(p.epilogue.body->view()), index_type(wide), outer_rank, inner_rank,
                   group, lanes, columns ? 1 : 0, kept, vectors.elements, vectors.masks[0],
                   vectors.masks[1]},

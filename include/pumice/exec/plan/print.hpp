@@ -7,6 +7,7 @@
 #include <pumice/exec/plan/plan.hpp>
 #include <pumice/exec/select.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace pumice { inline namespace PUMICE_ABI {
