@@ -5,7 +5,6 @@
 #include <pumice/policy/passes.hpp>
 
 #include <doctest/doctest.h>
-
 #include <algorithm>
 
 namespace pm = pumice;
