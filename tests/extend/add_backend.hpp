@@ -145,6 +145,10 @@ public:
     std::atomic<int> completed{0};
 
 private:
+    void fetch(const pm::node_ptr& n, void* out) override {
+        if (n->count() > 0)
+            gather(n->type, n->extent, of(*n).when_written(), n->offset, n->layout(), out);
+    }
     static buffer& of(const pm::node& n) {
         must_hold_values(n);
         return static_cast<buffer&>(*n.data);

@@ -24,6 +24,20 @@ inline void must_hold_values(const node& n) {
           "depend on values (use `where`, or compute it outside)"});
 }
 
+/// A prepared graph that an engine may run within an evaluation of its own.
+class engine_graph : public prepared_graph {
+public:
+    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                   std::span<any_tensor> outputs, stop_view stop,
+                   bool donated) final {
+        return go(inputs, keys, outputs, stop, donated, false);
+    }
+    /// The same. `locked`: the caller has the engine's lock.
+    virtual submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                          std::span<any_tensor> outputs, stop_view stop, bool donated,
+                          bool locked) = 0;
+};
+
 class graph_engine : public engine {
 public:
     void eval(std::span<const node_ptr> roots) override {
@@ -51,8 +65,9 @@ public:
                 fail(errc::invalid_argument, "plan",
                      {"a step runs at place ", s.place, ", the engine has ", most});
     }
-    std::shared_ptr<prepared_graph> replay(evaluation&& e) {
-        const std::lock_guard lock(mutex_);
+    /// `locked`: the caller has the engine's lock.
+    std::shared_ptr<engine_graph> replay(evaluation&& e, bool locked) {
+        const auto lock = lock_unless(locked);
         return std::make_shared<replayed_graph>(*this, std::move(e));
     }
 
@@ -93,6 +108,8 @@ public:
     }
 
 protected:
+    friend class decision_runner;
+
     /// `own_process`: what the engine holds serves no other process.
     explicit graph_engine(policy_set&& policies, bool own_process = false)
         : engine(std::move(policies)), mutex_(own_process), planner_(policies_) {}
@@ -104,6 +121,16 @@ protected:
     /// Runs the steps; each value that has memory of its own and is not given gets it in `made`.
     /// Throws without having changed a node; errc::cancelled once `stop` is asked for.
     virtual void execute(plan_run& run, stop_view stop = {}) = 0;
+
+    /// Copies the values of a realised tensor, dense in row-major order, to `out`, when they are
+    /// there. The caller may have the engine's lock.
+    virtual void fetch(const node_ptr& n, void* out) = 0;
+    /// False where there are no values: then all that may run is run once.
+    virtual bool computes() const noexcept { return true; }
+    std::unique_lock<process_mutex> lock_unless(bool locked) {
+        return locked ? std::unique_lock<process_mutex>()
+                      : std::unique_lock<process_mutex>(mutex_);
+    }
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
     /// changed it.
@@ -182,7 +209,8 @@ protected:
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
         profile_scope planning(profiling_.get(), "planning");
-        evaluation& e = evaluation_;
+        evaluation within;  // another one, which decides what to run
+        evaluation& e = evaluation_.run.planned ? within : evaluation_;
         const cleared at_the_end{e};
         planner_.plan_of(roots, e);
         plans_ = planner_.made();
@@ -190,7 +218,9 @@ protected:
         const plan& p = e.run.what();
         bool makes = false;
         for (const int v : p.outputs) makes |= p.at(v).alias < 0;
-        if (makes) {
+        if (makes && p.decisions) {
+            p.decisions->execute(*this, e.run, {});
+        } else if (makes) {
             e.run.givings = what_gives(e.run);
             execute(e.run);
             e.run.settle();
@@ -207,7 +237,7 @@ protected:
     }
 
     /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
-    class replayed_graph final : public prepared_graph {
+    class replayed_graph final : public engine_graph {
     public:
         replayed_graph(graph_engine& home, evaluation&& e)
             : home_(home), keep_(home.shared_from_this()), planned_(std::move(e)) {}
@@ -215,9 +245,10 @@ protected:
         const plan* planned() const noexcept override { return &planned_.run.what(); }
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-        submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                       std::span<any_tensor> outputs, stop_view stop, bool donated) override {
-            const std::lock_guard lock(home_.mutex_);
+        submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                      std::span<any_tensor> outputs, stop_view stop, bool donated,
+                      bool locked) override {
+            const auto lock = home_.lock_unless(locked);
             plan_run& run = planned_.run;
             const plan& p = run.what();
             const borrowed lent{*this};
@@ -288,16 +319,20 @@ protected:
     /// The kernel that a realised node got; null where it was given its values.
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
     /// The kernels of a plan in order, and what they come to.
-    std::string text_of(const plan_run& run) const {
-        const plan& p = run.what();
+    std::string text_of(const plan_run& run) const { return text_of(run.what(), run.records); }
+    std::string text_of(const plan& p,
+                        const array_list<std::shared_ptr<const kernel_record>>& records) const {
         std::string text;
         int dispatches = 0;
         std::int64_t bytes = 0;
         double seconds = 0;
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             const std::shared_ptr<const kernel_record> r =
-                run.records[i] ? run.records[i] : record_of(p, p.steps[i]);
+                i < records.size() && records[i] ? records[i] : record_of(p, p.steps[i]);
             text += text_of(*r, p.at(p.steps[i].outputs[0]).extent);
+            if (p.steps[i].what.kind().decisions)
+                for (const plan* nested : p.decisions->nested(p.steps[i].what))
+                    append_text(text, {"  {\n", text_of(*nested, {}), "  }\n"});
             for (const int v : p.steps[i].buffers) bytes += p.at(v).bytes();
             dispatches += r->dispatches;
             seconds += r->seconds;

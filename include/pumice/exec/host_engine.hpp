@@ -104,6 +104,10 @@ private:
     /// Not so the inputs of a function that is traced, and what a run lost.
     static bool lies_here(const node& n) { return n.realised() && n.data && !n.data->lost; }
 
+    void fetch(const node_ptr& n, void* out) override {
+        if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout(), out);
+    }
+
     static constexpr memory_label computed{memory_role::outputs};
     std::shared_ptr<host_storage> allocate(std::int64_t bytes, const memory_label& label) const {
         return host_storage::make(bytes, pool_, label);

@@ -63,6 +63,9 @@ private:
     }
     struct nothing final : storage {};
 
+    void fetch(const node_ptr&, void*) override { throw_no_values(); }
+    bool computes() const noexcept override { return false; }
+
     void execute(plan_run& run, stop_view) override {
         const plan& p = run.what();
         const std::shared_ptr<const dispatch_list> list =

@@ -39,6 +39,8 @@ struct kernel_entry {
 };
 using kernel_entries = std::span<const kernel_entry>;
 
+struct plan_decisions;
+
 /// What the library can do with problems of one kind.
 struct problem_kind {
     std::string_view name;
@@ -51,6 +53,8 @@ struct problem_kind {
     void (*find_loop)(const void* p, const host_buffers&, host_loop& out);
     /// What every kernel computes.
     void (*reference)(const void* p, const host_buffers&);
+    /// Of problems that decide what runs: what runs plans with them (exec/control.hpp). Else null.
+    const plan_decisions* decisions;
 };
 
 namespace detail {
@@ -117,6 +121,9 @@ template <>
 inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
     kernel_list<custom_kernel_slang>;
 
+template <class Problem>
+inline constexpr const plan_decisions* decisions_for = nullptr;
+
 namespace detail {
 
 template <class P>
@@ -150,7 +157,7 @@ struct kind_of_problem {
         reference(*static_cast<const P*>(held), buffers);
     }
     static constexpr problem_kind value{P::name, kernels_for<P>, operands,    before,
-                                        after,   loop_of,        by_reference};
+                                        after,   loop_of,        by_reference, decisions_for<P>};
 };
 
 }  // namespace detail

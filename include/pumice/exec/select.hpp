@@ -105,6 +105,7 @@ inline std::string_view family_of(const problem& p) {
 
 /// Whether a device, or the host, can solve a problem.
 inline bool can_run(const problem& p, const device_info& at) {
+    if (p.kind().decisions) return true;  // the engine's
     if (at.type == device_type::host) {
         const auto* own = p.get_if<custom_kernel_problem>();
         return !own || own->call->what->how.host;
@@ -126,7 +127,7 @@ inline std::vector<std::string> refusals(const problem& p, const device_info& de
 /// What the host runs for a problem, as kernels are recorded.
 inline std::shared_ptr<kernel_record> host_record(const problem& p) {
     auto record = std::make_shared<kernel_record>();
-    record->kernel = cat({"host/", family_of(p)});
+    record->kernel = cat({p.kind().decisions ? "" : "host/", family_of(p)});
     record->fused = fused_name(p);
     record->written = written_bytes(p);
     return record;

@@ -45,6 +45,12 @@ struct kernel_record {
     std::string origin = {};   // the nodes that it computes, where they have names
 };
 
+namespace detail {
+/// The number of the function that this thread traces into a graph of its own (graph/control.hpp),
+/// 0: none. Those that begin later have greater ones.
+inline thread_local constinit std::uint64_t current_scope = 0;
+}  // namespace detail
+
 struct node {
     dtype type = dtype::f32;
     shape extent;
@@ -61,6 +67,7 @@ struct node {
     /// lazy.
     std::atomic<int> pending_uses{0};
     label_slot label;  // nothing depends on it but what is printed
+    const std::uint64_t scope = detail::current_scope;  // in which it was made
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
         : type(t), extent(s), op(std::move(o)), owner(home), layout_(row_major_strides(s)) {}
@@ -168,6 +175,13 @@ PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op
 /// Makes a realised node: values that somebody gave, in row-major order.
 PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<storage> memory,
                                    std::shared_ptr<engine> owner = nullptr);
+
+/// A graph with open inputs, as tracing a function gives it.
+struct traced_graph {
+    array_list<node_ptr> inputs;  // realised nodes without memory
+    array_list<node_ptr> keys;    // the same, for the random keys that each run takes: one u32 each
+    array_list<node_ptr> outputs;  // distinct lazy nodes, no views
+};
 
 #ifndef PUMICE_COMPILED
 

@@ -10,6 +10,7 @@
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/program.hpp>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -324,7 +325,7 @@ public:
         return *this;
     }
     ~operation() {
-        if (owned_) delete held_;
+        if (owned_ && held_ && held_->let_go()) delete held_;
     }
 
     /// The same as `lasting`, which must outlive every node that has it; no memory is asked for.
@@ -332,6 +333,15 @@ public:
         operation o;
         o.held_ = lasting.held_;
         o.owned_ = false;
+        return o;
+    }
+
+    /// The same once more, for another node.
+    operation share() const noexcept {
+        if (owned_ && held_) held_->holders.fetch_add(1, std::memory_order_relaxed);
+        operation o;
+        o.held_ = held_;
+        o.owned_ = owned_;
         return o;
     }
 
@@ -355,6 +365,8 @@ public:
         return held_ ? held_->family : detail::family_id<source_op>;
     }
     fusion_traits fusion() const noexcept { return held_ ? held_->fusion : source_op::fusion; }
+    /// Of one of several results of a call those of all, else null: no two calls share it.
+    const kernel_results* results() const noexcept { return held_ ? held_->results : nullptr; }
 
     /// Of an op that is no source.
     bool lower(const lowering& group, plan_builder& out) const { return held_->lower(group, out); }
@@ -369,9 +381,15 @@ private:
         fusion_traits fusion;
         const void* op;
         functions_getter* functions;  // null where the family is in the list
+        const kernel_results* results = nullptr;
+        mutable std::atomic<std::uint32_t> holders{1};
         any_box(std::uint64_t id, fusion_traits f, const void* held, functions_getter* of_family)
             : family(id), fusion(f), op(held), functions(of_family) {}
         virtual ~any_box() = default;
+        bool let_go() const noexcept {
+            return holders.load(std::memory_order_acquire) == 1 ||
+                   holders.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        }
         virtual bool lower(const lowering& group, plan_builder& out) const = 0;
         virtual void find_loop(const host_operands& operands, host_loop& out) const = 0;
     };
@@ -380,7 +398,9 @@ private:
         Op op;
         explicit box(Op o)
             : any_box(detail::family_id<Op>, Op::fusion, &op, functions_unless_listed()),
-              op(std::move(o)) {}
+              op(std::move(o)) {
+            if constexpr (requires { op.results; }) results = op.results.get();
+        }
         bool lower(const lowering& group, plan_builder& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }

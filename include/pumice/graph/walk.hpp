@@ -18,7 +18,7 @@ class graph_walk {
 public:
     /// Walks from the roots, inputs before users. A lazy view of what is in memory is realised on
     /// the way, since to look at memory computes nothing; a traced input is no memory. What one
-    /// kernel_call gives stands together: results that come along unasked are kept alive.
+    /// call gives (operation::results) stands together: results that come along unasked are kept alive.
     /// With `realises_views` false they stay lazy: nothing is changed.
     void go(std::span<const node_ptr> roots, bool realises_views = true) {
         realises_views_ = realises_views;
@@ -93,9 +93,9 @@ private:
         }
         order_.push_back(n);
         add_node(*n);
-        const auto* k = n->op.get_if<kernel_op>();
-        if (!k) return;
-        for (const std::weak_ptr<node>& result : *k->results)
+        const kernel_results* const beside = n->op.results();
+        if (!beside) return;
+        for (const std::weak_ptr<node>& result : *beside)
             if (node_ptr s = result.lock(); s && !s->realised() && number(s.get())) {
                 order_.push_back(s.get());
                 add_node(*s);
@@ -137,8 +137,8 @@ private:
     void add_node(const node& n) {
         add_type(n, 2);
         key_.add_op(n.op);
-        if (const auto* k = n.op.get_if<kernel_op>())
-            key_.add(calls_.insert(detail::bits_of_key(k->call.get())));
+        if (const kernel_results* const beside = n.op.results())
+            key_.add(calls_.insert(detail::bits_of_key(beside)));
         key_.add(n.inputs.size());
         for (const node_ptr& input : n.inputs) key_.add(number_of(input.get()));
     }

@@ -48,13 +48,6 @@ struct filling {
     const byte_source* from;
 };
 
-/// A graph with open inputs, as tracing a function gives it.
-struct traced_graph {
-    array_list<node_ptr> inputs;  // realised nodes without memory
-    array_list<node_ptr> keys;    // the same, for the random keys that each run takes: one u32 each
-    array_list<node_ptr> outputs;  // distinct lazy nodes, no views
-};
-
 /// Bytes between the kernels of a prepared graph; all zero where nothing is planned.
 struct memory_use {
     std::int64_t bytes = 0;     // of the arena that each run in flight has

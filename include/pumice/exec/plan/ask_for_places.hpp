@@ -48,6 +48,7 @@ inline double operations_of(const problem& p) {
 /// Expected seconds of a problem whose operands have so many bytes; negative where it cannot run.
 inline double seconds_at(const problem& p, const device_info& at, std::int64_t bytes) {
     if (!can_run(p, at)) return -1;
+    if (p.kind().decisions) return 0;
     if (at.type == device_type::host) {
         const device_rates rates = at.rates();
         return rates.launch + static_cast<double>(bytes) / rates.bandwidth +

@@ -70,14 +70,8 @@ inline executable bind(const context& home, plan p, std::span<const any_tensor> 
     if (constants.size() != p.constants.size())
         refuse({"the plan has ", p.constants.size(), " constants, ", constants.size(),
                 " are given"});
-    evaluation e;
+    evaluation e = evaluation_of(p);
     plan_run& run = e.run;
-    run.planned = std::make_shared<known_plan>();
-    run.given.resize(p.values.size(), nullptr);
-    run.made.resize(p.values.size());
-    run.records.resize(p.steps.size());
-    run.dying.resize(p.values.size(), 0);
-    run.numbers = p.numbers;
     for (std::size_t i = 0; i < constants.size(); ++i) {
         const plan_value& v = p.at(p.constants[i]);
         const any_tensor& t = constants[i];
@@ -91,7 +85,6 @@ inline executable bind(const context& home, plan p, std::span<const any_tensor> 
         run.given[static_cast<std::size_t>(p.constants[i])] = e.keep.back().get();
     }
     const std::size_t keys = p.parameters.size();
-    run.planned->what = std::move(p);
     return executable(home, std::move(inputs), std::move(outputs), keys,
                       prepare_plan(*maker, std::move(e)));
 }

@@ -20,7 +20,8 @@ inline choice choose_for(const plan& p, const plan_step& s, const device_info& d
                          const policy_set& policies, transfers how) {
     const bool crosses = p.is_transfer(s);
     choice c;
-    if (s.place == 0 && (!crosses || how == transfers::by_kernel)) {
+    if (s.place == 0 && !s.what.kind().decisions &&
+        (!crosses || how == transfers::by_kernel)) {
         c = at_step(s, [&] { return choose(s.what, device, policies); });
         c.record->origin = origin_of(s);
         return c;
@@ -31,7 +32,7 @@ inline choice choose_for(const plan& p, const plan_step& s, const device_info& d
             p.at(s.outputs[0]).place == 0 ? "transfer to the device" : "transfer from the device";
         c.record->fused.clear();
         c.record->written = 0;
-    } else if (!can_run(s.what, device)) {
+    } else if (!s.what.kind().decisions && !can_run(s.what, device)) {
         c.record->rejected = refusals(s.what, device);
     }
     return c;

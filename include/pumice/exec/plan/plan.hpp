@@ -10,6 +10,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+struct plan_decisions;
+
 /// What a value is to the runs of a plan.
 enum class value_role : std::uint8_t {
     input,      // a tensor that each run brings
@@ -94,6 +96,8 @@ struct plan {
     /// Of temporaries to temporaries and of inputs to outputs, in the order of the steps. At most
     /// one of those `from` a value, and of those `to` a value, can be carried out.
     array_list<giving> givings;
+    /// What runs it, where it has steps that decide; else null.
+    const plan_decisions* decisions = nullptr;
 
     /// The value whose memory holds this one.
     int root(int value) const {

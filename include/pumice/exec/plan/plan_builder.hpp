@@ -9,9 +9,12 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+class planner;
+
 /// A plan in the making, and the nodes behind its values.
 class plan_builder {
 public:
+    const planner* maker = nullptr;
     plan made;
     array_list<graph_node*> nodes;  // of each value
     scalar_numbers scalars;         // that each run brings

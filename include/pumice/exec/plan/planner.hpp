@@ -7,6 +7,7 @@
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/exec/plan/passes.hpp>
+#include <pumice/exec/plan/decisions.hpp>
 #include <pumice/exec/plan/place.hpp>
 #include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
@@ -32,6 +33,7 @@ struct known_plan {
     /// What engines have made of it, for each set of givings: at most a few.
     array_list<std::shared_ptr<const dispatch_list>> dispatches;
     array_list<std::shared_ptr<const kernel_record>> host_records;
+    std::shared_ptr<const void> parts;  // between its decisions
 };
 
 /// What one run of a plan works on.
@@ -93,6 +95,24 @@ struct evaluation {
     }
 };
 
+/// Of a plan without constants, or whose constants are still to be named.
+inline evaluation evaluation_of(std::shared_ptr<known_plan> planned) {
+    evaluation e;
+    const plan& p = planned->what;
+    e.run.given.resize(p.values.size(), nullptr);
+    e.run.made.resize(p.values.size());
+    e.run.records.resize(p.steps.size());
+    e.run.dying.resize(p.values.size(), 0);
+    e.run.numbers = p.numbers;
+    e.run.planned = std::move(planned);
+    return e;
+}
+inline evaluation evaluation_of(plan p) {
+    std::shared_ptr<known_plan> planned(new known_plan);
+    planned->what = std::move(p);
+    return evaluation_of(std::move(planned));
+}
+
 class planner {
 public:
     /// The policies must outlive it.
@@ -100,6 +120,7 @@ public:
     /// For an engine that has a place beside its device.
     void set_places(plan_places places) { places_ = std::move(places); }
     const plan_places& places() const noexcept { return places_; }
+    const policy_set& policies() const noexcept { return policies_; }
 
     /// The plan of the roots, known or new. Pre: `e` is clear.
     void plan_of(std::span<const node_ptr> roots, evaluation& e) {
@@ -212,6 +233,7 @@ private:
             groups = store_prologues(std::move(groups), *places_.list[0]);
         const part_map parts = find_parts(groups, graph);
         plan_builder b;
+        b.maker = this;
         plan& p = b.made;
         if (walk_.labelled()) {
             b.order.resize(graph.size(), 0);
@@ -265,6 +287,7 @@ private:
                 given.push_back(traced || !n->origin ? nullptr : walk_.nodes()[n->number]);
             place_steps_of(b, policies_, places_, given, traced != nullptr, told_);
         }
+        if (p.decisions) p.decisions->order(p);
         for (std::size_t i = 0; i < p.steps.size(); ++i)
             for (const int v : p.steps[i].outputs) p.at(v).made_by = static_cast<int>(i);
         find_givings(p);

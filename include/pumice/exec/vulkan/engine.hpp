@@ -69,7 +69,8 @@ public:
     }
 
     bool records() const noexcept override { return true; }
-    std::shared_ptr<prepared_graph> record_graph(evaluation&& planned);  // executable.hpp
+    std::shared_ptr<engine_graph> record_graph(evaluation&& planned,
+                                               bool locked);  // executable.hpp
 
     void wait_for(std::uint64_t value) const override { lane_.runtime()->queue().wait(value); }
     bool is_done(std::uint64_t value) const override {
@@ -120,6 +121,8 @@ public:
 
 private:
     friend class vulkan_executable;
+
+    void fetch(const node_ptr& n, void* out) override { read(n, out); }
 
     void execute(plan_run& run, stop_view stop) override {
         profile_scope choosing(profiling_.get(), "choosing");

@@ -83,13 +83,13 @@ private:
 
     void place(graph_node* n) {
         if (is_view(*n)) return place_view(n);
-        if (const auto* k = n->op().get_if<kernel_op>()) {  // with the other results of its call
-            if (const int* group = calls_.find(k->call.get())) {
+        if (const kernel_results* const beside = n->op().results()) {  // of its call
+            if (const int* group = calls_.find(beside)) {
                 at(*group).group.outputs.push_back(n);
                 member_[n->number] = {*group, true};
                 return;
             }
-            calls_[k->call.get()] = static_cast<int>(groups_.size());
+            calls_[beside] = static_cast<int>(groups_.size());
         }
         if (!enabled_ || (!join(n) && !compute_again(n))) open(n);
     }
@@ -428,7 +428,7 @@ private:
     array_list<array_list<graph_node*>> readers_;  // the nodes that read it
     array_list<membership> member_;
     array_list<char> stored_base_;            // a view of it is stored, so it is too
-    key_map<const kernel_call*, int> calls_;  // the group of each
+    key_map<const kernel_results*, int> calls_;  // the group of each
     array_list<building> groups_;
 };
 
