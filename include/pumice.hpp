@@ -8,4 +8,8 @@
 
 #ifndef PUMICE_COMPILED
 #include <pumice/exec/adopt.hpp>
+#define PUMICE_ENGINE
+#ifdef PUMICE_CONTROL
+#include <pumice/exec/control.hpp>
+#endif
 #endif

@@ -9,5 +9,5 @@
 #ifdef PUMICE_ENGINE
 #include <pumice/exec/control.hpp>
 #else
-#define PUMICE_CONTROL
+#define PUMICE_CONTROL  // <pumice.hpp>, where it comes later, includes it
 #endif

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <pumice/exec/adopt.hpp>
+#include <pumice/exec/control.hpp>
+#include <pumice/tensor/control.hpp>
 
 #include <tuple>
 
@@ -23,6 +25,11 @@ struct every_op<type_list<Ops...>> {
     static constexpr auto on_host = std::tuple{&pumice::find_loop<Ops>...};
 };
 template struct every_op<operations>;
+template <class Op>
+struct every_family : every_op<type_list<Op>> {
+    static constexpr auto functions = &functions_of<Op>;
+};
+template struct every_family<control_op>;
 
 }  // namespace detail
 

@@ -35,6 +35,7 @@ public:
 private:
     void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
     std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
+    void fetch(const pm::node_ptr&, void*) override {}
     void execute(pm::plan_run& run, pm::stop_view) override {
         ++runs;
         if (failures > 0) {

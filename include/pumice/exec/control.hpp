@@ -34,8 +34,11 @@ public:
         if (!locked_) lock.lock();
         return any_tensor(home_.dense(t, 0));
     }
-    std::string text_of(const plan_run& run) const { return home_.text_of(run); }
-    graph_engine& home() const noexcept { return home_; }
+    /// Of a value without elements, which no step makes; else nothing.
+    any_tensor made_of_nothing(const plan_value& v) const {
+        if (v.is_given() || v.alias >= 0 || v.count() > 0) return {};
+        return any_tensor(home_.create(v.type, v.extent, nullptr));
+    }
     bool locked() const noexcept { return locked_; }
 
 private:
@@ -62,7 +65,8 @@ inline array_list<std::uint32_t> fresh_keys(std::size_t count) {
 class ready_decision {
 public:
     ready_decision(const decision_runner& by, const control_problem& what) : what_(what) {
-        for (const nested_plan& n : what.parts) parts_.push_back(by.prepare(evaluation_of(*n.what)));
+        for (const nested_plan& n : what.parts)
+            parts_.push_back(by.prepare(evaluation_of(*n.what)));
     }
 
     /// Gives as many results as the problem has; of a loop `wanted` by nobody too.
@@ -78,8 +82,7 @@ public:
             append_text(text, {"  ",
                                what_.what == deciding::branch ? names[i]
                                : what_.count < 0              ? "each step"
-                                                              : cat({"each of at most ",
-                                                                     what_.count, " steps"}),
+                                                 : cat({"each of at most ", what_.count, " steps"}),
                                ":\n"});
             indent(text, parts_[i]->explain());
         }
@@ -153,8 +156,8 @@ private:
             must_have_taken(what_, steps);
         }
         for (std::size_t i = 0; i < carried; ++i)
-            results[i] = steps > 0 || !by.computes() ? std::move(values[1 + i])
-                                                     : by.dense(values[1 + i]);
+            results[i] =
+                steps > 0 || !by.computes() ? std::move(values[1 + i]) : by.dense(values[1 + i]);
         return last;
     }
 
@@ -196,12 +199,15 @@ public:
         const decision_runner by(home_, locked);
         const plan& p = what();
         array_list<any_tensor> values = constants_;
+        for (std::size_t v = 0; v < values.size(); ++v)
+            if (p.values[v].count() == 0 && !values[v].has_value())
+                values[v] = by.made_of_nothing(p.values[v]);
         for (std::size_t i = 0; i < inputs.size(); ++i) values[at(p.inputs[i])] = inputs[i];
         submission last;
         for (std::size_t k = 0; k < cut_.size(); ++k) {
             if (stop.stop_requested()) throw_cancelled();
-            last = cut_[k].steps ? stretch(k, by, values, keys, stop)
-                                 : decision(k, by, values, stop);
+            last =
+                cut_[k].steps ? stretch(k, by, values, keys, stop) : decision(k, by, values, stop);
             for (const int v : p.temporaries)
                 if (last_use_[at(v)] == k) values[at(v)] = {};
         }
@@ -250,12 +256,12 @@ private:
         array_list<any_tensor> inputs, outputs(p.outputs.size());
         array_list<std::uint32_t> own_keys;
         for (const int v : p.inputs) inputs.push_back(as_it_lies(values[at(part.whole[at(v)])]));
-        for (const int v : p.parameters) own_keys.push_back(keys[what().at(part.whole[at(v)]).index]);
-        const submission last =
-            ready_[k].steps->go(std::span(inputs.data(), inputs.size()),
-                                std::span(own_keys.data(), own_keys.size()),
-                                std::span(outputs.data(), outputs.size()), stop, false,
-                                by.locked());
+        for (const int v : p.parameters)
+            own_keys.push_back(keys[what().at(part.whole[at(v)]).index]);
+        const submission last = ready_[k].steps->go(std::span(inputs.data(), inputs.size()),
+                                                    std::span(own_keys.data(), own_keys.size()),
+                                                    std::span(outputs.data(), outputs.size()), stop,
+                                                    false, by.locked());
         for (std::size_t i = 0; i < outputs.size(); ++i)
             values[at(part.whole[at(p.outputs[i])])] = std::move(outputs[i]);
         return last;
@@ -313,6 +319,9 @@ inline void execute_decided(graph_engine& home, plan_run& run, stop_view stop) {
         same->offset = n.offset;
         return any_tensor(std::move(same));
     };
+    for (std::size_t v = 0; v < values.size(); ++v)
+        if (any_tensor t = by.made_of_nothing(p.values[v]); t.has_value())
+            give(static_cast<int>(v), std::move(t));
     for (const plan_part& part : parts) {
         if (part.steps) {
             plan_run one = evaluation_of(part.steps).run;
@@ -367,6 +376,13 @@ inline constexpr plan_decisions control_decisions{order_by_decisions, nested_pla
 
 template <>
 inline constexpr const plan_decisions* decisions_for<control_problem> = &detail::control_decisions;
+
+/// Finds again what runs a plan, where that is not said.
+inline void find_decisions(plan& p) {
+    p.decisions = nullptr;
+    for (const plan_step& s : p.steps)
+        if (decides(s)) p.decisions = s.what.kind().decisions;
+}
 
 inline bool lower(const control_op& op, const lowering& group, plan_builder& out) {
     const control_call& call = *op.call;

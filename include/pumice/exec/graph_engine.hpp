@@ -28,8 +28,7 @@ inline void must_hold_values(const node& n) {
 class engine_graph : public prepared_graph {
 public:
     submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop,
-                   bool donated) final {
+                   std::span<any_tensor> outputs, stop_view stop, bool donated) final {
         return go(inputs, keys, outputs, stop, donated, false);
     }
     /// The same. `locked`: the caller has the engine's lock.
@@ -128,8 +127,7 @@ protected:
     /// False where there are no values: then all that may run is run once.
     virtual bool computes() const noexcept { return true; }
     std::unique_lock<process_mutex> lock_unless(bool locked) {
-        return locked ? std::unique_lock<process_mutex>()
-                      : std::unique_lock<process_mutex>(mutex_);
+        return locked ? std::unique_lock<process_mutex>() : std::unique_lock<process_mutex>(mutex_);
     }
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having

@@ -123,8 +123,8 @@ PUMICE_INLINE void closed_graph::add(const node_ptr& n) {
     node_ptr made = *known(n.get());
     // Each output is computed into memory of its own.
     if (made->realised() || is_view(*made) || !listed_.insert(made.get())) {
-        node_ptr own = make_node(made->type, made->extent,
-                                 copy_op{row_major_strides(made->extent)}, {made});
+        node_ptr own =
+            make_node(made->type, made->extent, copy_op{row_major_strides(made->extent)}, {made});
         made = std::move(own);
         listed_.insert(made.get());
     }

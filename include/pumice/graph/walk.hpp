@@ -18,8 +18,8 @@ class graph_walk {
 public:
     /// Walks from the roots, inputs before users. A lazy view of what is in memory is realised on
     /// the way, since to look at memory computes nothing; a traced input is no memory. What one
-    /// call gives (operation::results) stands together: results that come along unasked are kept alive.
-    /// With `realises_views` false they stay lazy: nothing is changed.
+    /// call gives (operation::results) stands together: results that come along unasked are kept
+    /// alive. With `realises_views` false they stay lazy: nothing is changed.
     void go(std::span<const node_ptr> roots, bool realises_views = true) {
         realises_views_ = realises_views;
         key_.clear();

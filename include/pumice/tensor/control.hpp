@@ -103,8 +103,8 @@ auto cond(const P& predicate, const F& f, const G& g, const A&... operands) {
             return detail::results_as_list(packed::call(h, l));
         };
     };
-    return detail::traced_result<result>::make(
-        detail::run_cond(any_tensor(predicate.get()), as_list(f), as_list(g), list));
+    return detail::traced_result<result>::make(detail::run_cond(any_tensor(predicate.get()),
+                                                                as_list(f), as_list(g), list));
 }
 
 /// values = init; while (test(values...)) values = body(values...). `test` gives a bool of one
@@ -135,22 +135,21 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const Init
     return packed::make(detail::run_scan(
         {"fori_loop", std::max(upper - lower, std::int64_t{0})},
         [&](std::span<const any_tensor> l) {
-            const any_tensor i =
-                apply<op::add>(l[0], scalar(dtype::i32, lower));
+            const any_tensor i = apply<op::add>(l[0], scalar(dtype::i32, lower));
             return detail::results_as_list(packed::call(body, l.subspan(1), number(i)));
         },
         packed::list(init...), false));
 }
 
 /// carry = init; for each row x of xs along axis 0 (from the last on, in `reverse`):
-/// (carry, y) = f(carry, x). Gives (carry, ys), where row k of ys is what row k of xs gave. Carry is
-/// a tensor. Nothing is read back. Throws what while_loop throws.
+/// (carry, y) = f(carry, x). Gives (carry, ys), where row k of ys is what row k of xs gave. Carry
+/// is a tensor. Nothing is read back. Throws what while_loop throws.
 template <class F, class Init, class Xs>
 auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
     using carry = detail::traced_t<Init>;
     using row = typename detail::rows_of<detail::traced_t<Xs>>::row;
-    using pair = std::remove_cvref_t<decltype(f(std::declval<const carry&>(),
-                                                std::declval<const row&>()))>;
+    using pair =
+        std::remove_cvref_t<decltype(f(std::declval<const carry&>(), std::declval<const row&>()))>;
     static_assert(std::tuple_size_v<pair> == 2, "the function of a scan gives (carry, y)");
     using y = detail::traced_t<std::tuple_element_t<1, pair>>;
     const any_tensor rows(xs.get()), first(init.get());
@@ -275,8 +274,8 @@ PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const 
                       to_string(other.dtype), " where false"});
             if (results[i].shape() != other.shape)
                 fail(errc::shape_mismatch, "cond",
-                     {"result ", i, " has shape ", to_string(results[i].shape()),
-                      " where true, ", to_string(other.shape), " where false"});
+                     {"result ", i, " has shape ", to_string(results[i].shape()), " where true, ",
+                      to_string(other.shape), " where false"});
         }
         add_part(*call, inputs, trace.close(results), reads);
     }
@@ -346,7 +345,10 @@ PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const tr
 }
 
 PUMICE_BODY any_tensor row_at(const any_tensor& x, const any_tensor& number) {
-    return take(x, number, 0);
+    if (x.shape()[0] > 0) return take(x, number, 0);
+    shape row = x.shape();  // of a loop without steps
+    row.erase(0);
+    return filled(scalar(x.dtype(), 0), row, context(x.get()->owner));
 }
 
 PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const traced_function& body,

@@ -153,6 +153,7 @@ public:
     }
 
 private:
+    void fetch(const pumice::node_ptr&, void*) override {}
     void execute(pumice::plan_run&, pumice::stop_view) override {}
     pumice::device_info info_ = described();
 };

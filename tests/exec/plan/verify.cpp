@@ -34,6 +34,7 @@ public:
     int plans = 0, faults = 0, givings = 0, parts = 0;
 
 private:
+    void fetch(const pm::node_ptr&, void*) override {}
     void execute(pm::plan_run& run, pm::stop_view) override {
         last = run.what();
         ++plans;

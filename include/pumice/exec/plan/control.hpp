@@ -30,7 +30,8 @@ struct control_problem {
 };
 
 inline void visit_operands(const control_problem& p, const operand_visitor& f) {
-    for (std::size_t i = 0; i < p.operands.size(); ++i) f(p.operands[i], p.operand_shapes[i], false);
+    for (std::size_t i = 0; i < p.operands.size(); ++i)
+        f(p.operands[i], p.operand_shapes[i], false);
     for (std::size_t i = 0; i < p.results.size(); ++i) f(p.results[i], p.result_shapes[i], true);
 }
 
@@ -83,8 +84,7 @@ inline void reference(const control_problem& p, const host_buffers& buffers) {
         detail::solve_plan(*n.what, std::span(list.data(), list.size()), outputs);
     };
     const auto holds = [](const std::byte* flag) { return *flag != std::byte{0}; };
-    const auto carried = static_cast<std::size_t>(p.carried), 
-               first = std::size_t{p.tested};
+    const auto carried = static_cast<std::size_t>(p.carried), first = std::size_t{p.tested};
     array_list<array_list<std::byte>> made(first + p.results.size()), before;
     if (p.what == deciding::branch) {
         run(p.parts[holds(given[0])], std::span(made.data(), made.size()));
@@ -101,8 +101,7 @@ inline void reference(const control_problem& p, const host_buffers& buffers) {
     }
     for (std::size_t i = 0; i < p.results.size(); ++i) {
         if (p.results[i].buffer < 0) continue;
-        const std::byte* const from =
-            p.what == deciding::loop ? given[i] : made[first + i].data();
+        const std::byte* const from = p.what == deciding::loop ? given[i] : made[first + i].data();
         std::memcpy(memory(p.results[i]), from,
                     static_cast<std::size_t>(byte_count(p.results[i].type,
                                                         element_count(p.result_shapes[i]))));

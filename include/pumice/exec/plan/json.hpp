@@ -78,6 +78,7 @@ inline plan plan_from_json(std::string_view text, const plan_names& names = {}) 
     coder.code(file["steps"], p.steps, "steps");
     coder.code(file["givings"], p.givings, "givings");
     p.list_values();
+    find_decisions(p);
     verify(p);
     return p;
 }

@@ -3,11 +3,11 @@
 // From lazy nodes to a plan, which is kept for the next evaluation of the same structure.
 #pragma once
 
+#include <pumice/exec/plan/decisions.hpp>
 #include <pumice/exec/plan/dispatch_list.hpp>
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/exec/plan/passes.hpp>
-#include <pumice/exec/plan/decisions.hpp>
 #include <pumice/exec/plan/place.hpp>
 #include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/graph/passes/last_uses.hpp>

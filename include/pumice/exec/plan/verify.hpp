@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/key_map.hpp>
+#include <pumice/exec/plan/control.hpp>
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/kernels/launch.hpp>
@@ -125,6 +126,8 @@ private:
                 fault({"step ", i, " has a stride, a dilation or a group that is not positive"});
                 continue;
             }
+            if (const auto* c = p.get_if<control_problem>()) decision(i, *c);
+            if (faults_.size() != before) continue;
             for (const fused* f : p.kind().before(p.get())) program(i, *f, 0);
             const fused* const after = p.kind().after(p.get());
             if (after && after->body) program(i, *after, 1);
@@ -142,6 +145,58 @@ private:
             });
         }
         return faults_.size() == before;
+    }
+    /// The plans within a step take what it does, and give what it gives or carries on.
+    void decision(std::size_t step, const control_problem& c) {
+        const auto wrong = [&](std::initializer_list<piece> what) {
+            fault({"step ", step, " (", c.call, ") ", cat(what)});
+        };
+        const bool loop = c.what == deciding::loop;
+        const auto carried = static_cast<std::size_t>(loop ? c.carried : 0);
+        if (!plan_.decisions) return wrong({"decides, which the plan does not say"});
+        if (c.operands.size() != c.operand_shapes.size() ||
+            c.results.size() != c.result_shapes.size() || c.carried < 0 ||
+            c.parts.size() != (loop ? 1 : 2) || (loop && carried != c.results.size()) ||
+            c.operands.size() < carried + (loop ? c.tested : 1) ||
+            (loop && c.count < 0 && !c.tested))
+            return wrong({"has other operands, results or plans than a ", to_string(c.what)});
+        const auto same = [](const plan_value& v, const operand& o, const shape& extent) {
+            return v.type == o.type && v.extent == extent;
+        };
+        for (std::size_t i = 0; i < carried; ++i)
+            if (c.operands[i].type != c.results[i].type ||
+                c.operand_shapes[i] != c.result_shapes[i])
+                return wrong({"carries value ", i, " of another type or shape than its result"});
+        if (!loop || c.tested)
+            if (c.operands[carried].type != dtype::boolean ||
+                element_count(c.operand_shapes[carried]) != 1)
+                return wrong({"is decided by a value that is no bool"});
+        for (const nested_plan& n : c.parts) {
+            if (!n.what) return wrong({"lacks a plan"});
+            const plan& p = *n.what;
+            std::vector<std::string> within = plan_verifier(p).run();
+            for (const std::string& f : within) wrong({"has a plan in which ", f});
+            if (!within.empty()) return;
+            if (!p.constants.empty() || !p.states.empty())
+                return wrong({"has a plan with values that nobody brings"});
+            if (n.reads.size() != p.inputs.size())
+                return wrong({"has a plan that takes ", p.inputs.size(), " values, not ",
+                              n.reads.size()});
+            for (std::size_t i = 0; i < n.reads.size(); ++i) {
+                const auto r = static_cast<std::size_t>(n.reads[i]);
+                if (r >= c.operands.size() ||
+                    !same(p.at(p.inputs[i]), c.operands[r], c.operand_shapes[r]) ||
+                    (i < carried && r != i))
+                    return wrong({"gives input ", i, " of its plan another value"});
+            }
+            const std::size_t first = loop && c.tested ? 1 : 0;
+            bool good = p.outputs.size() == first + c.results.size();
+            for (std::size_t i = 0; good && i < c.results.size(); ++i)
+                good = same(p.at(p.outputs[first + i]), c.results[i], c.result_shapes[i]);
+            if (good && first)
+                good = p.at(p.outputs[0]).type == dtype::boolean && p.at(p.outputs[0]).count() == 1;
+            if (!good) return wrong({"has a plan that gives other values than its results"});
+        }
     }
     static bool divides(const problem& p) {
         const auto positive = [](const int(&list)[2]) { return list[0] > 0 && list[1] > 0; };

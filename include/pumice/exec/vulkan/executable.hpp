@@ -416,8 +416,8 @@ inline std::shared_ptr<engine_graph> vulkan_engine::record_graph(evaluation&& pl
     return made;
 }
 
-/// A plan with its constants, ready to run often in an engine of the library's. `locked`: the caller
-/// has the engine's lock.
+/// A plan with its constants, ready to run often in an engine of the library's. `locked`: the
+/// caller has the engine's lock.
 inline std::shared_ptr<engine_graph> prepare_plan(graph_engine& home, evaluation&& planned,
                                                   bool locked = false) {
     if (const plan_decisions* d = planned.run.what().decisions)

@@ -427,7 +427,7 @@ private:
     // Of each node, by its number:
     array_list<array_list<graph_node*>> readers_;  // the nodes that read it
     array_list<membership> member_;
-    array_list<char> stored_base_;            // a view of it is stored, so it is too
+    array_list<char> stored_base_;               // a view of it is stored, so it is too
     key_map<const kernel_results*, int> calls_;  // the group of each
     array_list<building> groups_;
 };

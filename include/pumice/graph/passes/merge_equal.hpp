@@ -41,8 +41,7 @@ inline void merge_equal(op_graph& graph) {
     for (graph_node* const n : graph.order()) {
         const auto* e = n->op().get_if<elementwise_op>();
         // Each call of a user's kernel may count; scalars may differ when the plan runs again.
-        if (n->op().results() || (e && !e->scalars.empty() && !graph.scalars_are_fixed()))
-            continue;
+        if (n->op().results() || (e && !e->scalars.empty() && !graph.scalars_are_fixed())) continue;
         write(*n, key);
         const std::size_t number = hashes.insert(key.hash());
         if (number == seen.size()) {

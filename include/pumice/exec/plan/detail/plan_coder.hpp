@@ -26,6 +26,10 @@ namespace detail {
 
 using plan_json = nlohmann::ordered_json;
 
+template <class... P>
+type_list<P..., control_problem> with_control(type_list<P...>);
+using coded_problems = decltype(with_control(problems()));
+
 template <class>
 inline constexpr bool is_plan_list = false;
 template <class T>
@@ -59,6 +63,9 @@ public:
             else j = v;
         } else if constexpr (std::is_same_v<U, double>) {
             if constexpr (reads) v = wanted(j.is_number(), j, "a number").template get<double>();
+            else j = v;
+        } else if constexpr (std::is_same_v<U, std::string>) {
+            if constexpr (reads) v = wanted(j.is_string(), j, "text").template get<std::string>();
             else j = v;
         } else if constexpr (std::is_enum_v<U>) {
             if constexpr (reads) v = named<U>(wanted(j.is_string(), j, "a name"));
@@ -163,6 +170,8 @@ private:
             return static_cast<int>(scattering::min) + 1;
         else if constexpr (std::is_same_v<Enum, pooling>)
             return static_cast<int>(pooling::average) + 1;
+        else if constexpr (std::is_same_v<Enum, deciding>)
+            return static_cast<int>(deciding::loop) + 1;
     }
 
     template <class List>
@@ -227,8 +236,9 @@ private:
                    "an object with a kind");
             const auto kind = j["kind"].template get<std::string>();
             j.erase("kind");
-            if (!read_problem(j, kind, p, problems())) fault({"there is no problem `", kind, "`"});
-        } else if (!write_problem(j, p, problems())) {
+            if (!read_problem(j, kind, p, coded_problems()))
+                fault({"there is no problem `", kind, "`"});
+        } else if (!write_problem(j, p, coded_problems())) {
             fail(errc::unsupported, "plan",
                  {"a plan with the problem `", p.kind().name,
                   "` has no text: its kind is none of the library's"});
@@ -265,6 +275,20 @@ private:
             l = node_label(parts[0], parts[1]);
         } else if (l.origin().empty()) j = l.name();
         else j = json::array({l.name(), l.origin()});
+    }
+    void code_one(json& j, value<std::shared_ptr<const plan>>& p) {
+        if constexpr (reads) {
+            constexpr int deepest = 32;  // each takes memory of this thread's stack
+            if (++depth_ > deepest) fault({"plans within plans, deeper than ", deepest});
+            const auto made = std::make_shared<plan>();
+            code_fields(j, *made);
+            made->list_values();
+            find_decisions(*made);
+            p = made;
+            --depth_;
+        } else if (p) {
+            code_fields(j, *p);
+        }
     }
     /// Its number in the table.
     void code_one(json& j, value<std::shared_ptr<const program>>& p) {
@@ -432,6 +456,7 @@ private:
     }
 
     plan_names names_;
+    int depth_ = 0;     // of plans within plans
     std::string path_;  // of the value at hand
 };
 

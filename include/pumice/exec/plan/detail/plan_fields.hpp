@@ -3,7 +3,7 @@
 // The members of a plan's parts, by the names that its JSON has for them.
 #pragma once
 
-#include <pumice/exec/plan/plan.hpp>
+#include <pumice/exec/control.hpp>
 #include <pumice/kernels/fields.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -30,6 +30,33 @@ template <>
 struct fields_of<giving> {
     static constexpr auto list = std::tuple{field{"step", &giving::step},
                                             field{"from", &giving::from}, field{"to", &giving::to}};
+};
+
+template <>
+struct fields_of<plan> {
+    static constexpr auto list =
+        std::tuple{field{"numbers", &plan::numbers}, field{"values", &plan::values},
+                   field{"steps", &plan::steps}, field{"givings", &plan::givings}};
+};
+template <>
+struct fields_of<nested_plan> {
+    static constexpr auto list =
+        std::tuple{field{"plan", &nested_plan::what}, field{"reads", &nested_plan::reads}};
+};
+template <>
+struct fields_of<control_problem> {
+    using p = control_problem;
+    static constexpr auto list = std::tuple{field{"call", &p::call},
+                                            field{"what", &p::what},
+                                            field{"plans", &p::parts},
+                                            field{"carried", &p::carried},
+                                            field{"count", &p::count},
+                                            field{"wanted", &p::wanted},
+                                            field{"tested", &p::tested},
+                                            field{"operands", &p::operands},
+                                            field{"results", &p::results},
+                                            field{"operand_shapes", &p::operand_shapes},
+                                            field{"result_shapes", &p::result_shapes}};
 };
 
 }}  // namespace pumice::PUMICE_ABI
