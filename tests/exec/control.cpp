@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Branches and loops run: against plain C++ loops, evaluated and recorded, with what they plan, read
-// back, hold and write counted, and with failures and stops in their middle.
+// Branches and loops run: against plain C++ loops, evaluated and recorded, with what they plan,
+// read back, hold and write counted, and with failures and stops in their middle.
 #include <pumice/front.hpp>
 #include <pumice/tensor/control.hpp>
 
@@ -74,22 +74,23 @@ TEST_CASE("control: a branch runs alone, with operands and captured values") {
             [&](const pm::vector<float>& v) { return std::tuple(v + y, pm::sum(v * y)); },
             [&](const pm::vector<float>& v) { return std::tuple(v - y, pm::sum(v)); }, x);
         const bool yes = least == 0;
-        CHECK(a.to_vector() == (yes ? std::vector<float>{11, 22, 33}
-                                    : std::vector<float>{-9, -18, -27}));
+        CHECK(a.to_vector() ==
+              (yes ? std::vector<float>{11, 22, 33} : std::vector<float>{-9, -18, -27}));
         CHECK(b.item() == (yes ? 140 : 6));
     }
     const pm::tensor<bool, pm::dims<0>> large = pm::max(x) > 2.0f;
     pm::eval(large);
     const pm::statistics before = home.stats();
-    const pm::vector<float> one = pm::cond(large, [&] { return x * 2.0f; },
-                                           [&] { return pm::exp(pm::sqrt(x)) + y; });
+    const pm::vector<float> one =
+        pm::cond(large, [&] { return x * 2.0f; }, [&] { return pm::exp(pm::sqrt(x)) + y; });
     CHECK(one.to_vector() == std::vector<float>{2, 4, 6});
     CHECK(home.stats().dispatches - before.dispatches == 1);
 }
 
 TEST_CASE("control: what is captured may be lazy, strided, a view or the function's result") {
     const pm::context home;
-    const pm::matrix<float> m = pm::reshape_to(pm::arange<float>(0, 6, 1, home), std::int64_t{2}, std::int64_t{3});
+    const pm::matrix<float> m =
+        pm::reshape_to(pm::arange<float>(0, 6, 1, home), std::int64_t{2}, std::int64_t{3});
     const auto turned = pm::transpose(m);
     const pm::vector<float> second = pm::sum(pm::view(m, pm::slice{1, 2}), pm::axis<0>);
     const pm::vector<float> lazy = pm::sum(m, pm::axis<0>) * 2.0f, x = floats({1, 1, 1}, home);
@@ -117,7 +118,8 @@ TEST_CASE("control: loops of no step, values that stay, and nothing in them") {
     const auto part = pm::view(pm::arange<float>(0, 8, 1, home), pm::slice{3, 5});
     CHECK(counted(part, 0.0f).to_vector() == std::vector<float>{3, 4});
     CHECK(counted(part, 6.0f).to_vector() == std::vector<float>{5, 6});
-    CHECK(pm::fori_loop(0, 3, [](const i32&, const pm::vector<float>& v) { return v; }, x)
+    CHECK(pm::fori_loop(
+              0, 3, [](const i32&, const pm::vector<float>& v) { return v; }, x)
               .to_vector() == std::vector<float>{5, 6});
     CHECK(pm::fori_loop(0, 3, grown, pm::vector<float>(pm::zeros<float>({0}, home))).size() == 0);
     const auto swapped = pm::fori_loop(
@@ -156,18 +158,20 @@ TEST_CASE("control: scan stacks rows, forwards and in reverse, evaluated and rec
         const auto [c, ys] = pm::scan(step, init, xs, reverse);
         close(c.to_vector(), carry);
         close(ys.to_vector(), rows);
-        const auto recorded = pm::compile([&](const pm::vector<float>& a, const pm::matrix<float>& b) {
-            return pm::scan(step, a, b, reverse);
-        });
+        const auto recorded =
+            pm::compile([&](const pm::vector<float>& a, const pm::matrix<float>& b) {
+                return pm::scan(step, a, b, reverse);
+            });
         for (int run = 0; run < 2; ++run) {
             const auto [again, all_rows] = recorded(init, xs);
             close(again.to_vector(), carry);
             close(all_rows.to_vector(), rows);
         }
     }
-    const auto [none, nothing] = pm::scan(
-        [](const pm::vector<float>& c, const pm::vector<float>& x) { return std::tuple(c, x); },
-        init, pm::matrix<float>(pm::zeros<float>({0, 5}, home)));
+    const auto [none, nothing] =
+        pm::scan([](const pm::vector<float>& c,
+                    const pm::vector<float>& x) { return std::tuple(c, x); },
+                 init, pm::matrix<float>(pm::zeros<float>({0, 5}, home)));
     CHECK(none.to_vector() == init.to_vector());
     CHECK(nothing.shape() == pm::shape{0, 5});
 }
@@ -180,7 +184,8 @@ TEST_CASE("control: scan of every element type") {
         std::vector<float> numbers(12);
         for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = float(i % 3 == 1);
         const pm::any_tensor xs =
-            pm::astype(pm::from_bytes(pm::dtype::f32, {6, 2}, std::as_bytes(std::span(numbers)), home),
+            pm::astype(pm::from_bytes(pm::dtype::f32, {6, 2}, std::as_bytes(std::span(numbers)),
+                                      home),
                        type);
         const pm::any_tensor init = pm::astype(pm::full(pm::dtype::f32, {2}, 0, home), type);
         const auto [last, rows] = pm::scan(
@@ -226,9 +231,9 @@ TEST_CASE("control: a loop whose steps are counted reads nothing back") {
     const pm::vector<float> x = pm::ones<float>({64}, home);
     pm::eval(x);
     const auto work = pm::compile([](const pm::vector<float>& v) {
-        return pm::fori_loop(0, 100, [](const i32& i, const pm::vector<float>& a) {
-            return a + pm::astype<float>(i);
-        }, v);
+        return pm::fori_loop(
+            0, 100,
+            [](const i32& i, const pm::vector<float>& a) { return a + pm::astype<float>(i); }, v);
     });
     const pm::statistics before = home.stats();
     const pm::vector<float> y = work(x);
@@ -246,7 +251,8 @@ TEST_CASE("control: a carried value is written where it lies") {
     const pm::any_tensor filled = pm::fori_loop(
         0, 200,
         [&](const i32& i, const pm::any_tensor& c) {
-            const pm::any_tensor row = pm::broadcast_to(pm::reshape(pm::any_tensor(i), {1, 1}), {1, 64});
+            const pm::any_tensor row =
+                pm::broadcast_to(pm::reshape(pm::any_tensor(i), {1, 1}), {1, 64});
             return pm::scatter_nd(c, pm::reshape(pm::any_tensor(i), {1, 1}),
                                   pm::astype(row, pm::dtype::f32));
         },
@@ -265,8 +271,8 @@ TEST_CASE("control: random numbers without a key are new in each step and each r
     const auto draws = [&](const pm::vector<float>& from) {
         return pm::scan(
             [&](const pm::vector<float>& c, const pm::vector<float>&) {
-                const pm::vector<float> u = pm::random::uniform<float>(
-                    {4}, pm::random::detail::fresh(), 0, 1, home);
+                const pm::vector<float> u =
+                    pm::random::uniform<float>({4}, pm::random::detail::fresh(), 0, 1, home);
                 return std::tuple(pm::vector<float>(c + u), u);
             },
             from, pm::matrix<float>(pm::zeros<float>({3, 4}, home)));
@@ -295,7 +301,8 @@ struct faulty {
                    {.inputs = {{}}, .host = [this](const pm::kernel_arguments& given) {
                         if (calls == fails_at) pm::fail(pm::errc::unsupported, "test", {"told to"});
                         if (calls++ == stops_at) stop.request_stop();
-                        const auto x = given.inputs[0].as<float>(), y = given.outputs[0].as<float>();
+                        const auto x = given.inputs[0].as<float>(),
+                                   y = given.outputs[0].as<float>();
                         for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] + 1;
                     }}};
     pm::vector<float> operator()(const pm::vector<float>& v) const {
@@ -309,9 +316,9 @@ TEST_CASE("control: a fault in the middle loses nothing") {
     const pm::context home(pm::host_only{});
     faulty f;
     const pm::vector<float> x = floats({1, 2}, home);
-    const pm::vector<float> y =
-        pm::fori_loop(0, 10, [&](const i32&, const pm::vector<float>& v) { return f(v); },
-                      pm::vector<float>(x * 2.0f));
+    const pm::vector<float> y = pm::fori_loop(
+        0, 10, [&](const i32&, const pm::vector<float>& v) { return f(v); },
+        pm::vector<float>(x * 2.0f));
     f.fails_at = 5;
     CHECK(code_of([&] { pm::eval(y); }) == pm::errc::unsupported);
     CHECK_FALSE(y.get()->realised());
@@ -320,7 +327,8 @@ TEST_CASE("control: a fault in the middle loses nothing") {
     CHECK(y.to_vector() == std::vector<float>{12, 14});
 
     const auto work = pm::compile([&](const pm::vector<float>& v) {
-        return pm::fori_loop(0, 10, [&](const i32&, const pm::vector<float>& a) { return f(a); }, v);
+        return pm::fori_loop(
+            0, 10, [&](const i32&, const pm::vector<float>& a) { return f(a); }, v);
     });
     const pm::executable recorded = work.get(x);
     std::vector<pm::any_tensor> in{x}, out = recorded.run(in);
@@ -387,8 +395,7 @@ TEST_CASE("control: several threads run one recorded loop") {
         std::vector<std::jthread> threads;
         for (std::size_t i = 0; i < got.size(); ++i)
             threads.emplace_back([&, i] {
-                for (int k = 0; k < 5; ++k)
-                    got[i] = work(floats({float(i), 0}, home)).to_vector();
+                for (int k = 0; k < 5; ++k) got[i] = work(floats({float(i), 0}, home)).to_vector();
             });
     }
     for (std::size_t i = 0; i < got.size(); ++i)

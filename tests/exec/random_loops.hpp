@@ -3,6 +3,7 @@
 // Random loops over integers, with branches and loops in them: by tensors, and in plain C++.
 #pragma once
 
+#include <pumice/exec/plan/plan.hpp>
 #include <pumice/front.hpp>
 #include <pumice/tensor/control.hpp>
 
@@ -47,34 +48,44 @@ public:
         return {a, b};
     }
     std::vector<integers> by_tensors(const pm::context& home, bool recorded) const {
-        const auto run = [&](const vec& a, const vec& b) {
-            const auto [i, x, y] = pm::while_loop(
-                [&](const count& n, const vec& v, const vec&) {
-                    return pm::logical_and(n < limit_, (pm::sum(v) & mask_) != 0);
-                },
-                [&](const count& n, const vec& v, const vec& w) {
-                    const auto [p, q] = body(v, w);
-                    return std::tuple(n + 1, p, q);
-                },
-                count(pm::full<std::int32_t>({}, 0, home)), a, b);
-            return std::tuple(vec(x), vec(y));
-        };
-        captured_tensor_ = pm::adapt(captured_, home);
         const vec a = pm::adapt(a_, home), b = pm::adapt(b_, home);
         if (!recorded) {
-            const auto [x, y] = run(a, b);
+            captured_tensor_ = pm::adapt(captured_, home);
+            const auto [x, y] = run(home, a, b);
             pm::eval(x, y);
             return {x.to_vector(), y.to_vector()};
         }
-        const auto work = pm::compile(run);
-        work(a, b);
-        const auto [x, y] = work(a, b);
-        return {x.to_vector(), y.to_vector()};
+        const pm::executable work = this->recorded(home);
+        work.run({a, b});
+        const std::vector<pm::any_tensor> made = work.run({a, b});
+        return {pm::to_vector<std::int32_t>(made[0]), pm::to_vector<std::int32_t>(made[1])};
+    }
+    pm::executable recorded(const pm::context& home) const {
+        captured_tensor_ = pm::adapt(captured_, home);
+        const vec a = pm::adapt(a_, home), b = pm::adapt(b_, home);
+        return pm::compile([&](const vec& x, const vec& y) { return run(home, x, y); }).get(a, b);
+    }
+    /// What the recorded function is given.
+    const integers& given(pm::value_role role, std::size_t index) const {
+        return role == pm::value_role::constant ? captured_ : index == 0 ? a_ : b_;
     }
 
 private:
     using vec = pm::vector<std::int32_t>;
     using count = pm::tensor<std::int32_t, pm::dims<0>>;
+
+    std::tuple<vec, vec> run(const pm::context& home, const vec& a, const vec& b) const {
+        const auto [i, x, y] = pm::while_loop(
+            [&](const count& n, const vec& v, const vec&) {
+                return pm::logical_and(n < limit_, (pm::sum(v) & mask_) != 0);
+            },
+            [&](const count& n, const vec& v, const vec& w) {
+                const auto [p, q] = body(v, w);
+                return std::tuple(n + 1, p, q);
+            },
+            count(pm::full<std::int32_t>({}, 0, home)), a, b);
+        return {x, y};
+    }
     struct line {
         int op, x, y;
     };
@@ -131,15 +142,16 @@ private:
                 [&](const count&, const vec& v, const vec& w) { return lines_of(inner_, v, w); }, x,
                 y);
         if (kind_ == 3) {
-            const auto [k, v, w] = pm::while_loop(
-                [&](const count& n, const vec&, const vec& q) {
-                    return pm::logical_and(n < 5, (pm::sum(q) & 3) != 0);
-                },
-                [&](const count& n, const vec& p, const vec& q) {
-                    const auto [r, s] = lines_of(inner_, p, q);
-                    return std::tuple(n + 1, r, s);
-                },
-                count(pm::full<std::int32_t>({}, 0, pm::context(x.get()->owner))), x, y);
+            const auto [k, v, w] =
+                pm::while_loop([&](const count& n, const vec&,
+                                   const vec&
+                                       q) { return pm::logical_and(n < 5, (pm::sum(q) & 3) != 0); },
+                               [&](const count& n, const vec& p, const vec& q) {
+                                   const auto [r, s] = lines_of(inner_, p, q);
+                                   return std::tuple(n + 1, r, s);
+                               },
+                               count(pm::full<std::int32_t>({}, 0, pm::context(x.get()->owner))), x,
+                               y);
             return {vec(v), vec(w)};
         }
         return {x, y};

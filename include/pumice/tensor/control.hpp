@@ -366,8 +366,6 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
     // Carried: the number of the step, the carried values, the stacks.
     std::vector<any_tensor> inputs{filled(scalar(dtype::i32, 0), {}, here)};
     inputs.insert(inputs.end(), init.begin(), init.end());
-    const any_tensor first_order(home->create(dtype::i64, {1}, nullptr));
-
     nested_trace trace(home, name);
     const any_tensor step = trace.input(dtype::i32, {});
     std::vector<any_tensor> arguments{
@@ -375,6 +373,7 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
     for (const any_tensor& t : init) arguments.push_back(trace.input(t.dtype(), t.shape()));
     const std::vector<any_tensor> made = body(arguments);
     must_stay(init, made, name);
+    any_tensor order;  // of one row
     std::vector<any_tensor> next{apply<op::add>(step, scalar(dtype::i32, 1))};
     next.insert(next.end(), made.begin(), made.begin() + std::ssize(init));
     for (std::size_t i = init.size(); i < made.size(); ++i) {
@@ -382,7 +381,8 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
         const any_tensor stack = trace.input(made[i].dtype(), {count, width});
         next.push_back(stack);
         if (count == 0 || width == 0) continue;
-        const any_tensor parts[] = {stack, reshape(arguments[0], {1}), first_order,
+        if (!order.has_value()) order = any_tensor(home->create(dtype::i64, {1}, nullptr));
+        const any_tensor parts[] = {stack, reshape(arguments[0], {1}), order,
                                     reshape(made[i], {1, width})};
         array_list<node_ptr> read;
         for (const any_tensor& t : parts) read.push_back(t.get());

@@ -76,36 +76,41 @@ inline void reference(const control_problem& p, const host_buffers& buffers) {
         return buffers.memory[static_cast<std::size_t>(o.buffer)] +
                o.offset * (info(o.type).bits / 8);
     };
-    array_list<std::byte*> given;
-    for (const operand& o : p.operands) given.push_back(memory(o));
-    const auto run = [&](const nested_plan& n, std::span<array_list<std::byte>> outputs) {
+    const auto inputs_of = [&](const nested_plan& n) {
         array_list<std::byte*> list;
-        for (const int r : n.reads) list.push_back(given[static_cast<std::size_t>(r)]);
-        detail::solve_plan(*n.what, std::span(list.data(), list.size()), outputs);
+        for (const int r : n.reads) list.push_back(memory(p.operands[static_cast<std::size_t>(r)]));
+        return list;
     };
     const auto holds = [](const std::byte* flag) { return *flag != std::byte{0}; };
-    const auto carried = static_cast<std::size_t>(p.carried), first = std::size_t{p.tested};
+    const auto carried = static_cast<std::size_t>(p.carried);
+    const std::size_t first = p.tested ? 1 : 0;
     array_list<array_list<std::byte>> made(first + p.results.size()), before;
+    const auto run = [&](const nested_plan& n, const array_list<std::byte*>& inputs) {
+        before = std::exchange(made, array_list<array_list<std::byte>>(made.size()));
+        detail::solve_plan(*n.what, std::span(inputs.data(), inputs.size()),
+                           std::span(made.data(), made.size()));
+    };
+    array_list<std::byte*> results;
     if (p.what == deciding::branch) {
-        run(p.parts[holds(given[0])], std::span(made.data(), made.size()));
+        const nested_plan& n = p.parts[holds(memory(p.operands[0])) ? 1 : 0];
+        run(n, inputs_of(n));
+        for (array_list<std::byte>& m : made) results.push_back(m.data());
     } else {
+        results = inputs_of(p.parts[0]);
         std::int64_t steps = 0;
-        bool goes_on = !p.tested || holds(given[carried]);
+        bool goes_on = !p.tested || holds(memory(p.operands[carried]));
         for (; goes_on && (p.count < 0 || steps < p.count); ++steps) {
-            before = std::exchange(made, array_list<array_list<std::byte>>(made.size()));
-            run(p.parts[0], std::span(made.data(), made.size()));
-            for (std::size_t i = 0; i < carried; ++i) given[i] = made[first + i].data();
+            run(p.parts[0], results);
+            for (std::size_t i = 0; i < carried; ++i) results[i] = made[first + i].data();
             if (p.tested) goes_on = holds(made[0].data());
         }
         must_have_taken(p, steps);
     }
-    for (std::size_t i = 0; i < p.results.size(); ++i) {
-        if (p.results[i].buffer < 0) continue;
-        const std::byte* const from = p.what == deciding::loop ? given[i] : made[first + i].data();
-        std::memcpy(memory(p.results[i]), from,
-                    static_cast<std::size_t>(byte_count(p.results[i].type,
-                                                        element_count(p.result_shapes[i]))));
-    }
+    for (std::size_t i = 0; i < p.results.size(); ++i)
+        if (p.results[i].buffer >= 0)
+            std::memcpy(memory(p.results[i]), results[i],
+                        static_cast<std::size_t>(byte_count(p.results[i].type,
+                                                            element_count(p.result_shapes[i]))));
 }
 
 // What is asked of the family (graph/operation.hpp).
@@ -201,6 +206,7 @@ inline plan_part part_of(const plan& p, std::size_t begin, std::size_t end) {
         plan_value value = p.at(v);
         if (!value.is_given() && !written[at]) {
             value.role = value_role::input;
+            value.made_by = -1;
             if (!is_row_major(value.extent, value.layout)) {  // its elements as they lie
                 value.extent = {value.count()};
                 value.layout = row_major_strides(value.extent);
