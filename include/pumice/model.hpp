@@ -3,6 +3,7 @@
 // Models from files. Needs the CMake target pumice::onnx beside pumice::pumice or pumice::compiled.
 #pragma once
 
+#include <pumice/control.hpp>
 #include <pumice/model/input_file.hpp>
 #include <pumice/model/model.hpp>
 #include <pumice/model/npy.hpp>

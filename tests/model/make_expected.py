@@ -377,10 +377,85 @@ def low_bits():
     case("dequantizelinear_i32", "DequantizeLinear", ints(5, -7, 9, dtype=i32), np.array(0.25, f32), opset=10)
 
 
+def control():
+    """If, Loop and Scan: the cases of the package onnx, but for those of sequences, and more. Nothing is drawn."""
+    from onnx.backend.test.case.node import collect_testcases
+    for each in collect_testcases(None):
+        if not any(word in each.name for word in ("_if", "loop", "scan")):
+            continue
+        model, (feeds, results) = each.model, each.data_sets[0]
+        if not all(isinstance(x, (np.ndarray, np.generic)) for x in (*feeds, *results)) or "opt" in each.name:
+            continue
+        for prefix, values, names in (("feed:", feeds, model.graph.input), ("expect:", results, model.graph.output)):
+            for value, v in zip(values, names):
+                model.graph.initializer.append(numpy_helper.from_array(np.asarray(value), prefix + v.name))
+        name = "onnx_" + each.name
+        written.add(name)
+        (OUT / "operators" / f"{name}.onnx").write_bytes(model.SerializeToString())
+
+    def value(name, type_, *dims):
+        return helper.make_tensor_value_info(name, type_, dims)
+    F, B, I = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
+    node = helper.make_node
+    x = np.linspace(-2, 3, 12).astype(f32).reshape(3, 4)
+    one, three = np.array(1, f32), ints(3).reshape(())
+
+    # Both graphs read values of the one around, one of them a constant.
+    yes = helper.make_graph([node("Add", ["x", "w"], ["t"]), node("Relu", ["t"], ["u"])], "yes", [], [value("u", F, 3, 4)])
+    no = helper.make_graph([node("Mul", ["x", "w"], ["v"])], "no", [], [value("v", F, 3, 4)])
+    for at in (True, False):
+        save(f"if_captured_{at}".lower(), [node("If", ["c"], ["y"], then_branch=yes, else_branch=no)],
+             {"c": np.array(at), "x": x}, ["y"], {"w": np.arange(4, dtype=f32)})
+    # Of another shape each: what is known decides, or a run.
+    less = helper.make_graph([node("ReduceSum", ["x"], ["s"], keepdims=0)], "less", [], [value("s", F)])
+    for name, initializers in (("if_shapes", {}), ("if_constant", {"c": np.array(False)})):
+        save(name, [node("If", ["c"], ["y"], then_branch=yes, else_branch=less)],
+             {"x": x} | ({} if initializers else {"c": np.array(False)}), ["y"], {"w": np.arange(4, dtype=f32)} | initializers)
+
+    # v = v * 2 + i; stacked are its sums. A known number of steps, one of a run, and a bool that ends it.
+    step = [node("Cast", ["i"], ["fi"], to=F), node("Add", ["v", "v"], ["w2"]), node("Add", ["w2", "fi"], ["vn"]),
+            node("ReduceSum", ["vn"], ["row"], keepdims=0)]
+    carried = [value("i", I), value("go", B), value("v", F, 3, 4)]
+    gives = [value("gn", B), value("vn", F, 3, 4), value("row", F)]
+    steady = helper.make_graph([*step, node("Identity", ["go"], ["gn"])], "steady", carried, gives)
+    stopping = helper.make_graph([*step, node("Less", ["row", "limit"], ["gn"])], "stopping", carried, gives)
+    for opset in (11, 16):
+        save(f"loop_counted_{opset}", [node("Loop", ["n", "", "x"], ["y", "rows"], body=steady)], {"x": x}, ["y", "rows"],
+             {"n": three}, opset=opset)
+    save("loop_none", [node("Loop", ["n", "", "x"], ["y", "rows"], body=steady)], {"x": x}, ["y", "rows"],
+         {"n": ints(0).reshape(())})
+    save("loop_trips", [node("Loop", ["n", "", "x"], ["y", "rows"], body=steady)], {"x": x, "n": three}, ["y", "rows"])
+    limit = {"limit": np.array(200, f32)}
+    save("loop_until", [node("Loop", ["", "c", "x"], ["y"], body=helper.make_graph(
+        [*step, node("Less", ["row", "limit"], ["gn"])], "b", carried, gives[:2]))], {"x": x, "c": np.array(True)}, ["y"], limit)
+    save("loop_until_rows", [node("Loop", ["n", "c", "x"], ["y", "rows"], body=stopping)],
+         {"x": x, "c": np.array(True), "n": ints(50).reshape(())}, ["y", "rows"], limit)
+    save("loop_never", [node("Loop", ["", "c", "x"], ["y", "rows"], body=stopping)], {"x": x, "c": np.array(False)},
+         ["y", "rows"], limit)
+    # An If within a Loop, over values of both graphs around.
+    add = helper.make_graph([node("Add", ["v", "b"], ["p"])], "add", [], [value("p", F, 3, 4)])
+    sub = helper.make_graph([node("Sub", ["v", "x"], ["q"])], "sub", [], [value("q", F, 3, 4)])
+    nested = helper.make_graph(
+        [node("ReduceMax", ["v"], ["m"], keepdims=0), node("Less", ["m", "limit"], ["small"]),
+         node("If", ["small"], ["vn"], then_branch=add, else_branch=sub), node("Identity", ["go"], ["gn"])],
+        "nested", carried, gives[:2])
+    save("loop_if", [node("Loop", ["n", "", "x"], ["y"], body=nested)], {"x": x}, ["y"],
+         {"n": ints(7).reshape(()), "limit": np.array(6, f32), "b": np.arange(4, dtype=f32)})
+
+    body = helper.make_graph(
+        [node("Add", ["s", "a"], ["t"]), node("Mul", ["t", "b"], ["sn"]), node("Sub", ["a", "b"], ["d"])], "body",
+        [value("s", F, 3), value("a", F, 3), value("b", F, 3)], [value("sn", F, 3), value("t", F, 3), value("d", F, 3)])
+    other = np.linspace(0, 1, 12).astype(f32).reshape(4, 3)
+    for name, attributes in (("scan_axes", {}), ("scan_back", {"scan_input_directions": [1, 0], "scan_output_directions": [0, 1]}),
+                             ("scan_out", {"scan_output_axes": [1, -1], "scan_output_directions": [1, 0]})):
+        save(name, [node("Scan", ["z", "x", "o"], ["y", "t", "d"], body=body, num_scan_inputs=2, scan_input_axes=[1, 0],
+                         **attributes)], {"z": np.ones(3, f32), "x": x, "o": other}, ["y", "t", "d"], opset=16)
+
+
 if __name__ == "__main__":
     (OUT / "operators").mkdir(parents=True, exist_ok=True)
     for old in (OUT / "operators").glob("*.onnx"):
         old.unlink()
-    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits):
+    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits, control):
         write()
     print(len(written), "operator cases,", sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file()), "bytes")

@@ -23,19 +23,66 @@ struct loop_bounds {
     const char* name = "while_loop";
     std::int64_t count = -1;   // steps at most; -1: no bound
     std::int64_t wanted = -1;  // steps that it has to take, or errc::shape_mismatch; -1: any number
+    std::int64_t rows = -1;    // of what is stacked, where it is not `count`
+    std::shared_ptr<engine> home = nullptr;  // where nothing is carried
 };
 /// `test` is empty where nothing but the count ends the loop.
 PUMICE_FUNCTION std::vector<any_tensor> run_loop(const loop_bounds& bounds, const traced_test& test,
                                                  const traced_function& body,
                                                  std::span<const any_tensor> init);
 /// `body` is given the number of the step, an i32, and the carried values; it gives the carried
-/// values and what is stacked: a row for each step, at the number of the step or, in reverse, from
-/// the end.
+/// values and what is stacked: a row for each of `count` steps, at the number of the step or, in
+/// reverse, from the end. With `flag`, a bool, it ends too where that is false, and `body` gives
+/// that of the next step before the rest.
 PUMICE_FUNCTION std::vector<any_tensor> run_scan(const loop_bounds& bounds,
                                                  const traced_function& body,
-                                                 std::span<const any_tensor> init, bool reverse);
-/// Row `number`, a scalar, of x.
-PUMICE_FUNCTION any_tensor row_at(const any_tensor& x, const any_tensor& number);
+                                                 std::span<const any_tensor> init, bool reverse,
+                                                 const any_tensor& flag = {});
+/// Row `number`, a scalar, of x along an axis.
+PUMICE_FUNCTION any_tensor row_at(const any_tensor& x, const any_tensor& number, int axis = 0);
+
+/// Traces a function into a graph of its own. While it is there, nothing runs in this thread.
+class nested_trace {
+public:
+    nested_trace(const std::shared_ptr<engine>& home, const char* name)
+        : name_(name), open_{home, {}}, outer_(std::exchange(current_trace, &open_)),
+          outer_scope_(current_scope) {
+        static constinit std::atomic<std::uint64_t> last{0};
+        scope_ = current_scope = ++last;
+    }
+    nested_trace(const nested_trace&) = delete;
+    nested_trace& operator=(const nested_trace&) = delete;
+    ~nested_trace() { end(); }
+
+    any_tensor input(dtype type, const shape& extent) {
+        inputs_.push_back(make_data(type, extent, nullptr, open_.home));
+        return any_tensor(inputs_.back());
+    }
+    closed_graph close(std::span<const any_tensor> results) {
+        closed_graph made(scope_, std::move(inputs_), std::move(open_.keys), name_);
+        for (const any_tensor& t : results) {
+            if (t.get()->owner != open_.home)
+                fail(errc::context_mismatch, name_,
+                     {"a result belongs to another context than the arguments"});
+            made.add(t.get());
+        }
+        end();
+        return made;
+    }
+
+private:
+    void end() noexcept {
+        if (std::exchange(ended_, true)) return;
+        current_trace = outer_;
+        current_scope = outer_scope_;
+    }
+    const char* name_;
+    open_trace open_;
+    open_trace* outer_;
+    std::uint64_t outer_scope_, scope_;
+    array_list<node_ptr> inputs_;
+    bool ended_ = false;
+};
 
 /// Arguments as tensors are handed to functions: tensors one by one, lists and tuples whole.
 template <class... A>
@@ -66,6 +113,13 @@ struct traced_pack<std::vector<any_tensor>> {
 template <class R>
 std::vector<any_tensor> results_as_list(const R& r) {
     return traced_result<std::remove_cvref_t<R>>::list(r);
+}
+
+/// Tells the engine of the results of a call, which it computes together.
+inline std::vector<any_tensor> noted(std::vector<any_tensor> results) {
+    if (results.empty() || results[0].get()->realised()) return results;
+    results[0].get()->owner->note(results[0].get());
+    return results;
 }
 
 /// A row of a typed tensor, and a tensor of such rows.
@@ -114,12 +168,12 @@ auto cond(const P& predicate, const F& f, const G& g, const A&... operands) {
 template <class T, class F, class... Init>
 auto while_loop(const T& test, const F& body, const Init&... init) {
     using packed = detail::traced_pack<Init...>;
-    return packed::make(detail::run_loop(
+    return packed::make(detail::noted(detail::run_loop(
         {}, [&](std::span<const any_tensor> l) { return any_tensor(packed::call(test, l).get()); },
         [&](std::span<const any_tensor> l) {
             return detail::results_as_list(packed::call(body, l));
         },
-        packed::list(init...)));
+        packed::list(init...))));
 }
 
 /// values = init; for (i = lower; i < upper; ++i) values = body(i, values...), where i is an i32
@@ -132,13 +186,13 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const Init
     if (lower < -0x7fffffff || upper > 0x7fffffff)
         fail(errc::invalid_argument, "fori_loop",
              {"counts from ", lower, " to ", upper, ", which an i32 does not hold"});
-    return packed::make(detail::run_scan(
+    return packed::make(detail::noted(detail::run_scan(
         {"fori_loop", std::max(upper - lower, std::int64_t{0})},
         [&](std::span<const any_tensor> l) {
             const any_tensor i = apply<op::add>(l[0], scalar(dtype::i32, lower));
             return detail::results_as_list(packed::call(body, l.subspan(1), number(i)));
         },
-        packed::list(init...), false));
+        packed::list(init...), false)));
 }
 
 /// carry = init; for each row x of xs along axis 0 (from the last on, in `reverse`):
@@ -155,13 +209,13 @@ auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
     const any_tensor rows(xs.get()), first(init.get());
     if (rows.rank() == 0)
         fail(errc::rank_mismatch, "scan", {"runs along axis 0 of xs; a scalar has none"});
-    const std::vector<any_tensor> made = detail::run_scan(
+    const std::vector<any_tensor> made = detail::noted(detail::run_scan(
         {"scan", rows.shape()[0]},
         [&](std::span<const any_tensor> l) {
             const auto [next, out] = f(carry(l[1]), row(detail::row_at(rows, l[0])));
             return std::vector<any_tensor>{any_tensor(next.get()), any_tensor(out.get())};
         },
-        std::span(&first, 1), reverse);
+        std::span(&first, 1), reverse));
     return std::tuple<carry, typename detail::stack_of<y>::type>(
         carry(made[0]), typename detail::stack_of<y>::type(made[1]));
 }
@@ -169,49 +223,6 @@ auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
 #ifndef PUMICE_COMPILED
 
 namespace detail {
-
-/// Traces a function into a graph of its own. While it is there, nothing runs in this thread.
-class nested_trace {
-public:
-    nested_trace(const std::shared_ptr<engine>& home, const char* name)
-        : name_(name), open_{home, {}}, outer_(std::exchange(current_trace, &open_)),
-          outer_scope_(current_scope) {
-        static constinit std::atomic<std::uint64_t> last{0};
-        scope_ = current_scope = ++last;
-    }
-    nested_trace(const nested_trace&) = delete;
-    nested_trace& operator=(const nested_trace&) = delete;
-    ~nested_trace() { end(); }
-
-    any_tensor input(dtype type, const shape& extent) {
-        inputs_.push_back(make_data(type, extent, nullptr, open_.home));
-        return any_tensor(inputs_.back());
-    }
-    closed_graph close(std::span<const any_tensor> results) {
-        closed_graph made(scope_, std::move(inputs_), std::move(open_.keys), name_);
-        for (const any_tensor& t : results) {
-            if (t.get()->owner != open_.home)
-                fail(errc::context_mismatch, name_,
-                     {"a result belongs to another context than the arguments"});
-            made.add(t.get());
-        }
-        end();
-        return made;
-    }
-
-private:
-    void end() noexcept {
-        if (std::exchange(ended_, true)) return;
-        current_trace = outer_;
-        current_scope = outer_scope_;
-    }
-    const char* name_;
-    open_trace open_;
-    open_trace* outer_;
-    std::uint64_t outer_scope_, scope_;
-    array_list<node_ptr> inputs_;
-    bool ended_ = false;
-};
 
 inline void must_decide(const any_tensor& t, const char* name) {
     if (t.dtype() != dtype::boolean)
@@ -234,14 +245,6 @@ inline void add_part(control_call& call, std::vector<any_tensor>& inputs, closed
     }
     call.parts.push_back(std::move(p));
 }
-inline std::vector<any_tensor> finish(std::shared_ptr<const control_call> call,
-                                      std::span<const any_tensor> inputs,
-                                      const std::shared_ptr<engine>& home) {
-    std::vector<any_tensor> results = make_control(std::move(call), inputs, home);
-    if (!results.empty()) home->note(results[0].get());
-    return results;
-}
-
 PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const traced_function& f,
                                              const traced_function& g,
                                              std::span<const any_tensor> operands) {
@@ -279,7 +282,7 @@ PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const 
         }
         add_part(*call, inputs, trace.close(results), reads);
     }
-    return finish(call, inputs, home);
+    return make_control(call, inputs, home);
 }
 
 /// What the body of a loop made of the carried values.
@@ -301,16 +304,19 @@ inline void must_stay(std::span<const any_tensor> init, std::span<const any_tens
                   " at first; a carried value keeps its shape"});
     }
 }
-inline const std::shared_ptr<engine>& home_of(std::span<const any_tensor> init, const char* name) {
-    if (init.empty()) fail(errc::invalid_argument, name, {"a loop carries at least one tensor"});
-    return init[0].get()->owner;
+inline const std::shared_ptr<engine>& home_of(std::span<const any_tensor> init,
+                                              const loop_bounds& bounds) {
+    if (!init.empty()) return init[0].get()->owner;
+    if (!bounds.home)
+        fail(errc::invalid_argument, bounds.name, {"a loop carries at least one tensor"});
+    return bounds.home;
 }
 
 PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const traced_test& test,
                                              const traced_function& body,
                                              std::span<const any_tensor> init) {
     const char* const name = bounds.name;
-    const std::shared_ptr<engine> home = home_of(init, name);
+    const std::shared_ptr<engine> home = home_of(init, bounds);
     const auto call = std::make_shared<control_call>();
     call->name = name;
     call->what = deciding::loop;
@@ -341,21 +347,22 @@ PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const tr
               " that are carried"});
     if (test) next.insert(next.begin(), tested(next));
     add_part(*call, inputs, trace.close(next), reads);
-    return finish(call, inputs, home);
+    return make_control(call, inputs, home);
 }
 
-PUMICE_BODY any_tensor row_at(const any_tensor& x, const any_tensor& number) {
-    if (x.shape()[0] > 0) return take(x, number, 0);
+PUMICE_BODY any_tensor row_at(const any_tensor& x, const any_tensor& number, int axis) {
+    if (x.shape()[axis] > 0) return take(x, number, axis);
     shape row = x.shape();  // of a loop without steps
-    row.erase(0);
+    row.erase(axis);
     return filled(scalar(x.dtype(), 0), row, context(x.get()->owner));
 }
 
 PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const traced_function& body,
-                                             std::span<const any_tensor> init, bool reverse) {
+                                             std::span<const any_tensor> init, bool reverse,
+                                             const any_tensor& flag) {
     const char* const name = bounds.name;
-    const std::int64_t count = bounds.count;
-    const std::shared_ptr<engine> home = home_of(init, name);
+    const std::int64_t count = bounds.count, rows = bounds.rows < 0 ? count : bounds.rows;
+    const std::shared_ptr<engine> home = home_of(init, bounds);
     if (count > 0x7fffffff)
         fail(errc::invalid_argument, name, {count, " steps are more than an i32 counts"});
     const context here(home);
@@ -363,6 +370,8 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
     call->name = name;
     call->what = deciding::loop;
     call->count = count;
+    call->wanted = bounds.wanted;
+    call->tested = flag.has_value();
     // Carried: the number of the step, the carried values, the stacks.
     std::vector<any_tensor> inputs{filled(scalar(dtype::i32, 0), {}, here)};
     inputs.insert(inputs.end(), init.begin(), init.end());
@@ -371,16 +380,24 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
     std::vector<any_tensor> arguments{
         reverse ? apply<op::subtract>(any_operand(scalar(dtype::i32, count - 1)), step) : step};
     for (const any_tensor& t : init) arguments.push_back(trace.input(t.dtype(), t.shape()));
-    const std::vector<any_tensor> made = body(arguments);
+    std::vector<any_tensor> made = body(arguments), next;
+    if (call->tested) {
+        if (made.empty()) fail(errc::invalid_argument, name, {"the body gives nothing"});
+        must_decide(made[0], name);
+        next.push_back(reshape(made[0], {}));
+        made.erase(made.begin());
+    }
     must_stay(init, made, name);
     any_tensor order;  // of one row
-    std::vector<any_tensor> next{apply<op::add>(step, scalar(dtype::i32, 1))};
+    next.push_back(apply<op::add>(step, scalar(dtype::i32, 1)));
     next.insert(next.end(), made.begin(), made.begin() + std::ssize(init));
     for (std::size_t i = init.size(); i < made.size(); ++i) {
+        if (rows < 0)
+            fail(errc::invalid_argument, name, {"stacks rows of steps that nothing counts"});
         const std::int64_t width = made[i].size();
-        const any_tensor stack = trace.input(made[i].dtype(), {count, width});
+        const any_tensor stack = trace.input(made[i].dtype(), {rows, width});
         next.push_back(stack);
-        if (count == 0 || width == 0) continue;
+        if (rows == 0 || width == 0) continue;
         if (!order.has_value()) order = any_tensor(home->create(dtype::i64, {1}, nullptr));
         const any_tensor parts[] = {stack, reshape(arguments[0], {1}), order,
                                     reshape(made[i], {1, width})};
@@ -400,11 +417,15 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
         call->results.push_back({t.dtype(), t.shape()});
     }
     call->carried = static_cast<int>(inputs.size());
+    if (call->tested) {
+        must_decide(flag, name);
+        inputs.push_back(reshape(flag, {}));
+    }
     add_part(*call, inputs, std::move(body_graph), reads);
-    std::vector<any_tensor> results = finish(call, inputs, home);
+    std::vector<any_tensor> results = make_control(call, inputs, home);
     results.erase(results.begin());  // the number of the step
     for (std::size_t i = init.size(); i < made.size(); ++i) {
-        shape all{count};
+        shape all{rows};
         for (const std::int64_t n : made[i].shape()) all.push_back(n);
         results[i] = reshape(results[i], all);
     }

@@ -121,7 +121,7 @@ TEST_CASE("onnx/resolve: an unknown operator is refused with its name and a way 
                                                            .number(20, 5)})},
                                              {x}, {"y"})))
                        .second,
-                   "subgraphs"));
+                   "then_branch"));
     CHECK(contains(refusal(model_of(graph_of({node_of("Mine", {"x"}, {"y"}, {}, "", "local")}, {x},
                                              {"y"}),
                                     17, "local")

@@ -8,12 +8,12 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// What a file may ask of the loader. A file that passes a limit is refused before memory or time
-/// is spent. Depth needs no limit: messages are walked to a fixed depth, and what nests deeper
-/// (subgraphs, functions) is refused.
+/// is spent. Messages are walked to a fixed depth, and functions are refused.
 struct model_limits {
     std::int64_t file_bytes = std::int64_t(1) << 31;       // of an ONNX file: what protobuf allows
     std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
-    std::int64_t nodes = 1 << 19;
+    std::int64_t nodes = 1 << 19;  // of a graph
+    std::int64_t depth = 16;       // of graphs (of If, Loop, Scan) within one another
     // Newer ones are refused; 0: than those that are known (detail/schemas.hpp).
     std::int64_t opset = 0, ir_version = 0;
     std::int64_t items = std::int64_t(1) << 21;  // nodes, names, attributes, tensors, dimensions

@@ -37,15 +37,9 @@ public:
         return outputs;
     }
     void finish(weights& constants) override {
-        const auto keep = [&](int slot) {
-            if (slot >= 0) constants.keep(model_.constants[static_cast<std::size_t>(slot)]);
-        };
-        for (const resolved_node& step : model_.steps)
-            for (int i : step.inputs) keep(i);
-        for (int o : model_.outputs) keep(o);
+        finish(model_, constants);
         constants.fill();
         if (model_.file.from.file) model_.file.from.file->close();
-        for (const auto& file : model_.files) file->close();
     }
 
     std::vector<inferred_value> infer_shapes(std::span<const shape> shapes,
@@ -57,6 +51,19 @@ public:
     }
 
 private:
+    static void finish(const resolved_model& m, weights& constants) {
+        const auto keep = [&](int slot) {
+            if (slot >= 0) constants.keep(m.constants[static_cast<std::size_t>(slot)]);
+        };
+        for (const resolved_node& step : m.steps) {
+            for (int i : step.inputs) keep(i);
+            for (const auto& g : step.graphs)
+                if (g) finish(*g, constants);
+        }
+        for (int o : m.outputs) keep(o);
+        for (const auto& file : m.files) file->close();
+    }
+
     static model_value declared(const value_info& v) {
         model_value m{std::string(v.name),
                       to_dtype(v.elem_type).value_or(dtype::f32),

@@ -8,6 +8,7 @@
 
 #include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/onnx/detail/constant.hpp>
+#include <pumice/model/onnx/detail/control.hpp>
 #include <pumice/model/onnx/detail/elementwise.hpp>
 #include <pumice/model/onnx/detail/gather.hpp>
 #include <pumice/model/onnx/detail/reduce.hpp>
@@ -50,11 +51,13 @@ inline constexpr std::array op_table{
     op_row{"GlobalAveragePool",       &build::global_average_pool},
     op_row{"GlobalMaxPool",           &build::global_max_pool},
     op_row{"GroupNormalization",      &build::group_normalization},
+    op_row{"If",                      &build::branch},
     op_row{"Identity",                &build::identity},
     op_row{"InstanceNormalization",   &build::instance_normalization},
     op_row{"IsInf",                   &build::is_inf},
     op_row{"LayerNormalization",      &build::layer_normalization},
     op_row{"LogSoftmax",              &build::log_softmax_axis},
+    op_row{"Loop",                    &build::loop},
     op_row{"MatMul",                  &build::matmul},
     op_row{"Max",                     &build::max},
     op_row{"MaxPool",                 &build::max_pool},
@@ -76,6 +79,7 @@ inline constexpr std::array op_table{
     op_row{"ReduceSum",               &build::reduce_by<reduction::sum, build::around::none, 13>},
     op_row{"ReduceSumSquare",         &build::reduce_by<reduction::sum, build::around::square_before>},
     op_row{"Reshape",                 &build::reshape_to},
+    op_row{"Scan",                    &build::scan},
     op_row{"ScatterElements",         &build::scatter_along},
     op_row{"ScatterND",               &build::scatter_tuples},
     op_row{"Shape",                   &build::shape_of},
@@ -188,7 +192,7 @@ inline void take_elementwise(resolved_node& s, const op_info& op, const model_pr
             "(onnx.inliner.inline_local_functions)");
     for (const attribute& a : n.attributes)
         if (a.type == attribute_type::graph || a.type == attribute_type::graphs) {
-            reasons.emplace_back("operators with subgraphs (If, Loop, Scan) are not supported");
+            reasons.emplace_back("of operators with subgraphs there are If, Loop and Scan");
             break;
         }
     reasons.push_back(

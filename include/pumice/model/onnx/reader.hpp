@@ -38,6 +38,13 @@ public:
         return std::move(model_);
     }
 
+    model_proto read_graph(std::span<const std::byte> message, const model_proto& around) {
+        model_.ir_version = around.ir_version;
+        model_.opsets = around.opsets;
+        graph(message);
+        return std::move(model_);
+    }
+
     tensor_proto read_tensor(std::span<const std::byte> message) {
         count();
         tensor_proto t;
@@ -159,7 +166,9 @@ private:
                 case bytes(5):
                     found(attribute_type::tensor), a.tensor = to_bytes(m.get_view());
                     break;
-                case bytes(6): found(attribute_type::graph), m.skip(); break;
+                case bytes(6):
+                    found(attribute_type::graph), a.graph = to_bytes(m.get_view());
+                    break;
                 case fixed32(7):
                     found(attribute_type::reals), count(), a.reals.push_back(m.get_float());
                     break;
@@ -320,6 +329,12 @@ inline model_proto read(const source& from, const model_limits& limits = {}) {
 inline tensor_proto read_tensor(const source& from, std::span<const std::byte> message,
                                 const model_limits& limits = {}) {
     return detail::reader(from, limits).read_tensor(message);
+}
+
+/// The GraphProto of an attribute, as the graph of a model with what else the one around it has.
+inline model_proto read_graph(std::span<const std::byte> message, const model_proto& around,
+                              const model_limits& limits = {}) {
+    return detail::reader(around.from, limits).read_graph(message, around);
 }
 
 /// Reads a file's structure; long data of tensors is read when it is uploaded. Throws

@@ -8,12 +8,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
-/// Checks a model and resolves it. Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
-inline resolved_model resolve(model_proto m, const model_limits& limits = {},
-                              const op_set& extra = {}) {
-    return detail::resolver(std::move(m), limits, extra).run();
-}
-
 namespace detail {
 
 /// Products, sums or copies that one element of a node's kernel takes.
@@ -61,12 +55,14 @@ inline void check_limits(const resolved_model& p, const resolved_node& s,
 
 }  // namespace detail
 
-/// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and
-/// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
 inline std::vector<any_tensor> build_graph(const resolved_model& p,
                                            std::span<const any_tensor> inputs, weights* where,
-                                           std::optional<dtype> compute = {}, bool dry = false) {
+                                           std::optional<dtype> compute = {}, bool dry = false,
+                                           std::span<const any_tensor> around = {}) {
     std::vector<any_tensor> slots = p.constants;
+    for (const auto& [own, theirs] : p.captured)
+        if (any_tensor& to = slots[static_cast<std::size_t>(own)]; !to.has_value())
+            to = around[static_cast<std::size_t>(theirs)];
     const auto narrow = [&](const any_tensor& t) {
         return compute && t.dtype() == dtype::f32 ? astype(t, *compute) : t;
     };
@@ -75,7 +71,9 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p,
     std::set<const pumice::node*> seen;  // of all that was made, which `alive` holds
     std::vector<any_tensor> alive;
     for (const resolved_node& s : p.steps) {
-        const auto key = [&](std::size_t k) { return weights::of_slot(s.outputs[k]); };
+        const auto key = [&](std::size_t k) {
+            return weights::of_slot(p.keys[static_cast<std::size_t>(s.outputs[k])]);
+        };
         std::vector<any_tensor> results = detail::with_place(p, s, [&] {
             if (where && s.constant) {  // computed once, at the first run
                 std::vector<any_tensor> kept(s.outputs.size());
@@ -109,6 +107,18 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p,
         }
     }
     return slots;
+}
+
+/// Checks a model and resolves it. Throws errc::bad_file, errc::unsupported_op, errc::unsupported.
+inline resolved_model resolve(model_proto m, const model_limits& limits = {},
+                              const op_set& extra = {}) {
+    return detail::resolver(std::move(m), limits, extra,
+                            [](const resolved_model& p, std::span<const any_tensor> in,
+                               weights* where, std::optional<dtype> compute, bool dry,
+                               std::span<const any_tensor> around) {
+                                return build_graph(p, in, where, compute, dry, around);
+                            })
+        .run();
 }
 
 }}}  // namespace pumice::PUMICE_ABI::onnx

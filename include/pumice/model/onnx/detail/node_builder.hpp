@@ -24,6 +24,8 @@ struct op_row {
     any_tensor (*build)(node_builder&);  // gives output 0; others through node_builder::set
 };
 
+struct resolved_model;
+
 /// A node with its operator found and its names resolved to slots.
 struct resolved_node {
     const node_proto* from = nullptr;
@@ -34,11 +36,28 @@ struct resolved_node {
     int number = 0;                    // place in the file
     std::vector<int> inputs, outputs;  // slots; -1: left out
     std::vector<any_tensor> tensors;   // values of its attributes, by their place; empty for others
-    bool constant = false;             // every input is a constant
+    std::vector<std::shared_ptr<resolved_model>> graphs;  // likewise
+    std::vector<int> captured;  // slots that the graphs read beside their own inputs
+    bool constant = false;      // every input is a constant
     // Of what is made: the origin of all of it, and the names of outputs, by their place.
     node_label origin;
     std::vector<node_label> names;
+
+    /// f(slot) of all that it reads.
+    template <class F>
+    bool reads_only(F&& f) const {
+        return std::all_of(inputs.begin(), inputs.end(), [&](int i) { return i < 0 || f(i); }) &&
+               std::all_of(captured.begin(), captured.end(), f);
+    }
 };
+
+/// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and
+/// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
+/// `around` are the slots of the graph in which this one is.
+using graph_builder = std::vector<any_tensor>(const resolved_model& p,
+                                              std::span<const any_tensor> inputs, weights* where,
+                                              std::optional<dtype> compute, bool dry,
+                                              std::span<const any_tensor> around);
 
 /// A checked model, immutable. Slots number its values.
 struct resolved_model {
@@ -55,6 +74,12 @@ struct resolved_model {
     std::vector<std::shared_ptr<input_file>> files;           // of external data
     std::shared_ptr<const constant_folder> folder = std::make_shared<constant_folder>();
     std::size_t folded = 0;  // nodes that became constants
+
+    graph_builder* build = nullptr;  // of graphs within
+    // Of a graph within another: the slots that are the other's, each with its number there.
+    std::vector<std::pair<int, int>> captured;
+    std::vector<int> keys;   // of each slot, among those of all graphs: names its constant
+    int first_step_key = 0;  // likewise of steps
 
     resolved_model() = default;
     resolved_model(resolved_model&&) =
@@ -109,7 +134,9 @@ public:
         if (!constant_of(v)) return v;
         if (!where_) return in_compute_type(v);
         if (!model_.permanent[static_cast<std::size_t>(slot(i))]) return where_->upload(v);
-        return called(where_->get(weights::of_slot(slot(i)), [&] { return v; }), name(i));
+        return called(where_->get(weights::of_slot(model_.keys[static_cast<std::size_t>(slot(i))]),
+                                  [&] { return v; }),
+                      name(i));
     }
 
     /// f(inputs...) for inputs that are constants of the model: computed on the host while loading
@@ -130,21 +157,24 @@ public:
         if (constants.size() != in.size()) return run();
         if (!where_) return in_compute_type(f(std::span<const any_tensor>(constants)));
         if (!keep) return run();
-        if (auto there = where_->find(weights::of_step(step_.number, key))) return *there;
+        if (auto there = where_->find(weights::of_step(model_.first_step_key + step_.number, key)))
+            return *there;
         const auto value = folded(f(std::span<const any_tensor>(constants)));
         const any_tensor made = value ? *value : run();
         const node_label label(std::string(name(*in.begin())) + " (derived)",
                                step_.origin.origin());
         // Other threads know it from here on, so it has its label first.
         if (!value) label_(std::span(&made, 1), {label}, step_.origin);
-        return called(where_->get(weights::of_step(step_.number, key), [&] { return made; }),
+        return called(where_->get(weights::of_step(model_.first_step_key + step_.number, key),
+                                  [&] { return made; }),
                       label.name());
     }
 
     /// A constant of the builder's own, ready as an operand; `key` as in derived.
     any_tensor own(int key, const any_tensor& constant) {
         if (!where_) return in_compute_type(constant);
-        return where_->get(weights::of_step(step_.number, key), [&] { return constant; });
+        return where_->get(weights::of_step(model_.first_step_key + step_.number, key),
+                           [&] { return constant; });
     }
 
     /// Input i as a constant. One that a run computes is evaluated and downloaded here, because the
@@ -229,6 +259,41 @@ public:
             fail(errc::bad_file,
                  "attribute \"" + std::string(name) + "\" is of another type than ONNX gives it");
         return a;
+    }
+
+    // graphs --------------------------------------------------------------------------------------
+    /// That of an attribute.
+    const resolved_model& graph(std::string_view name) {
+        const attribute* a = find(name, attribute_type::graph);
+        if (!a) fail(errc::bad_file, "lacks the graph \"" + std::string(name) + "\"");
+        return *step_.graphs[static_cast<std::size_t>(a - step_.from->attributes.data())];
+    }
+    /// Its outputs over these inputs, and what it reads of the graph around it.
+    std::vector<any_tensor> run(const resolved_model& g, std::span<const any_tensor> in) const {
+        const auto slots = model_.build(g, in, where_, compute_, dry_, slots_);
+        std::vector<any_tensor> list;
+        for (const int o : g.outputs) list.push_back(slots[static_cast<std::size_t>(o)]);
+        return list;
+    }
+    any_tensor uploaded(const any_tensor& t) const {
+        return where_ ? where_->upload(t) : in_compute_type(t);
+    }
+    /// Null where only shapes are worked out.
+    std::shared_ptr<engine> home() const { return where_ ? where_->where().get() : nullptr; }
+    /// The number of elements that the file says of axis 0 of output k; -1 where it says nothing.
+    std::int64_t declared_rows(std::size_t k) const {
+        for (const auto* list : {&model_.file.outputs, &model_.file.values})
+            for (const value_info& v : *list)
+                if (k < step_.from->outputs.size() && v.name == step_.from->outputs[k] &&
+                    v.has_shape && !v.dims.empty())
+                    return v.dims[0].size;
+        return -1;
+    }
+    /// Throws needs_value where nothing may run yet.
+    void must_run(const std::string& why) const {
+        if (!where_ || dry_)
+            throw needs_value(errc::unsupported, "onnx",
+                              describe(*step_.from, step_.number) + " " + why);
     }
 
     // the rest ------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ struct attribute {
     float real = 0;
     std::int64_t integer = 0;
     std::string_view text;
-    std::span<const std::byte> tensor;  // a TensorProto
+    std::span<const std::byte> tensor, graph;  // a TensorProto, a GraphProto
     std::vector<float> reals;
     std::vector<std::int64_t> integers;
     std::vector<std::string_view> texts;
@@ -107,7 +107,8 @@ struct opset {
     std::int64_t version = 0;
 };
 
-/// A ModelProto with its one graph. Subgraphs are noted as attributes of type graph, never entered.
+/// A ModelProto with its one graph. The graphs of attributes are read by themselves, as a model's
+/// that has the rest of this one's (read_graph).
 struct model_proto {
     onnx::source from;
     std::int64_t ir_version = 0;

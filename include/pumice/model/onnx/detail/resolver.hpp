@@ -27,8 +27,8 @@ inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
 }
 
 inline bool all_known(const resolved_node& s, std::span<const any_tensor> slots) {
-    return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
-        return i < 0 || constant_of(slots[static_cast<std::size_t>(i)]);
+    return s.reads_only([&](int i) {
+        return constant_of(slots[static_cast<std::size_t>(i)]) != nullptr;
     });
 }
 
@@ -48,13 +48,34 @@ auto with_place(const resolved_model& p, const resolved_node& s, F&& f) {
 
 class resolver {
 public:
-    resolver(model_proto m, const model_limits& limits, const op_set& extra) : extra_(extra) {
+    resolver(model_proto m, const model_limits& limits, const op_set& extra, graph_builder* build)
+        : extra_(extra) {
+        p_.build = build;
         p_.file = std::move(m);
         p_.limits = limits;
     }
 
+    /// Of a graph within another.
+    resolver(model_proto m, resolver& around)
+        : resolver(std::move(m), around.p_.limits, around.extra_, around.p_.build) {
+        around_ = &around;
+        depth_ = around.depth_ + 1;
+        versions_ = around.versions_;
+        if (depth_ > p_.limits.depth)
+            refuse("has graphs within one another, deeper than " + std::to_string(p_.limits.depth) +
+                   " (model_limits::depth)");
+    }
+
     resolved_model run() {
         header();
+        resolved_model made = run_graph();
+        int slots = 0, numbers = 0;
+        settle(made, nullptr, slots, numbers);
+        return made;
+    }
+
+private:
+    resolved_model run_graph() {
         names();
         auto all = steps();
         for (resolved_node& s : all) find_operator(s, p_.file, extra_);
@@ -66,7 +87,22 @@ public:
         return std::move(p_);
     }
 
-private:
+    /// Numbers the constants of all graphs, and hands those on that graphs read of the one around.
+    static void settle(resolved_model& p, const resolved_model* around, int& slots, int& steps) {
+        for (std::size_t i = 0; i < p.names.size(); ++i) p.keys.push_back(slots++);
+        p.first_step_key = steps;
+        steps += static_cast<int>(p.file.nodes.size());
+        for (const auto& [own, theirs] : p.captured) {
+            const auto to = static_cast<std::size_t>(own), from = static_cast<std::size_t>(theirs);
+            p.keys[to] = around->keys[from];
+            p.constants[to] = around->constants[from];
+            p.permanent[to] = around->permanent[from];
+        }
+        for (const resolved_node& s : p.steps)
+            for (const auto& g : s.graphs)
+                if (g) settle(*g, &p, slots, steps);
+    }
+
     [[noreturn]] void refuse(const std::string& why, errc code = errc::bad_file) const {
         throw error(code, "onnx", p_.file.from.name + ": " + why);
     }
@@ -122,6 +158,11 @@ private:
                 continue;
             }
             const std::string which = "the input " + quote(v.name);
+            if (around_ && v.kind.empty() && v.elem_type == 0) {  // it need not say its type
+                p_.inputs.push_back(define(v.name, "an input"));
+                p_.input_info.push_back(v);
+                continue;
+            }
             if (!v.is_tensor)
                 refuse(which + " is " + (v.kind.empty() ? "of no type" : std::string(v.kind)) +
                            ", not a tensor",
@@ -149,9 +190,18 @@ private:
             refuse("the input " + quote(v.name) + " is declared otherwise than its initializer");
     }
 
-    int slot_of(std::string_view name, const std::string& who) const {
+    /// A value of this graph or of one around it, which becomes one of this; -1: there is none yet.
+    int find(std::string_view name) {
         const auto found = slots_.find(name);
         if (found != slots_.end()) return found->second;
+        const int theirs = around_ ? around_->find(name) : -1;
+        if (theirs < 0) return -1;
+        const int own = define(name, "a value");
+        p_.captured.emplace_back(own, theirs);
+        return own;
+    }
+    int slot_of(std::string_view name, const std::string& who) {
+        if (const int slot = find(name); slot >= 0) return slot;
         for (const node_proto& n : p_.file.nodes)
             if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end())
                 refuse(who + " reads " + quote(name) +
@@ -186,6 +236,7 @@ private:
                        " is of a domain that the model does not import: " + quote(n.domain));
             for (std::string_view name : n.inputs)
                 s.inputs.push_back(name.empty() ? -1 : slot_of(name, describe(n, s.number)));
+            graphs_of(s);
             for (std::string_view name : n.outputs)
                 s.outputs.push_back(name.empty() ? -1 : define(name, "a value"));
             all.push_back(std::move(s));
@@ -199,6 +250,22 @@ private:
             if (const auto found = slots_.find(v.name); found != slots_.end())
                 p_.declared.emplace_back(found->second, &v);
         return all;
+    }
+
+    /// Those of other operators are not known, and not entered.
+    void graphs_of(resolved_node& s) {
+        constexpr std::string_view known[] = {"If", "Loop", "Scan"};
+        if (!is_onnx(s.from->domain) ||
+            std::find(std::begin(known), std::end(known), s.from->op_type) == std::end(known))
+            return;
+        for (const attribute& a : s.from->attributes) {
+            s.graphs.emplace_back();
+            if (a.type != attribute_type::graph) continue;
+            resolver within(read_graph(a.graph, p_.file, p_.limits), *this);
+            s.graphs.back() = std::make_shared<resolved_model>(within.run_graph());
+            for (const auto& [own, theirs] : s.graphs.back()->captured)
+                s.captured.push_back(theirs);
+        }
     }
 
     void tensors() {
@@ -220,8 +287,9 @@ private:
             live[i] = std::any_of(all[i].outputs.begin(), all[i].outputs.end(), [&](int o) {
                 return o >= 0 && needed[static_cast<std::size_t>(o)];
             });
-            if (live[i])
-                for (int input : all[i].inputs) need(input);
+            if (!live[i]) continue;
+            for (int input : all[i].inputs) need(input);
+            for (int input : all[i].captured) need(input);
         }
         for (std::size_t i = 0; i < all.size(); ++i)
             if (live[i]) add(std::move(all[i]));
@@ -233,8 +301,8 @@ private:
             s.tensors.push_back(a.type == attribute_type::tensor
                                     ? (*decode_)(read_tensor(p_.file.from, a.tensor, p_.limits))
                                     : any_tensor());
-        s.constant = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) {
-            return i < 0 || fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)];
+        s.constant = s.reads_only([&](int i) {
+            return fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)];
         });
         if (s.constant) {
             if (fold_step(s)) {
@@ -275,6 +343,8 @@ private:
 
     resolved_model p_;
     op_set extra_;
+    resolver* around_ = nullptr;  // that of the graph in which this one is
+    std::int64_t depth_ = 0;
     std::unordered_map<std::string_view, int> slots_;
     std::map<std::string_view, std::int64_t> versions_;  // of operator sets, by domain
     std::int64_t work_ = 0;                              // elements that were folded
