@@ -31,6 +31,8 @@ inline any_tensor branch(node_builder& b) {
     const auto pick = [&](bool which) { return give(b, b.run(which ? yes : no, {})); };
     if (yes.outputs.size() != b.outputs() || no.outputs.size() != b.outputs())
         b.fail(errc::bad_file, "has a graph with another number of outputs than its own");
+    if (b.value(0).dtype() != dtype::boolean || b.value(0).size() != 1)
+        b.fail(errc::bad_file, "is decided by what is no bool of one element");
     if (const auto known = b.number(0)) return pick(*known != 0);
     const auto same = [](const any_tensor& x, const any_tensor& y) {
         return x.dtype() == y.dtype() && x.shape() == y.shape();
@@ -87,7 +89,14 @@ public:
     }
 
     any_tensor build() {
-        const std::vector<any_tensor> once = probe();
+        std::vector<any_tensor> once;
+        try {
+            once = probe();
+        } catch (const needs_value&) {
+            return unrolled();
+        }
+        for (std::size_t i = 0; i < carried_; ++i)
+            if (once[1 + i].shape() != init_[i].shape()) return unrolled();
         const std::size_t stacks = once.size() - 1 - carried_;
         const host_constant* const goes_on = constant_of(once[0]);
         const bool stops = !goes_on || constant_values<double>(once[0])[0] == 0;
@@ -139,7 +148,10 @@ private:
             as_declared(number, 0),
             make_constant(dtype::boolean, axis ? shape{1} : shape{}, {yes, yes + 1})};
         in.insert(in.end(), values.begin(), values.end());
-        return b_.run(body_, in);
+        std::vector<any_tensor> made = b_.run(body_, in);
+        if (made[0].dtype() != dtype::boolean || made[0].size() != 1)
+            b_.fail(errc::bad_file, "has a body whose output 0 is no bool of one element");
+        return made;
     }
     /// The body once, for types and shapes and whether it ever stops.
     std::vector<any_tensor> probe() const {
@@ -152,6 +164,45 @@ private:
         std::vector<any_tensor> values;
         for (const any_tensor& t : init_) values.push_back(trace.input(t.dtype(), t.shape()));
         return step(trace.input(dtype::i64, {}), values);
+    }
+    /// Step by step while the graph is built, each with its number: for a body whose shapes depend
+    /// on the number or change from step to step.
+    any_tensor unrolled() {
+        for (const int i : {0, 1})
+            if (b_.has(i) && b_.value(i).size() != 1)
+                b_.fail(errc::bad_file, "has an input " + std::to_string(i) + " of " +
+                                            std::to_string(b_.value(i).size()) + " elements");
+        const std::int64_t trips = b_.has(0) ? constant_values<std::int64_t>(b_.fetched(0))[0] : -1;
+        bool goes_on = !b_.has(1) || constant_values<double>(b_.fetched(1))[0] != 0;
+        std::vector<any_tensor> values = init_;
+        std::vector<std::vector<any_tensor>> rows(body_.outputs.size() - 1 - carried_);
+        const auto most = b_.limits().nodes / std::max<std::int64_t>(std::ssize(body_.steps), 1);
+        for (std::int64_t n = 0; goes_on && (!b_.has(0) || n < trips); ++n) {
+            if (n >= most)
+                b_.fail(errc::unsupported,
+                        "takes more than " + std::to_string(most) +
+                            " steps of a body whose shapes differ from step to step");
+            const std::vector<any_tensor> made =
+                step(make_constant<std::int64_t>(shape{}, std::span(&n, 1)), values);
+            if (constant_of(made[0])) {
+                goes_on = constant_values<double>(made[0])[0] != 0;
+            } else {
+                b_.must_run("ends by a value that a run alone knows");
+                std::byte flag{};
+                read(reshape(made[0], {}), std::span(&flag, 1));
+                goes_on = flag != std::byte{0};
+            }
+            for (std::size_t i = 0; i < carried_; ++i) values[i] = b_.uploaded(made[1 + i]);
+            for (std::size_t k = 0; k < rows.size(); ++k)
+                rows[k].push_back(expand_dims(b_.uploaded(made[1 + carried_ + k]), 0));
+        }
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            if (carried_ + k >= b_.outputs()) break;
+            if (rows[k].empty())
+                b_.fail(errc::unsupported, "takes no step, so its rows have no shape");
+            values.push_back(concat(rows[k], 0));
+        }
+        return give(b_, values);
     }
     /// How many rows are stacked by a loop whose steps a run alone knows: what the file says of
     /// them, or those of a loop that counts.

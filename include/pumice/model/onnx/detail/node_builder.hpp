@@ -186,13 +186,20 @@ public:
                                   std::string(step_.from->inputs[static_cast<std::size_t>(i)]) +
                                   "\")";
         if (v.size() > limits().folded_elements) fail(errc::bad_file, which + " is too long");
-        if (!where_ || dry_)
-            throw needs_value(
+        const auto needed = [&] {
+            return needs_value(
                 errc::unsupported, "onnx",
                 describe(*step_.from, step_.number) + " needs " + which +
                     " when the graph is built, but it is computed from the model's inputs");
+        };
+        if (!where_ || dry_) throw needed();
         std::vector<std::byte> bytes(static_cast<std::size_t>(v.size_bytes()));
-        read(v, bytes);
+        try {
+            read(v, bytes);
+        } catch (const error& e) {  // in the body of a loop: those of each step are told apart
+            if (pumice::detail::current_scope == 0 || e.where() != "compile") throw;
+            throw needed();
+        }
         return make_constant(v.dtype(), v.shape(), std::move(bytes));
     }
     /// What else than a list of 64 bits ONNX takes for an input of integers.
