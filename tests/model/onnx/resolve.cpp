@@ -99,6 +99,42 @@ TEST_CASE("onnx/resolve: a graph whose parts do not fit is refused, naming them"
           errc::bad_file);  // no operator set
 }
 
+TEST_CASE("onnx/resolve: graphs within graphs read what is around them, to a limit of depth") {
+    const auto if_of = [](const message& inner) {
+        const auto attribute_of = [&](const char* name) {
+            return message{}.text(1, name).put(6, inner).number(20, 5);
+        };
+        return node_of("If", {"c"}, {"y"},
+                       {attribute_of("then_branch"), attribute_of("else_branch")});
+    };
+    const auto graph = [](const message& node) {
+        return message{}.put(1, node).put(12, message{}.text(1, "y"));
+    };
+    const message c = value_of("c", 9, {}), x = value_of("x", 1, {2});
+    const auto model = [&](const message& node) {
+        return model_of(graph_of({node}, {c, x}, {"y"}));
+    };
+    const onnx::resolved_model p = plan_of(model(if_of(graph(node_of("Relu", {"x"}, {"y"})))));
+    REQUIRE(p.steps.size() == 1);
+    REQUIRE(p.steps[0].graphs.size() == 2);
+    CHECK(p.steps[0].captured == std::vector<int>{1, 1});
+    CHECK(p.steps[0].graphs[0]->keys != p.steps[0].graphs[1]->keys);
+    CHECK(contains(refusal(model(if_of(graph(node_of("Relu", {"z"}, {"y"}))))).second,
+                   "\"z\", which nothing gives"));
+    CHECK(contains(refusal(model(if_of(graph(node_of("Frobnicate", {"x"}, {"y"}))))).second,
+                   "Frobnicate"));
+    message within = graph(node_of("Relu", {"x"}, {"y"}));
+    for (int i = 0; i < 6; ++i) within = graph(if_of(within));
+    CHECK(refusal(model(if_of(within))).second == "");
+    pumice::model_limits limits;
+    limits.depth = 5;
+    const auto [code, what] = thrown_by([&] {
+        onnx::resolve(onnx::read(source_of(model(if_of(within))), limits), limits);
+    });
+    CHECK(code == errc::bad_file);
+    CHECK(contains(what, "model_limits::depth"));
+}
+
 TEST_CASE("onnx/resolve: an unknown operator is refused with its name and a way out") {
     const auto [code, what] =
         refusal(model_of(graph_of({node_of("Relu", {"x"}, {"a"}),
@@ -121,7 +157,7 @@ TEST_CASE("onnx/resolve: an unknown operator is refused with its name and a way 
                                                            .number(20, 5)})},
                                              {x}, {"y"})))
                        .second,
-                   "then_branch"));
+                   "else_branch"));
     CHECK(contains(refusal(model_of(graph_of({node_of("Mine", {"x"}, {"y"}, {}, "", "local")}, {x},
                                              {"y"}),
                                     17, "local")

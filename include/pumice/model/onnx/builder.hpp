@@ -37,9 +37,10 @@ public:
         return outputs;
     }
     void finish(weights& constants) override {
-        finish(model_, constants);
+        keep(model_, constants);
         constants.fill();
         if (model_.file.from.file) model_.file.from.file->close();
+        close(model_);
     }
 
     std::vector<inferred_value> infer_shapes(std::span<const shape> shapes,
@@ -51,17 +52,23 @@ public:
     }
 
 private:
-    static void finish(const resolved_model& m, weights& constants) {
-        const auto keep = [&](int slot) {
+    /// What runs may ask for, of graphs within graphs too.
+    static void keep(const resolved_model& m, weights& constants) {
+        const auto one = [&](int slot) {
             if (slot >= 0) constants.keep(m.constants[static_cast<std::size_t>(slot)]);
         };
         for (const resolved_node& step : m.steps) {
-            for (int i : step.inputs) keep(i);
+            for (int i : step.inputs) one(i);
             for (const auto& g : step.graphs)
-                if (g) finish(*g, constants);
+                if (g) keep(*g, constants);
         }
-        for (int o : m.outputs) keep(o);
+        for (int o : m.outputs) one(o);
+    }
+    static void close(const resolved_model& m) {
         for (const auto& file : m.files) file->close();
+        for (const resolved_node& step : m.steps)
+            for (const auto& g : step.graphs)
+                if (g) close(*g);
     }
 
     static model_value declared(const value_info& v) {
