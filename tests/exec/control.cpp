@@ -190,9 +190,10 @@ TEST_CASE("control: scan of every element type") {
         const pm::any_tensor init = pm::astype(pm::full(pm::dtype::f32, {2}, 0, home), type);
         const auto [last, rows] = pm::scan(
             [](const pm::any_tensor& c, const pm::any_tensor& x) {
-                const pm::any_tensor next = c.dtype() == pm::dtype::boolean
-                                                ? pm::apply<pm::op::logical_or>(c, x)
-                                                : pm::apply<pm::op::maximum>(c, x);
+                const pm::any_tensor next =
+                    pm::astype(pm::apply<pm::op::maximum>(pm::astype(c, pm::dtype::f32),
+                                                          pm::astype(x, pm::dtype::f32)),
+                               c.dtype());
                 return std::tuple(next, x);
             },
             init, xs);

@@ -73,8 +73,7 @@ inline void solve_plan(const plan& p, std::span<std::byte* const> inputs,
 
 inline void reference(const control_problem& p, const host_buffers& buffers) {
     const auto memory = [&](const operand& o) {
-        return buffers.memory[static_cast<std::size_t>(o.buffer)] +
-               o.offset * (info(o.type).bits / 8);
+        return buffers.memory[static_cast<std::size_t>(o.buffer)] + byte_offset(o.type, o.offset);
     };
     const auto inputs_of = [&](const nested_plan& n) {
         array_list<std::byte*> list;
