@@ -15,7 +15,7 @@ using pumice::any_tensor;
 using pumice::dtype;
 using pumice::shape;
 namespace onnx = pumice::onnx;
-using values = std::map<std::string, any_tensor, std::less<>>;
+using named = std::map<std::string, any_tensor, std::less<>>;
 
 namespace mine {
 PUMICE_OP(double_it, 1, pumice::rules::numeric, "Twice", x + x);
@@ -26,8 +26,8 @@ PUMICE_OP(unspelled, 1, pumice::rules::floating, "", -x);
 namespace {
 
 /// The initializers called prefix:NAME.
-values carried(const onnx::model_proto& file, std::string_view prefix) {
-    values found;
+named carried(const onnx::model_proto& file, std::string_view prefix) {
+    named found;
     onnx::tensor_decoder decode(file.from, {});
     for (const onnx::tensor_proto& t : file.initializers)
         if (t.name.starts_with(prefix))

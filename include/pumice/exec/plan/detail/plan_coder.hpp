@@ -26,15 +26,6 @@ namespace detail {
 
 using plan_json = nlohmann::ordered_json;
 
-template <class... P>
-type_list<P..., control_problem> with_control(type_list<P...>);
-using coded_problems = decltype(with_control(problems()));
-
-template <class>
-inline constexpr bool is_plan_list = false;
-template <class T>
-inline constexpr bool is_plan_list<array_list<T>> = true;
-
 /// Writes C++ values to JSON, or reads them: each type is said once. An object lacks the fields
 /// that are as a new one has them.
 template <bool reads>

@@ -59,4 +59,17 @@ struct fields_of<control_problem> {
                                             field{"result_shapes", &p::result_shapes}};
 };
 
+namespace detail {
+
+template <class... P>
+type_list<P..., control_problem> with_control(type_list<P...>);
+using coded_problems = decltype(with_control(problems()));
+
+template <class>
+inline constexpr bool is_plan_list = false;
+template <class T>
+inline constexpr bool is_plan_list<array_list<T>> = true;
+
+}  // namespace detail
+
 }}  // namespace pumice::PUMICE_ABI
