@@ -20,8 +20,7 @@ inline choice choose_for(const plan& p, const plan_step& s, const device_info& d
                          const policy_set& policies, transfers how) {
     const bool crosses = p.is_transfer(s);
     choice c;
-    if (s.place == 0 && !s.what.kind().decisions &&
-        (!crosses || how == transfers::by_kernel)) {
+    if (s.place == 0 && !s.what.kind().decisions && (!crosses || how == transfers::by_kernel)) {
         c = at_step(s, [&] { return choose(s.what, device, policies); });
         c.record->origin = origin_of(s);
         return c;

@@ -16,12 +16,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// What a plan names and does not hold, beside the library's own ops.
-struct plan_names {
-    std::vector<const op_info*> ops = {};
-    std::vector<std::shared_ptr<const custom_kernel>> kernels = {};
-};
-
 namespace detail {
 
 using plan_json = nlohmann::ordered_json;
