@@ -194,8 +194,7 @@ public:
     std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
     submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                  std::span<any_tensor> outputs, stop_view stop, bool,
-                  bool locked) override {
+                  std::span<any_tensor> outputs, stop_view stop, bool, bool locked) override {
         const decision_runner by(home_, locked);
         const plan& p = what();
         array_list<any_tensor> values = constants_;
