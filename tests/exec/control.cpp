@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace pm = pumice;
 using i32 = pm::tensor<std::int32_t, pm::dims<0>>;
 

@@ -66,7 +66,7 @@ struct node {
     /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is
     /// lazy.
     std::atomic<int> pending_uses{0};
-    label_slot label;  // nothing depends on it but what is printed
+    label_slot label;                                   // nothing depends on it but what is printed
     const std::uint64_t scope = detail::current_scope;  // in which it was made
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)

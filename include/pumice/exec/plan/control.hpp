@@ -8,6 +8,8 @@
 #include <pumice/graph/control.hpp>
 #include <pumice/tensor/creation.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A plan within another's step: it takes what the step does, and gives what that wants.

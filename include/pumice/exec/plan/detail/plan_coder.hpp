@@ -14,9 +14,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace pumice { inline namespace PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 using plan_json = nlohmann::ordered_json;
 
@@ -445,6 +443,4 @@ private:
     std::string path_;  // of the value at hand
 };
 
-}  // namespace detail
-
-}}  // namespace pumice::PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail
