@@ -236,6 +236,6 @@ struct on_mine {
         };
     }
 };
-backend& engine_of(const pm::context& home) { return static_cast<backend&>(*home.get()); }
+inline backend& engine_of(const pm::context& home) { return static_cast<backend&>(*home.get()); }
 
 }  // namespace mine
