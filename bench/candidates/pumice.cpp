@@ -144,20 +144,26 @@ int main(int argc, char** argv) try {
         rows("softmax of rows", s, [](const pm::any_tensor& x) {
             return pm::any_tensor(pm::softmax(pm::matrix<float>(x), pm::axis<1>));
         });
-    const auto conv = [&](std::int64_t in, std::int64_t out, std::int64_t size,
-                          std::int64_t window) {
-        cases.push_back({pm::cat({"conv f32 ", in, " to ", out, ", ", size, "x", size, " by ",
-                                  window}),
-                         {{pm::dtype::f32, {1, in, size, size}},
-                          {pm::dtype::f32, {out, in, window, window}}},
-                         [window](std::span<const pm::any_tensor> x) {
+    const auto conv = [&](std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t window,
+                          int group = 1, std::int64_t images = 1, pm::dtype type = pm::dtype::f32) {
+        cases.push_back({pm::cat({"conv ", pm::to_string(type), " ", images, " of ", in, " to ",
+                                  out, " in ", group, ", ", size, "x", size, " by ", window}),
+                         {{type, {images, in, size, size}},
+                          {type, {out, in / group, window, window}}},
+                         [window, group](std::span<const pm::any_tensor> x) {
                              pm::conv_op how;
+                             how.group = group;
                              for (int i = 0; i < 2; ++i)
                                  how.pad_begin[i] = how.pad_end[i] = static_cast<int>(window / 2);
                              return pm::conv(x[0], x[1], how);
                          }});
     };
     conv(1, 8, 28, 5);
+    conv(8, 16, 14, 5);
+    conv(3, 64, 112, 7);
+    conv(32, 32, 56, 3, 8);
+    conv(64, 64, 28, 3, 64);
+    for (const pm::dtype t : {pm::dtype::f32, pm::dtype::f16}) conv(256, 256, 56, 3, 256, 32, t);
     conv(16, 16, 56, 3);
     conv(512, 512, 7, 3);
     conv(64, 64, 56, 3);

@@ -29,15 +29,17 @@ struct conv_direct {
             if (lines > 1 && (!shares(p) || lines >= 2 * p.out_size[0])) break;
             const shape grid = grid_of(p, lines);
             const double invocations = static_cast<double>(element_count(grid));
-            // Reads that caches answer, as plain operations.
+            // Reads that caches answer, as plain operations. Where workgroups are fewer than keep
+            // the device busy, each has its part of it all the same.
             const double window = static_cast<double>(p.window[0]),
                          shared = (window + (lines - 1) * p.shape_of.stride[0]) / window,
                          work = taps * (2.0 * lines + access * shared +
-                                        detail::prologue_work(p.input, access) * shared);
+                                        detail::prologue_work(p.input, access) * shared),
+                         busy = std::max(invocations, rates.groups * 256);
             s.ways.push_back({{lines},
                               std::max(seconds_to_move(device, bytes, 0.9, invocations, 32 * lines),
                                        rates.launch + rates.latency +
-                                           invocations * work / rates.arithmetic)});
+                                           busy * work / rates.arithmetic)});
         }
         return s;
     }
