@@ -5,6 +5,7 @@
 // tables:
 //
 //   PUMICE_GOLDEN_WRITE=1 build/gcc/tests/test_device --test-case='parameter blocks: text*'
+#include <tests/device/machine.hpp>
 #include <tests/slang/support.hpp>
 #include <tests/support/block_layout.hpp>
 #include <tests/support/sample_launches.hpp>
@@ -99,6 +100,7 @@ TEST_CASE("parameter blocks: text of every struct in shaders is what its kernels
 }
 
 TEST_CASE("parameter blocks: Slang lays every kernel's struct out as its table is written") {
+    if (test::machines().empty()) return;  // skipped: a run without a device has no Slang either
     test::folder cache;
     service_options options;
     options.modules = test::library();
