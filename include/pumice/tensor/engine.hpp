@@ -135,7 +135,8 @@ public:
     }
     /// Brings the bytes, in pieces and by several threads: beside where they go they take a bounded
     /// part of the host's memory. Throws what a source throws; then none of the tensors has values.
-    virtual void fill(const array_list<filling>& list);
+    /// (Inline where it is declared: as the key function it would have each file emit the vtable.)
+    PUMICE_INLINE virtual void fill(const array_list<filling>& list);
     /// The realised node of a small operation over realised inputs, where to compute it costs less
     /// than to remember it; null where a lazy one is to be made. `lasting` must outlive every node;
     /// an elementwise one has these scalars and none of its own.
