@@ -110,7 +110,7 @@ TEST_CASE("onnx/resolve: graphs within graphs read what is around them, to a lim
     const auto graph = [](const message& node) {
         return message{}.put(1, node).put(12, message{}.text(1, "y"));
     };
-    const message c = value_of("c", 9, {}), x = value_of("x", 1, {2});
+    const message c = value_of("c", 9, {});
     const auto model = [&](const message& node) {
         return model_of(graph_of({node}, {c, x}, {"y"}));
     };
