@@ -81,11 +81,11 @@ TEST_CASE("byte offsets: whole bytes, or two elements to one") {
 }
 
 TEST_CASE("an element is read and written where it lies") {
-    std::byte memory[16] = {};
+    std::byte memory[4 * sizeof(double)] = {};
     for (const dtype t : every)
         visit(t, [&]<class T>(T) {
             detail::store_element(memory, 3, T(1));
-            CHECK(static_cast<int>(detail::load_element<T>(memory, 3 & 1)) >= 0);
+            CHECK(static_cast<int>(detail::load_element<T>(memory, 3)) == 1);
         });
     std::byte nibbles[16] = {};
     detail::store_element(nibbles, 1, i4(-3));
