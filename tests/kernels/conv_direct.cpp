@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // When convolutions are computed an output channel at a time, and how many outputs share what they
 // read.
+#include "support.hpp"
+
 #include <pumice/exec/select.hpp>
 
 #include <doctest/doctest.h>
 
 using namespace pumice;
+using pumice_test::over;
 
 namespace {
 
@@ -19,16 +22,6 @@ device_info machine() {
     d.max_workgroup_count = {0x7fffffff, 65535, 65535};
     d.shared_memory = 48 << 10;
     return d;
-}
-
-fused over(const shape& domain, instruction::code what, int number) {
-    fused f;
-    program p;
-    p.outputs.push_back(p.push({what, dtype::f32, 0}));
-    f.body = std::make_shared<program>(std::move(p));
-    (what == instruction::code::leaf ? f.leaves : f.outputs)
-        .push_back({number, dtype::f32, 0, row_major_strides(domain)});
-    return f;
 }
 
 conv_problem convolution(std::int64_t in, std::int64_t out, int group, std::int64_t size,

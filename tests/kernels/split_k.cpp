@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // How products of few sums are cut into workgroups, and when they are left to tiles.
+#include "support.hpp"
+
 #include <pumice/kernels/conv.hpp>
 #include <pumice/kernels/matmul.hpp>
 #include <pumice/kernels/split_k.hpp>
@@ -8,6 +10,7 @@
 #include <doctest/doctest.h>
 
 using namespace pumice;
+using pumice_test::over;
 
 namespace {
 
@@ -22,16 +25,6 @@ device_info machine(device_type type) {
     d.shared_memory = 48 << 10;
     d.measured = {4.2e12, 39.7e12, 0, 3.3e-6, 0.6e-6, 256, 32e6};  // of an NVIDIA H200
     return d;
-}
-
-fused over(const shape& domain, instruction::code what, int number) {
-    fused f;
-    program p;
-    p.outputs.push_back(p.push({what, dtype::f32, 0}));
-    f.body = std::make_shared<program>(std::move(p));
-    (what == instruction::code::leaf ? f.leaves : f.outputs)
-        .push_back({number, dtype::f32, 0, row_major_strides(domain)});
-    return f;
 }
 
 matmul_problem product(std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -25,4 +25,17 @@ inline pumice::fused made(const builder& b, pumice::array_list<pumice::operand> 
     return f;
 }
 
+/// A program that is one operand of f32 over `domain`, dense in a buffer: a leaf, or what is given
+/// and stored there.
+inline pumice::fused over(const pumice::shape& domain, pumice::instruction::code what, int buffer) {
+    using namespace pumice;
+    fused f;
+    program p;
+    p.outputs.push_back(p.push({what, dtype::f32, 0}));
+    f.body = std::make_shared<program>(std::move(p));
+    (what == instruction::code::leaf ? f.leaves : f.outputs)
+        .push_back({buffer, dtype::f32, 0, row_major_strides(domain)});
+    return f;
+}
+
 }  // namespace pumice_test
