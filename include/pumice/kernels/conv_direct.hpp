@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/detail/rows.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

@@ -8,6 +8,7 @@
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/model/input_file.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -50,7 +51,8 @@ public:
     void read(std::int64_t begin, std::span<std::byte> into) const override {
         PUMICE_ASSERT(!let_go_);
         if (!file_) {
-            std::memcpy(into.data(), bytes_.data() + begin, into.size());
+            std::ranges::copy(bytes_.subspan(static_cast<std::size_t>(begin), into.size()),
+                              into.begin());
             return;
         }
         file_->read(offset_ + static_cast<std::uint64_t>(begin), into);
