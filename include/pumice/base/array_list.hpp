@@ -35,13 +35,35 @@ inline std::size_t list_room(std::size_t size, std::size_t more, std::size_t roo
     return size + more < 4 ? 4 : size + more;
 }
 
+/// Moves n elements to raw memory, and ends those that were.
+using list_mover = void(void* to, void* from, std::size_t n);
+
+/// What lists of all types are: where they grow there is one call, whatever the type.
+struct list_base {
+    void* memory_ = nullptr;
+    std::size_t size_ = 0, room_ = 0;
+
+    /// Room for `room` elements of so many bytes, which are moved as bytes without a mover.
+    void move_to(std::size_t room, std::size_t element, list_mover* mover) {
+        void* const to = list_memory(room, element);
+        if (mover) mover(to, memory_, size_);
+        else if (size_ > 0) std::memcpy(to, memory_, size_ * element);
+        ::operator delete(memory_);
+        memory_ = to;
+        room_ = room;
+    }
+    void grow(std::size_t more, std::size_t element, list_mover* mover) {
+        move_to(list_room(size_, more, room_), element, mover);
+    }
+};
+
 }  // namespace detail
 
 /// std::vector's names and complexities, for what the engine keeps to itself: an
 /// operation on an element type costs the compiler 3 to 5 ms, where std::vector's take 12 to 33,
 /// and the engine has some seventy element types. What users see is std::vector.
 template <class T>
-class array_list {
+class array_list : detail::list_base {
 public:
     using value_type = T;
     using iterator = T*;
@@ -57,7 +79,9 @@ public:
         append(first, last);
     }
     array_list(const array_list& other) : array_list() { append(other.begin(), other.end()); }
-    array_list(array_list&& other) noexcept : array_list() { swap(other); }
+    array_list(array_list&& other) noexcept : list_base(other) {
+        static_cast<list_base&>(other) = {};
+    }
     // Two operators: one that took its argument by value would make the implicit copy assignments
     // of what has a list as a member noexcept.
     array_list& operator=(const array_list& other) {
@@ -70,47 +94,46 @@ public:
     }
     ~array_list() {
         cut(0);
-        ::operator delete(data_);
+        ::operator delete(memory_);
     }
     void swap(array_list& other) noexcept {
-        T* const data = data_;
-        const std::size_t size = size_, room = room_;
-        data_ = other.data_, size_ = other.size_, room_ = other.room_;
-        other.data_ = data, other.size_ = size, other.room_ = room;
+        const list_base base = *this;
+        static_cast<list_base&>(*this) = other;
+        static_cast<list_base&>(other) = base;
     }
 
-    T* begin() noexcept { return data_; }
-    T* end() noexcept { return data_ + size_; }
-    const T* begin() const noexcept { return data_; }
-    const T* end() const noexcept { return data_ + size_; }
+    T* begin() noexcept { return static_cast<T*>(memory_); }
+    T* end() noexcept { return begin() + size_; }
+    const T* begin() const noexcept { return static_cast<const T*>(memory_); }
+    const T* end() const noexcept { return begin() + size_; }
     auto rbegin() const noexcept { return std::reverse_iterator(end()); }
     auto rend() const noexcept { return std::reverse_iterator(begin()); }
-    T* data() noexcept { return data_; }
-    const T* data() const noexcept { return data_; }
+    T* data() noexcept { return begin(); }
+    const T* data() const noexcept { return begin(); }
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
-    T& operator[](std::size_t i) noexcept { return data_[i]; }
-    const T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    T& operator[](std::size_t i) noexcept { return begin()[i]; }
+    const T& operator[](std::size_t i) const noexcept { return begin()[i]; }
     /// Throws std::out_of_range.
     const T& at(std::size_t i) const {
         if (i >= size_) throw std::out_of_range("pumice: an array_list is shorter");
-        return data_[i];
+        return begin()[i];
     }
-    T& front() noexcept { return *data_; }
-    const T& front() const noexcept { return *data_; }
-    T& back() noexcept { return data_[size_ - 1]; }
-    const T& back() const noexcept { return data_[size_ - 1]; }
+    T& front() noexcept { return *begin(); }
+    const T& front() const noexcept { return *begin(); }
+    T& back() noexcept { return begin()[size_ - 1]; }
+    const T& back() const noexcept { return begin()[size_ - 1]; }
 
     void reserve(std::size_t n) {
-        if (n > room_) move_to(n);
+        if (n > room_) move_to(n, sizeof(T), mover());
     }
     /// For `more` elements behind those that are there, in amortised constant time each.
     void make_room(std::size_t more) {
-        if (more > room_ - size_) move_to(detail::list_room(size_, more, room_));
+        if (more > room_ - size_) grow(more, sizeof(T), mover());
     }
     void push_back(T value) {  // by value: it may lie in this list
         make_room(1);
-        new (data_ + size_++) T(static_cast<T&&>(value));
+        new (begin() + size_++) T(static_cast<T&&>(value));
     }
     template <class... A>
     T& emplace_back(A&&... a) {
@@ -122,7 +145,7 @@ public:
     void append(Iterator first, Iterator last) {
         make_room(static_cast<std::size_t>(last - first));
         for (; first != last; ++first) {
-            new (data_ + size_) T(*first);
+            new (begin() + size_) T(*first);
             ++size_;
         }
     }
@@ -130,17 +153,17 @@ public:
     /// Before `place` of this list; what is inserted is not of it.
     template <class Iterator>
     T* insert(const T* place, Iterator first, Iterator last) {
-        const std::size_t at = static_cast<std::size_t>(place - data_), old = size_;
+        const std::size_t at = static_cast<std::size_t>(place - begin()), old = size_;
         append(first, last);
         turn(at, old);
         turn(old, size_);
         turn(at, size_);
-        return data_ + at;
+        return begin() + at;
     }
     T* insert(const T* place, T value) {
-        const std::size_t at = static_cast<std::size_t>(place - data_);
+        const std::size_t at = static_cast<std::size_t>(place - begin());
         make_room(1);
-        T* const here = data_ + at;
+        T* const here = begin() + at;
         if constexpr (std::is_trivially_copyable_v<T>) {
             if (at < size_) std::memmove(here + 1, here, (size_ - at) * sizeof(T));
         } else if (at < size_) {
@@ -154,8 +177,8 @@ public:
     }
     T* erase(const T* place) { return erase(place, place + 1); }
     T* erase(const T* first, const T* last) {
-        T* to = data_ + (first - data_);
-        T* from = data_ + (last - data_);
+        T* to = begin() + (first - begin());
+        T* from = begin() + (last - begin());
         if (to != from) {
             if constexpr (std::is_trivially_copyable_v<T>) {
                 if (from != end())
@@ -164,22 +187,22 @@ public:
             } else {
                 for (; from != end(); ++from, ++to) *to = static_cast<T&&>(*from);
             }
-            cut(static_cast<std::size_t>(to - data_));
+            cut(static_cast<std::size_t>(to - begin()));
         }
-        return data_ + (first - data_);
+        return begin() + (first - begin());
     }
     void pop_back() noexcept { cut(size_ - 1); }
     void clear() noexcept { cut(0); }
     void resize(std::size_t n) {
         cut(n);
         if (n > size_) make_room(n - size_);
-        for (; size_ < n; ++size_) new (data_ + size_) T();
+        for (; size_ < n; ++size_) new (begin() + size_) T();
     }
     void resize(std::size_t n, const T& value) {
         const T copy = value;
         cut(n);
         if (n > size_) make_room(n - size_);
-        for (; size_ < n; ++size_) new (data_ + size_) T(copy);
+        for (; size_ < n; ++size_) new (begin() + size_) T(copy);
     }
     /// n of `value` and nothing else.
     void assign(std::size_t n, const T& value) { *this = array_list(n, value); }
@@ -187,7 +210,7 @@ public:
     friend bool operator==(const array_list& a, const array_list& b) {
         if (a.size_ != b.size_) return false;
         for (std::size_t i = 0; i < a.size_; ++i)
-            if (!(a.data_[i] == b.data_[i])) return false;
+            if (!(a.begin()[i] == b.begin()[i])) return false;
         return true;
     }
     /// Takes out what the predicate holds of; the others keep their order.
@@ -205,33 +228,26 @@ public:
 private:
     /// [first, last) in the opposite order.
     void turn(std::size_t first, std::size_t last) {
-        for (; first + 1 < last; ++first) std::swap(data_[first], data_[--last]);
+        for (; first + 1 < last; ++first) std::swap(begin()[first], begin()[--last]);
     }
     /// Leaves at most n elements.
     void cut(std::size_t n) noexcept {
         if constexpr (std::is_trivially_destructible_v<T>) size_ = size_ < n ? size_ : n;
         else
-            while (size_ > n) data_[--size_].~T();
+            while (size_ > n) begin()[--size_].~T();
     }
-    void move_to(std::size_t room) {
+    static void move_each(void* to, void* from, std::size_t n) {
+        for (T *source = static_cast<T*>(from), *last = source + n; source != last; ++source) {
+            to = new (to) T(static_cast<T&&>(*source)) + 1;
+            source->~T();
+        }
+    }
+    static constexpr detail::list_mover* mover() {
         static_assert(std::is_nothrow_move_constructible_v<T> && !std::is_const_v<T> &&
                       alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-        T* const to = static_cast<T*>(detail::list_memory(room, sizeof(T)));
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            if (size_ > 0) std::memcpy(to, data_, size_ * sizeof(T));
-        } else {
-            for (std::size_t i = 0; i < size_; ++i) {
-                new (to + i) T(static_cast<T&&>(data_[i]));
-                data_[i].~T();
-            }
-        }
-        ::operator delete(data_);
-        data_ = to;
-        room_ = room;
+        if constexpr (std::is_trivially_copyable_v<T>) return nullptr;
+        else return move_each;
     }
-
-    T* data_ = nullptr;
-    std::size_t size_ = 0, room_ = 0;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -14,26 +14,29 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// A part of a message: a text, which it refers to, or a whole number in decimal.
+/// A part of a message: a text, which it refers to, or a whole number in decimal. Two words, since
+/// each caller's code fills them in.
 class piece {
 public:
-    constexpr piece(std::string_view text) noexcept
-        : text_(text.data()), value_(text.size()), is_(what::text) {}
+    constexpr piece(std::string_view text) noexcept : text_(text.data()), length_(text.size()) {}
     constexpr piece(const char* text) noexcept : piece(std::string_view(text)) {}
     constexpr piece(const std::string& text) noexcept : piece(std::string_view(text)) {}
     template <std::integral I>
         requires(!std::same_as<I, bool> && !std::same_as<I, char>)
     constexpr piece(I number) noexcept
-        : value_(static_cast<std::uint64_t>(number)),
-          is_(std::signed_integral<I> ? what::number : what::unsigned_number) {}
+        : number_(static_cast<std::uint64_t>(number)),
+          length_(std::signed_integral<I> ? signed_number : unsigned_number) {}
 
     void append_to(std::string& out) const;
 
 private:
-    enum class what : std::uint8_t { text, number, unsigned_number };
-    const char* text_ = nullptr;
-    std::uint64_t value_;  // the text's length, or the number
-    what is_;
+    static constexpr std::uint64_t signed_number = ~std::uint64_t{0},
+                                   unsigned_number = signed_number - 1;
+    union {
+        const char* text_;
+        std::uint64_t number_;
+    };
+    std::uint64_t length_;  // of the text, or which number it is
 };
 
 /// Appends the pieces.
@@ -44,9 +47,9 @@ std::string cat(std::initializer_list<piece> pieces);
 #ifndef PUMICE_COMPILED
 
 PUMICE_INLINE void piece::append_to(std::string& out) const {
-    if (is_ == what::text) return void(out.append(text_, value_));
-    const bool minus = is_ == what::number && static_cast<std::int64_t>(value_) < 0;
-    std::uint64_t rest = minus ? 0 - value_ : value_;
+    if (length_ < unsigned_number) return void(out.append(text_, length_));
+    const bool minus = length_ == signed_number && static_cast<std::int64_t>(number_) < 0;
+    std::uint64_t rest = minus ? 0 - number_ : number_;
     char digits[24];
     char* const end = digits + sizeof digits;
     char* first = end;
