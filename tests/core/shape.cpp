@@ -2,23 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pumice/core/shape.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <doctest/doctest.h>
 
 #include <optional>
 
 using namespace pumice;
-
-namespace {
-template <class F>
-errc code_of(F&& f) {
-    try {
-        f();
-    } catch (const error& e) {
-        return e.code();
-    }
-    return errc::cancelled;  // nothing of a shape says this
-}
-}  // namespace
+using test::code_of;
 
 TEST_CASE("index_list is a short vector") {
     index_list l{2, 3};

@@ -10,6 +10,7 @@
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 #include <tests/support/walked_graph.hpp>
 
 #include <algorithm>
@@ -75,14 +76,9 @@ any_tensor tensor(const std::vector<float>& v, const pm::context& home = pm::def
 
 template <class F>
 std::string fault(errc code, F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        CHECK_MESSAGE(e.code() == code, e.what());
-        return e.what();
-    }
-    FAIL_CHECK("nothing was thrown");
-    return {};
+    const pm::error e = test::thrown_by(f);
+    CHECK_MESSAGE(e.code() == code, e.what());
+    return e.what();
 }
 bool has(const std::string& text, std::string_view part) {
     const bool found = text.find(part) != text.npos;

@@ -6,6 +6,7 @@
 #include <pumice/front.hpp>
 
 #include <tests/extend/add_backend.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,16 +19,6 @@ pm::any_tensor layer(const pm::context& home, int number, std::int64_t size = 64
     pm::eval(std::span(&x, 1));
     const pm::any_tensor h = pm::named(pm::matmul(x, x), "h", number);
     return pm::named(pm::relu(h + 1.0), "a", number);
-}
-
-template <class F>
-std::string text_of(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        return e.what();
-    }
-    return "nothing was thrown";
 }
 
 }  // namespace
@@ -71,13 +62,13 @@ TEST_CASE("origin: what fails in the middle of a run names its nodes") {
     const pm::any_tensor a = layer(home, 3), p = pm::named(pm::softmax(a, 1), "p");
     for (const auto& [step, names] : {std::pair{0, "computes h-3"}, {1, "computes a-3, p"}}) {
         mine::engine_of(home).fail_in = step;
-        const std::string said = text_of([&] { pm::eval(std::span(&p, 1)); });
+        const std::string said = test::text_of_error([&] { pm::eval(std::span(&p, 1)); });
         CHECK_MESSAGE(contains(said, names), said);
     }
     pm::eval(std::span(&p, 1));
     const pm::context small(mine::on_mine{2 * 64 * 64 * 4 - 1});
     const pm::any_tensor large = layer(small, 4);
-    const std::string said = text_of([&] { pm::eval(std::span(&large, 1)); });
+    const std::string said = test::text_of_error([&] { pm::eval(std::span(&large, 1)); });
     CHECK_MESSAGE(contains(said, "computes h-4"), said);
 }
 
@@ -89,7 +80,7 @@ TEST_CASE("origin: a device without memory for a result says for which") {
     std::string said = "nothing was thrown";
     for (int i = 0; i < 16 && said == "nothing was thrown"; ++i) {
         kept.push_back(pm::named(pm::cumulative(pm::reduction::sum, x, 0) + double(i), "sum", i));
-        said = text_of([&] { pm::eval(std::span(&kept.back(), 1)); });
+        said = test::text_of_error([&] { pm::eval(std::span(&kept.back(), 1)); });
     }
     CHECK_MESSAGE(contains(said, pm::cat({" computes ", kept.back().name()})), said);
 }
@@ -112,5 +103,6 @@ TEST_CASE("origin: a plan in JSON keeps names, whatever bytes they are of") {
     CHECK(again.steps[0].origin[1].maker() == "Add \"\xef\xbf\xbd\"");
     std::string broken = text;
     broken.replace(broken.find("\"y\""), 3, "[1,2]");
-    CHECK(contains(text_of([&] { pm::plan_from_json(broken); }), "wants a name, has number"));
+    CHECK(contains(test::text_of_error([&] { pm::plan_from_json(broken); }),
+                   "wants a name, has number"));
 }

@@ -5,6 +5,8 @@
 #include <pumice/exec/profiler.hpp>
 #include <pumice/front.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -35,13 +37,9 @@ std::vector<pm::profile_event> kernels(const pm::profile& p) {
 
 template <class F>
 std::string message_of(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        CHECK(e.code() == pm::errc::invalid_argument);
-        return e.message();
-    }
-    return "";
+    const pm::error e = test::thrown_by(f);
+    CHECK(e.code() == pm::errc::invalid_argument);
+    return e.message();
 }
 
 }  // namespace

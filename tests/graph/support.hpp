@@ -10,6 +10,8 @@
 #include <pumice/graph/passes/fuse.hpp>
 #include <pumice/tensor/context.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -98,24 +100,7 @@ inline std::vector<float> values(const pumice::any_tensor& t) {
     return pumice::to_vector<float>(t);
 }
 
-/// Thrown code, or `cancelled` where nothing was thrown (no builder says that).
-template <class F>
-pumice::errc code_of(F&& f) {
-    try {
-        f();
-    } catch (const pumice::error& e) {
-        return e.code();
-    }
-    return pumice::errc::cancelled;
-}
-template <class F>
-std::string text_of_error(F&& f) {
-    try {
-        f();
-    } catch (const pumice::error& e) {
-        return e.what();
-    }
-    return "no error";
-}
+using test::code_of;
+using test::text_of_error;
 
 }  // namespace pumice_test

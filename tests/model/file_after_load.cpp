@@ -144,7 +144,7 @@ TEST_CASE("file after load: cut and written anew while it is loaded, it is taken
         int taken = 0, refused = 0;
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
         while (std::chrono::steady_clock::now() < end) {
-            const auto fault = fault_of([&] { model::load(path, home); });
+            const auto fault = test::code_of([&] { model::load(path, home); });
             ++(fault ? refused : taken);
             if (fault) REQUIRE((*fault == errc::bad_file || *fault == errc::io_failed));
         }

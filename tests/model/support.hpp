@@ -9,6 +9,7 @@
 #include <pumice/tensor/context.hpp>
 
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 #include <protozero/pbf_writer.hpp>
@@ -58,24 +59,8 @@ private:
 /// The code and text of what f throws; fails the test where it throws nothing.
 template <class F>
 std::pair<pumice::errc, std::string> thrown_by(F&& f) {
-    try {
-        f();
-    } catch (const pumice::error& e) {
-        return {e.code(), e.what()};
-    }
-    FAIL_CHECK("nothing was thrown");
-    return {};
-}
-
-/// The code of what f throws, or nothing. Anything but a pumice::error goes on.
-template <class F>
-std::optional<pumice::errc> fault_of(F&& f) {
-    try {
-        f();
-    } catch (const pumice::error& e) {
-        return e.code();
-    }
-    return std::nullopt;
+    const pumice::error e = test::thrown_by(f);
+    return {e.code(), e.what()};
 }
 
 inline bool contains(std::string_view text, std::string_view part) {

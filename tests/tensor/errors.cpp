@@ -34,18 +34,13 @@ pm::matrix<float> matrix(std::int64_t rows, std::int64_t columns) {
 template <class F>
 void fails(errc code, std::string_view place, std::initializer_list<std::string_view> words,
            F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        const std::string text = e.what();
-        CHECK_MESSAGE(e.code() == code, pm::to_string(e.code()) << ": " << text);
-        CHECK_MESSAGE(e.where() == place, text);
-        for (const std::string_view word : words)
-            CHECK_MESSAGE(text.find(word) != std::string::npos,
-                          "no \"" << word << "\" in " << text);
-        return;
-    }
-    FAIL_CHECK("nothing was thrown by " << std::string(place));
+    CAPTURE(place);
+    const pm::error e = test::thrown_by(f);
+    const std::string text = e.what();
+    CHECK_MESSAGE(e.code() == code, pm::to_string(e.code()) << ": " << text);
+    CHECK_MESSAGE(e.where() == place, text);
+    for (const std::string_view word : words)
+        CHECK_MESSAGE(text.find(word) != std::string::npos, "no \"" << word << "\" in " << text);
 }
 
 }  // namespace

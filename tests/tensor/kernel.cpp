@@ -7,6 +7,8 @@
 #include <pumice/graph/print.hpp>
 #include <pumice/tensor/kernel.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <doctest/doctest.h>
 
 namespace pm = pumice;
@@ -25,15 +27,10 @@ constexpr const char* copies =
 /// Throws `code`, and the text names the kernel and has the words.
 template <class F>
 void fails(errc code, std::string_view words, F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        CHECK_MESSAGE(e.code() == code, e.what());
-        CHECK_MESSAGE(e.where() == "kernel f", e.what());
-        CHECK_MESSAGE(std::string_view(e.what()).find(words) != std::string_view::npos, e.what());
-        return;
-    }
-    FAIL_CHECK("nothing was thrown");
+    const pm::error e = test::thrown_by(f);
+    CHECK_MESSAGE(e.code() == code, e.what());
+    CHECK_MESSAGE(e.where() == "kernel f", e.what());
+    CHECK_MESSAGE(std::string_view(e.what()).find(words) != std::string_view::npos, e.what());
 }
 pm::kernel made(kernel_options how) { return {"f", copies, std::move(how)}; }
 any_tensor some(const shape& s, dtype t = dtype::f32) { return pm::zeros(t, s, pumice_test::home); }
@@ -93,12 +90,8 @@ TEST_CASE("kernel: a call with operands that the description does not take") {
     fails(errc::dtype_mismatch, "input 0 is f32, not f16",
           [&] { made({.inputs = {{.type = dtype::f16}}})(x); });
     const pm::context other(pumice_test::host());
-    try {
-        two(x, pm::zeros(dtype::f32, {3}, other), 1);
-        FAIL_CHECK("nothing was thrown");
-    } catch (const pm::error& e) {
-        CHECK(e.code() == errc::context_mismatch);
-    }
+    CHECK(test::code_of([&] { two(x, pm::zeros(dtype::f32, {3}, other), 1); }) ==
+          errc::context_mismatch);
 }
 
 TEST_CASE("kernel: results and grids that cannot be") {

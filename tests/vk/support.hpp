@@ -8,13 +8,13 @@
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <stdexcept>
 
 #include <unistd.h>
@@ -63,17 +63,6 @@ inline gpu open(const vulkan::device_options& options = {}, vulkan::instance_opt
 inline bool validating() {
     const char* layers = std::getenv("VK_INSTANCE_LAYERS");
     return layers && std::string_view(layers).find("validation") != std::string_view::npos;
-}
-
-/// The code of the error that `f` throws; nothing if it throws none.
-template <class F>
-std::optional<errc> code_of(F&& f) {
-    try {
-        f();
-    } catch (const pumice::error& e) {
-        return e.code();
-    }
-    return std::nullopt;
 }
 
 /// Makes calls fail: the `at`-th call (from 0) of those that `intercept` was told of gives

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pumice/exec/plan/at_step.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <doctest/doctest.h>
 
 namespace pm = pumice;
@@ -17,14 +19,10 @@ const pm::node_label conv("y", "Conv \"c\""), relu("z", "Relu \"r\""), h("h");
 
 template <class F>
 std::string text_of(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        CHECK(e.code() == pm::errc::out_of_memory);
-        CHECK(e.where() == "memory");
-        return e.what();
-    }
-    return "nothing was thrown";
+    const pm::error e = test::thrown_by(f);
+    CHECK(e.code() == pm::errc::out_of_memory);
+    CHECK(e.where() == "memory");
+    return e.what();
 }
 [[noreturn]] void full() { pm::fail(pm::errc::out_of_memory, "memory", {"no room"}); }
 

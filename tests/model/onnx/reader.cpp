@@ -162,7 +162,7 @@ TEST_CASE("onnx/reader: cut anywhere, a model is read or refused") {
             const std::vector<std::byte>
                 part(whole.begin(),
                      whole.begin() + static_cast<std::ptrdiff_t>(n));  // so that asan sees its end
-            const auto fault = fault_of([&] { read(part); });
+            const auto fault = test::code_of([&] { read(part); });
             REQUIRE(fault.value_or(errc::bad_file) == errc::bad_file);
         }
     }

@@ -290,12 +290,12 @@ TEST_CASE("onnx/resolve: shape bombs take no memory") {
     CHECK(shapes_of(p, {{1, 1}})[static_cast<std::size_t>(p.outputs[0])].shape() == shape{big, 2});
     for (const std::vector<std::int64_t>& s :
          {std::vector<std::int64_t>{1LL << 62, 4}, {1LL << 62, 1LL << 62}, {-1, 2}, {-5}})
-        CHECK(fault_of([&] {
+        CHECK(test::code_of([&] {
                   plan_of(model_of(graph_of({node_of("ConstantOfShape", {"s"}, {"y"})}, {x}, {"y"},
                                             {longs("s", {static_cast<std::int64_t>(s.size())},
                                                    s)})));
               }).has_value());
-    CHECK(fault_of([&] {
+    CHECK(test::code_of([&] {
               plan_of(model_of(graph_of({node_of("Range", {"a", "b", "c"}, {"y"})}, {x}, {"y"},
                                         {longs("a", {}, {0}), longs("b", {}, {1LL << 62}),
                                          longs("c", {}, {1})})));
@@ -313,7 +313,7 @@ TEST_CASE("onnx/resolve: a long chain takes no stack") {
 
 TEST_CASE("onnx/resolve: mnist-12 with any byte changed, or cut anywhere, is taken or refused") {
     const auto try_it = [](const std::vector<std::byte>& bytes) {
-        return fault_of([&] {
+        return test::code_of([&] {
             const onnx::resolved_model p =
                 onnx::resolve(onnx::read(onnx::source{"hurt", bytes, nullptr, {}, false}));
             std::vector<shape> shapes;
