@@ -8,6 +8,7 @@
 #include <tests/exec/random_loops.hpp>
 #include <tests/extend/add_backend.hpp>
 #include <tests/support/samples.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,18 +16,10 @@
 
 namespace pm = pumice;
 using i32 = pm::tensor<std::int32_t, pm::dims<0>>;
+using test::code_of;
 
 namespace {
 
-template <class F>
-pm::errc code_of(F&& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        return e.code();
-    }
-    return {};
-}
 pm::vector<float> floats(std::vector<float> v, const pm::context& home) {
     return pm::adapt(v, home);
 }
@@ -343,6 +336,46 @@ TEST_CASE("control: a fault in the middle loses nothing") {
     CHECK(pm::to_vector<float>(out[0]) == std::vector<float>{11, 12});
     f.fails_at = -1;
     CHECK(pm::to_vector<float>(recorded.run(in)[0]) == std::vector<float>{11, 12});
+}
+
+TEST_CASE("control: who reads a value that is not there is told what traces the function") {
+    const pm::context home;
+    const pm::vector<float> x = floats({1, 2}, home);
+    const auto said = [](auto&& f) { return test::thrown_by(f).where(); };
+    const auto step = [](const pm::vector<float>& v) { return v * v.to_vector()[0]; };
+    const auto loops = [&](const pm::vector<float>& v) {
+        return pm::while_loop([](const pm::vector<float>& a) { return pm::max(a) < 9.0f; }, step,
+                              v);
+    };
+    const auto decided = [&](const pm::vector<float>& v) {
+        return pm::cond(pm::max(v) < 9.0f, step, step, v);
+    };
+    CHECK(said([&] { loops(x); }) == "while_loop");
+    CHECK(said([&] { decided(x); }) == "cond");
+    CHECK(said([&] {
+              pm::fori_loop(
+                  0, 2, [&](const i32&, const pm::vector<float>& v) { return decided(v); }, x);
+          }) == "cond");
+    // That of the function around it.
+    CHECK(said([&] {
+              pm::fori_loop(
+                  0, 2,
+                  [&](const i32&, const pm::vector<float>& v) {
+                      const auto reads = [&](const pm::vector<float>& a) {
+                          return a * v.to_vector()[0];
+                      };
+                      return pm::cond(pm::max(x) < 9.0f, reads, reads, x);
+                  },
+                  x);
+          }) == "fori_loop");
+    CHECK(said([&] { pm::compile(loops)(x); }) == "while_loop");
+    pm::vector<float> kept = x;  // of a function that is traced no more
+    const auto keeps = [&](const pm::vector<float>& v) { return kept = v; };
+    const pm::vector<float> same =
+        pm::fori_loop(0, 2, [&](const i32&, const pm::vector<float>& v) { return keeps(v); }, x);
+    CHECK(said([&] { kept.to_vector(); }) == "control");
+    CHECK(said([&] { pm::compile(step)(x); }) == "compile");
+    CHECK(x.to_vector() == std::vector<float>{1, 2});
 }
 
 TEST_CASE("control: a backend that fails in the middle loses nothing") {

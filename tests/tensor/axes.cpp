@@ -89,6 +89,7 @@ TEST_CASE("axes: views") {
     CHECK(values(pm::view(x, pm::slice{1, {}, 1}, pm::slice{{}, {}, 2})) == reals{3, 5});
     CHECK(values(pm::reshape<3, 2>(pm::transpose(x))) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(pm::reshape_to(x, std::int64_t{-1})) == reals{0, 1, 2, 3, 4, 5});
+    CHECK(values(pm::reshape_to(pm::transpose(x), 3, std::size_t{2})) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(pm::broadcast_to<2, 2>(counting<2>())) == reals{0, 1, 0, 1});
     CHECK(values(pm::expand_dims(x, pm::axis<-1>)) == reals{0, 1, 2, 3, 4, 5});
     CHECK(values(pm::squeeze(counting<1, 2>(), pm::axis<0>)) == reals{0, 1});

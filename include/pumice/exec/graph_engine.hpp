@@ -19,9 +19,12 @@ inline void must_hold_values(const node& n) {
              {"its values are lost: a run that wrote over them in place failed or was stopped "
               "before it was through; make the tensor anew, and let a second handle hold it where "
               "a run that may stop must leave it (the run then works on a copy)"});
-    fail(errc::invalid_argument, "compile",
-         {"the value of a traced input was asked for; what a compiled function does must not "
-          "depend on values (use `where`, or compute it outside)"});
+    const char* name = n.scope == 0 ? "compile" : "control";
+    for (const detail::open_scope* s = detail::open_scopes; s; s = s->outer)
+        if (s->number == n.scope) name = s->name;
+    fail(errc::invalid_argument, name,
+         {"the value of a traced input was asked for; what a traced function does must "
+          "not depend on values (use `where`, or compute it outside)"});
 }
 
 /// A prepared graph that an engine may run within an evaluation of its own.

@@ -49,6 +49,13 @@ namespace detail {
 /// The number of the function that this thread traces into a graph of its own (graph/control.hpp),
 /// 0: none. Those that begin later have greater ones.
 inline thread_local constinit std::uint64_t current_scope = 0;
+/// Those that this thread traces now, the innermost first, with what traces them ("while_loop").
+struct open_scope {
+    std::uint64_t number;
+    const char* name;
+    const open_scope* outer;
+};
+inline thread_local constinit const open_scope* open_scopes = nullptr;
 }  // namespace detail
 
 struct node {

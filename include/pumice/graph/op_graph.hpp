@@ -122,8 +122,8 @@ public:
     }
 
     /// Puts inputs before readers again, and drops what nobody needs any more. Throws
-    /// errc::invalid_argument where a node reads what is made of it.
-    void sort() {
+    /// errc::invalid_argument where a node reads what is made of it, after the pass `after`.
+    void sort(std::string_view after = "fuse") {
         if (!std::exchange(changed_, false)) return;
         enum : char { fresh, open, done };
         array_list<char> seen(by_number_.size(), fresh);
@@ -155,8 +155,8 @@ public:
                 if (input->number >= seen.size()) seen.resize(by_number_.size(), fresh);
                 if (seen[input->number] == open)
                     fail(errc::invalid_argument, "pass",
-                         {"a node of shape ", to_string(input->extent()),
-                          " reads what is made of it"});
+                         {"the graph is wrong after ", after, ": a node of shape ",
+                          to_string(input->extent()), " reads what is made of it"});
                 if (seen[input->number] == done) continue;
                 seen[input->number] = open;
                 stack.push_back({input, 0});

@@ -270,11 +270,12 @@ auto reshape(const X& x) {
     using to = extents<Ns...>;
     return tensor<detail::element_of_argument<X>, to>(reshape(any_tensor(x.get()), to::to_shape()));
 }
-/// The elements under a shape of a known rank; one extent may be -1.
-template <array_argument X, std::same_as<std::int64_t>... N>
+/// The elements under a shape of a known rank, of whole numbers; one extent may be -1.
+template <array_argument X, std::integral... N>
 auto reshape_to(const X& x, N... n) {
     return tensor<detail::element_of_argument<X>,
-                  dims<int(sizeof...(N))>>(reshape(any_tensor(x.get()), shape{n...}));
+                  dims<int(sizeof...(N))>>(reshape(any_tensor(x.get()),
+                                                   shape{static_cast<std::int64_t>(n)...}));
 }
 
 template <int... Order, array_argument X>

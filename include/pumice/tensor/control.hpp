@@ -48,7 +48,7 @@ public:
         : name_(name), open_{home, {}}, outer_(std::exchange(current_trace, &open_)),
           outer_scope_(current_scope) {
         static constinit std::atomic<std::uint64_t> last{0};
-        scope_ = current_scope = ++last;
+        scope_ = {current_scope = ++last, name, std::exchange(open_scopes, &scope_)};
     }
     nested_trace(const nested_trace&) = delete;
     nested_trace& operator=(const nested_trace&) = delete;
@@ -59,7 +59,7 @@ public:
         return any_tensor(inputs_.back());
     }
     closed_graph close(std::span<const any_tensor> results) {
-        closed_graph made(scope_, std::move(inputs_), std::move(open_.keys), name_);
+        closed_graph made(scope_.number, std::move(inputs_), std::move(open_.keys), name_);
         for (const any_tensor& t : results) {
             if (t.get()->owner != open_.home)
                 fail(errc::context_mismatch, name_,
@@ -75,11 +75,13 @@ private:
         if (std::exchange(ended_, true)) return;
         current_trace = outer_;
         current_scope = outer_scope_;
+        open_scopes = scope_.outer;
     }
     const char* name_;
     open_trace open_;
     open_trace* outer_;
-    std::uint64_t outer_scope_, scope_;
+    std::uint64_t outer_scope_;
+    open_scope scope_;
     array_list<node_ptr> inputs_;
     bool ended_ = false;
 };

@@ -86,7 +86,7 @@ TEST_CASE("verify_graph: a fault of each rule is found") {
     });
     found("(matmul) has 1 inputs",
           [](sample& s) { s.g.graph.change(s.at(s.p), matmul_op{}, {&s.at(s.e)}); });
-    found("(matmul) of (4, 6) and (4, 6)",
+    found("(matmul) of (4, 6) and (4, 6) sums over 6 columns of the first and 4 rows of the second",
           [](sample& s) { s.g.graph.change(s.at(s.p), matmul_op{}, {&s.at(s.e), &s.at(s.e)}); });
     found("takes by indices of type f32",
           [](sample& s) { s.g.graph.change(s.at(s.taken), take_op{}, {&s.at(s.e), &s.at(s.x)}); });

@@ -32,7 +32,7 @@ inline void run_passes(op_graph& graph, const policy_set& policies) {
     const auto run = [&](std::string_view name, const auto& pass) {
         if (is_left_out(name, policies)) return;
         pass(graph);
-        graph.sort();
+        graph.sort(name);
         if (list && list->check) list->check(graph, name);
         watch(name);
     };

@@ -144,8 +144,11 @@ public:
     void operator()(const matmul_op&) {
         if (!takes(2) || !same_type()) return;
         const shape &a = extent(0), &b = extent(1);
-        if (a.rank() < 2 || b.rank() < 2 || a.back() != b[b.rank() - 2])
-            return fault({"of ", to_string(a), " and ", to_string(b)});
+        if (a.rank() < 2 || b.rank() < 2)
+            return fault({"of ", to_string(a), " and ", to_string(b), ", which are not matrices"});
+        if (a.back() != b[b.rank() - 2])
+            return fault({"of ", to_string(a), " and ", to_string(b), " sums over ", a.back(),
+                          " columns of the first and ", b[b.rank() - 2], " rows of the second"});
         infer([&] {
             shape out = broadcast(shape(std::span(a.begin(), a.size() - 2)),
                                   shape(std::span(b.begin(), b.size() - 2)), "matmul");
@@ -157,8 +160,11 @@ public:
     void operator()(const conv_op& op) {
         if (!takes(2) || !same_type()) return;
         const shape &x = extent(0), &w = extent(1);
-        if (x.rank() != 4 || w.rank() != 4 || op.group <= 0 || x[1] != w[1] * op.group)
-            return fault({"of ", to_string(x), " and ", to_string(w)});
+        if (x.rank() != 4 || w.rank() != 4)
+            return fault({"of ", to_string(x), " and ", to_string(w), ", which have not 4 axes"});
+        if (op.group <= 0 || x[1] != w[1] * op.group)
+            return fault({"of ", to_string(x), " and ", to_string(w), " in ", op.group,
+                          " groups has ", x[1], " channels, and weights for ", w[1], " in each"});
         infer([&] {
             shape out{x[0], w[0]};
             for (int i = 0; i < 2; ++i)

@@ -197,7 +197,9 @@ public:
         try {
             read(v, bytes);
         } catch (const error& e) {  // in the body of a loop: those of each step are told apart
-            if (pumice::detail::current_scope == 0 || e.where() != "compile") throw;
+            const pumice::detail::open_scope* of = pumice::detail::open_scopes;
+            while (of && e.where() != of->name) of = of->outer;
+            if (!of && (pumice::detail::current_scope == 0 || e.where() != "compile")) throw;
             throw needed();
         }
         return make_constant(v.dtype(), v.shape(), std::move(bytes));
