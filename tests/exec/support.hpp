@@ -43,6 +43,7 @@ struct wishes {
         false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
     pumice::policy_set policies;
     bool without_f64 = false;  // the device says that it has no f64
+    bool gathers = false;      // evaluations may share a submit, which another thread may make
 };
 
 inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}) {
@@ -53,7 +54,9 @@ inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}
     if (w.without_f64) chosen.info.float64_arithmetic = false;
     vulkan::device_options options;
     options.edit_dispatcher = w.edit;
-    return std::make_shared<pumice::vulkan_runtime>(f.instance, chosen, w.policies, options);
+    pumice::policy_set policies = w.policies;
+    if (!w.gathers) policies.gather = 0;
+    return std::make_shared<pumice::vulkan_runtime>(f.instance, chosen, policies, options);
 }
 
 /// Empty where there is no Vulkan device.

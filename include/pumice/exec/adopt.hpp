@@ -42,6 +42,7 @@ inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs
              {"a handle is missing: get_instance_proc_addr, instance, physical_device, device, "
               "created_with and queue are all needed"});
     detail::apply_pack_environment(policies);
+    gathering::none{}.apply(policies);  // the program sees what its device does
     auto instance =
         vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr, theirs.api_version);
     vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),

@@ -7,6 +7,7 @@
 #include <pumice/base/config.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -47,16 +48,20 @@ public:
     void clear() noexcept {
         read_.clear();
         written_.clear();
+        unknown_ = false;
     }
-    bool empty() const noexcept { return read_.empty() && written_.empty(); }
+    /// What was added is not what came to be: the next item needs a barrier.
+    void lose() noexcept { unknown_ = true; }
+    bool empty() const noexcept { return read_.empty() && written_.empty() && !unknown_; }
     std::size_t size() const noexcept { return read_.size() + written_.size(); }
 
     /// It remembers so much that comparing costs more than a barrier would.
-    bool full() const noexcept { return size() >= most; }
+    bool full() const noexcept { return size() >= most || unknown_; }
     static constexpr std::size_t most = 512;
 
 private:
     array_list<byte_range> read_, written_;
+    bool unknown_ = false;
 };
 
 /// What a scheduled item reads and writes.
@@ -64,36 +69,23 @@ struct ordered_item {
     array_list<byte_range> accesses;
 };
 
-/// A new order that bunches independent items between barriers: items keep their hazards' order.
-/// Greedy, as in ggml.
-inline array_list<std::size_t> bunch(const array_list<ordered_item>& items) {
-    constexpr std::size_t window = 32;  // how far an item may be pulled forward
-    array_list<std::size_t> order;
-    array_list<char> done(items.size(), 0);
-    hazard_tracker batch;
-    for (std::size_t first = 0; first < items.size();) {
-        if (done[first]) {
-            ++first;
-            continue;
-        }
-        if (batch.full() || batch.conflicts(items[first].accesses)) batch.clear();
-        hazard_tracker skipped;  // an item may not pass one that it conflicts with
-        for (std::size_t i = first, seen = 0; i < items.size() && seen < window; ++i) {
-            if (done[i]) continue;
-            ++seen;
-            const bool free =
-                !batch.conflicts(items[i].accesses) && !skipped.conflicts(items[i].accesses);
-            if (!free) {
-                skipped.add(items[i].accesses);
-                continue;
-            }
-            batch.add(items[i].accesses);
-            order.push_back(i);
-            done[i] = 1;
-        }
+/// Items in a list that keeps their memory when it is cleared.
+class ordered_items {
+public:
+    /// A new one, without accesses; valid until the next.
+    ordered_item& add() {
+        if (size_ == list_.size()) list_.emplace_back();
+        ordered_item& item = list_[size_++];
+        item.accesses.clear();
+        return item;
     }
-    return order;
-}
+    void clear() noexcept { size_ = 0; }
+    operator std::span<const ordered_item>() const noexcept { return {list_.data(), size_}; }
+
+private:
+    array_list<ordered_item> list_;
+    std::size_t size_ = 0;
+};
 
 /// An item's place in the order of recording, and whether a barrier comes before it.
 struct placed_item {
@@ -101,18 +93,72 @@ struct placed_item {
     bool barrier;
 };
 
-/// Items in bunched order with a barrier where a hazard asks for one. `open` is what was not synced
-/// before, and then what is not synced after.
+/// Finds orders. Keeps its memory from one to the next, and its answers until then.
+class arranger {
+public:
+    /// A new order that bunches independent items between barriers: items keep their hazards'
+    /// order. Greedy, as in ggml.
+    const array_list<std::size_t>& bunch(std::span<const ordered_item> items) {
+        constexpr std::size_t window = 32;  // how far an item may be pulled forward
+        order_.clear();
+        done_.clear();
+        batch_.clear();
+        if (items.size() == 1) {
+            order_.push_back(0);
+            return order_;
+        }
+        done_.resize(items.size());
+        for (std::size_t first = 0; first < items.size();) {
+            if (done_[first]) {
+                ++first;
+                continue;
+            }
+            if (batch_.full() || batch_.conflicts(items[first].accesses)) batch_.clear();
+            skipped_.clear();  // an item may not pass one that it conflicts with
+            for (std::size_t i = first, seen = 0; i < items.size() && seen < window; ++i) {
+                if (done_[i]) continue;
+                ++seen;
+                const bool free =
+                    !batch_.conflicts(items[i].accesses) && !skipped_.conflicts(items[i].accesses);
+                if (!free) {
+                    skipped_.add(items[i].accesses);
+                    continue;
+                }
+                batch_.add(items[i].accesses);
+                order_.push_back(i);
+                done_[i] = 1;
+            }
+        }
+        return order_;
+    }
+
+    /// Items in bunched order with a barrier where a hazard asks for one. `open` is what was not
+    /// synced before, and then what is not synced after.
+    const array_list<placed_item>& arrange(std::span<const ordered_item> items,
+                                           hazard_tracker& open) {
+        placed_.clear();
+        for (const std::size_t i : bunch(items)) {
+            const bool barrier = open.full() || open.conflicts(items[i].accesses);
+            if (barrier) open.clear();
+            open.add(items[i].accesses);
+            placed_.push_back({i, barrier});
+        }
+        return placed_;
+    }
+
+private:
+    array_list<std::size_t> order_;
+    array_list<char> done_;
+    hazard_tracker batch_, skipped_;
+    array_list<placed_item> placed_;
+};
+
+inline array_list<std::size_t> bunch(const array_list<ordered_item>& items) {
+    return arranger().bunch({items.data(), items.size()});
+}
 inline array_list<placed_item> arrange(const array_list<ordered_item>& items,
                                        hazard_tracker& open) {
-    array_list<placed_item> placed;
-    for (const std::size_t i : bunch(items)) {
-        const bool barrier = open.full() || open.conflicts(items[i].accesses);
-        if (barrier) open.clear();
-        open.add(items[i].accesses);
-        placed.push_back({i, barrier});
-    }
-    return placed;
+    return arranger().arrange({items.data(), items.size()}, open);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -173,7 +173,8 @@ private:
 
     void execute(plan_run& run, stop_view stop) override {
         const plan& p = run.what();
-        const array_list<storage*> over = take_over(run);
+        array_list<storage*> over;
+        take_over(run, over);
         for (const array_list<int>* list : {&p.outputs, &p.temporaries})
             for (const int v : *list)
                 if (const auto number = static_cast<std::size_t>(v);

@@ -26,16 +26,16 @@ inline memory_label label_of(const plan& p, int v) {
 
 /// Gives the values that take over the memory of given ones in this run that memory; of each value
 /// it, or null.
-inline array_list<storage*> take_over(plan_run& run) {
+inline void take_over(plan_run& run, array_list<storage*>& by_value) {
     const plan& p = run.what();
-    array_list<storage*> by_value(p.values.size(), nullptr);
+    by_value.clear();
+    by_value.resize(p.values.size(), nullptr);
     for (std::size_t k = 0; k < p.givings.size() && !run.givings.empty(); ++k) {
         if (!run.givings.contains(static_cast<int>(k))) continue;
         const auto to = static_cast<std::size_t>(p.givings[k].to);
         run.made[to] = run.given[static_cast<std::size_t>(p.givings[k].from)]->data;
         by_value[to] = run.made[to].get();
     }
-    return by_value;
 }
 
 /// Steps [begin, end) of a plan as the host runs them, but for those that a giving makes needless.

@@ -78,6 +78,9 @@ struct policy_set {
     std::int64_t allocation_limit = 0;
     /// Seconds of work that one submit may hold; 0: no bound.
     double submit_budget = 0;
+    /// Kernels of evaluations that one submit may hold; 0: an evaluation is a submit of its own.
+    int gather = 64;
+    int gather_us = 50;  // that the first of them waits for the others at most
     /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
     callback<void(placement&)> place;
     /// What becomes of a step that the device cannot run.
@@ -251,6 +254,25 @@ struct submit_budget {
     double milliseconds;
     void apply(policy_set& set) const { set.submit_budget = milliseconds / 1000; }
 };
+
+/// How many submits evaluations are, that nobody waits for.
+namespace gathering {
+/// Each is one.
+struct none {
+    void apply(policy_set& set) const { set.gather = 0; }
+};
+/// While the device is at work, further evaluations wait to share a submit: until it has nothing to
+/// do, there are so many kernels, somebody waits for one of them, or so much time has passed. The
+/// default.
+struct up_to {
+    int kernels = 64;
+    int microseconds = 50;
+    void apply(policy_set& set) const {
+        set.gather = kernels;
+        set.gather_us = microseconds;
+    }
+};
+}  // namespace gathering
 
 /// Small work stays where its operands are: an evaluation whose operands the host all holds, and
 /// whose kernels read and write no more than so many bytes together, is done by the host's native

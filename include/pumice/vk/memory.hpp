@@ -53,9 +53,8 @@ public:
             if (attempt == 0) {
                 trim_unused(0);
             } else if (attempt == 1 && !waiting_.empty()) {
-                // Work in flight still holds memory: that of everything submitted so far will come
-                // back.
-                const std::uint64_t until = queue_->submitted();
+                // Work in flight still holds memory: that of everything so far will come back.
+                const std::uint64_t until = queue_->promised();
                 lock.unlock();
                 queue_->wait(until);
                 lock.lock();
@@ -236,7 +235,7 @@ private:
                             const memory_label& label) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
             return w.in_order && w.block->dedicated && w.block->kind == kind &&
-                   fits(*w.block, bytes) && w.value <= queue_->submitted();
+                   fits(*w.block, bytes) && w.value <= queue_->promised();
         });
         if (found == waiting_.end()) return {};
         const waiting old = *found;

@@ -19,6 +19,16 @@ struct semaphore_point {
     std::uint64_t value = 0;  // ignored by binary semaphores
 };
 
+/// Work that has a value of a queue's timeline already and is not submitted yet.
+class unsubmitted {
+public:
+    /// Submits it, unless another thread has. If it throws, it can be tried again.
+    virtual void submit() = 0;
+
+protected:
+    ~unsubmitted() = default;
+};
+
 /// Any thread may submit and wait. Destroying it waits for what was submitted.
 class queue {
 public:
@@ -60,6 +70,8 @@ public:
         device_->check(device_->queue().submit2(1, &info, vk::Fence(), device_->table()),
                        "vkQueueSubmit2");
         submitted_.store(value, std::memory_order_release);
+        if (promised_.load(std::memory_order_relaxed) < value)
+            promised_.store(value, std::memory_order_release);
         return value;
     }
     std::uint64_t submit(vk::CommandBuffer buffer, std::span<const semaphore_point> waits = {}) {
@@ -69,13 +81,26 @@ public:
     /// The value of the last submit; 0 before the first.
     std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
 
+    /// Who holds work back, of which `wait` makes a submit; null: nobody. One thread at a time, and
+    /// all submits are his.
+    void set_unsubmitted(unsubmitted* held) noexcept { unsubmitted_ = held; }
+    /// The value of the next submit, for work that it will hold: one can wait for it from now on.
+    std::uint64_t promise() noexcept {
+        const std::uint64_t value = submitted() + 1;
+        promised_.store(value, std::memory_order_release);
+        return value;
+    }
+    /// The highest value that one can wait for.
+    std::uint64_t promised() const noexcept { return promised_.load(std::memory_order_acquire); }
+
     std::uint64_t completed() const { return timeline_.completed(); }
     bool reached(std::uint64_t value) const { return timeline_.reached(value); }
 
-    /// Waits for a value that `submit` returned; one that was never submitted is refused, since
-    /// nobody would ever signal it. False if `stop` was asked for before.
+    /// Waits for a value that `submit` or `promise` returned; one that was never submitted is
+    /// refused, since nobody would ever signal it. False if `stop` was asked for before.
     bool wait(std::uint64_t value, stop_view stop = {}) const {
         if (device_->left_behind()) device_->check_alive("vkWaitSemaphores");
+        if (value > submitted() && unsubmitted_) unsubmitted_->submit();
         if (value > submitted())
             fail(errc::invalid_argument, "vulkan",
                  {"wait for value ", value, ", but the last submit has ", submitted()});
@@ -132,7 +157,8 @@ private:
 
     std::shared_ptr<const vulkan::device> device_;
     vulkan::timeline timeline_;
-    std::atomic<std::uint64_t> submitted_{0};
+    std::atomic<std::uint64_t> submitted_{0}, promised_{0};
+    unsubmitted* unsubmitted_ = nullptr;
 };
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -12,12 +12,14 @@ using table = test::vulkan::dispatcher;
 TEST_CASE(
     "run once: a queue full of large results takes the memory of few, and each order gives the "
     "same") {
-    for (const bool staged : {false, true}) {
-        CAPTURE(staged);
+    for (const int kind : {0, 1, 2, 3}) {
+        CAPTURE(kind);
         test::adversary device;
         test::wishes w;
         w.edit = device.edit();
-        w.staged = staged;
+        w.staged = kind % 2 == 1;
+        w.gathers = kind >= 2;
+        w.policies.gather_us = 60'000'000;  // no thread but this one submits
         const std::optional<pm::context> home = test::open_context(w);
         if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
         constexpr std::int64_t count = 5 << 20, bytes = 4 * count;

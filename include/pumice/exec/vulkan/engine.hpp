@@ -130,14 +130,15 @@ private:
         for (std::size_t i = 0; i < run.records.size(); ++i) run.records[i] = list->record(i);
         choosing.end();
         profile_scope compiling(profiling_.get(), "compiling");
-        using pipeline_list = single_run::pipeline_list;
         if (!list->compiled)
-            list->compiled = std::shared_ptr<const pipeline_list>(
-                new pipeline_list(runtime().pipelines(list->launches(), list->naming())));
-        const auto& pipelines = *static_cast<const pipeline_list*>(list->compiled.get());
+            list->compiled =
+                std::make_shared<const compiled_launches>(runtime().pipelines(list->launches(),
+                                                                              list->naming()),
+                                                          list->launches());
+        const auto& compiled = *static_cast<const compiled_launches*>(list->compiled.get());
         compiling.end();
         auto lock = lane_.lock();
-        single_run(lane_, run, *list, pipelines, lock).go(stop);
+        single_run(lane_, run, *list, compiled, lock).go(stop);
     }
 
     /// The user's own memory is never given.

@@ -10,6 +10,28 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// What a run lists. A lane keeps the memory of one for the next.
+struct run_lists {
+    array_list<vulkan_storage*> memory;        // of each value
+    array_list<vulkan_storage*> written_over;  // of those that take over another's
+    array_list<storage*> taken_over;           // of each value
+    array_list<vulkan_storage*> touched, made;
+    array_list<command> items;
+    ordered_items accesses;  // of the items
+    array_list<vulkan::allocation> pieces;
+
+    void clear() noexcept {
+        memory.clear();
+        written_over.clear();
+        taken_over.clear();
+        touched.clear();
+        made.clear();
+        items.clear();
+        accesses.clear();
+        pieces.clear();
+    }
+};
+
 /// Submits, waits and uploads. What it holds, and the memory of tensors, is guarded by its lock.
 ///
 /// Order of locks: the engine's (of plans), then lanes by number. Planning, choosing and compiling
@@ -50,8 +72,8 @@ public:
     /// Waits while more is queued than keeps a device busy: what is queued holds memory. Pre: the
     /// caller has no lock.
     void make_way() const {
-        constexpr std::uint64_t most_ahead = 1024;
         if (left_behind()) return;
+        const std::uint64_t most_ahead = runtime_->submitter().holds() ? 256 : 1024;
         const std::uint64_t last = runtime_->queue().submitted();
         if (last <= most_ahead || runtime_->queue().reached(last - most_ahead)) return;
         lock_type held = lock();
@@ -76,15 +98,16 @@ public:
     // The rest: pre: the caller has the lock.
 
     /// The next submit, and so all later ones, runs after this point.
-    void wait_before(const vulkan::semaphore_point& point) { waits_.push_back(point); }
+    void wait_before(const vulkan::semaphore_point& point) {
+        runtime_->submitter().submit();  // what was asked for before does not wait
+        waits_.push_back(point);
+    }
 
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the
     /// value.
     std::uint64_t submit(const vulkan::commands& buffer) {
         const profile_scope submitting(profiling_, "submitting");
-        const vk::CommandBuffer list[] = {buffer.handle(), runtime_->host_sees()};
-        const std::uint64_t value =
-            runtime_->queue().submit(std::span(list, device().unified_memory ? 2 : 1), waits_);
+        const std::uint64_t value = runtime_->submitter().submit(buffer.handle(), waits_);
         waits_.clear();
         counted.dispatches += buffer.dispatches();
         return value;
@@ -97,38 +120,26 @@ public:
         return value;
     }
 
-    /// Records in bunched order with a barrier where a hazard asks for one, and submits. What is
-    /// written over is lost from the submit on that begins to (storage::lost).
-    std::uint64_t record(const array_list<command>& items, const array_list<ordered_item>& accesses,
+    run_lists take_lists() noexcept { return std::move(lists_); }
+    void give_lists(run_lists&& list) noexcept {
+        list.clear();
+        lists_ = std::move(list);
+    }
+
+    /// Orders commands by their hazards, with a barrier where one asks for it, and submits them, or
+    /// has them submitted with what follows (vulkan_submitter). What is written over is lost from
+    /// the submit on that begins to (storage::lost).
+    std::uint64_t record(const array_list<command>& items, std::span<const ordered_item> accesses,
                          std::span<vulkan_storage* const> written_over = {}) {
-        profile_scope recording(profiling_, "recording");
-        hazard_tracker tracker = open_;  // what earlier submits left without a barrier
-        const array_list<placed_item> order = arrange(accesses, tracker);
-        const std::size_t most = one_by_one_ ? 1 : order.size();
-        std::uint64_t value = 0;
         try {
-            for (std::size_t at = 0; at < order.size(); at += most) {
-                const auto part = std::span(order).subspan(at, most);
-                vulkan::commands buffer = runtime_->commands().take();
-                buffer.begin();
-                record_commands(buffer, items, part, times(part.size(), [&](std::size_t i) {
-                                    return vulkan_profiler::about(items[part[i].index]);
-                                }));
-                buffer.end();
-                if (at + most >= order.size()) recording.end();
-                value = submit_once(std::move(buffer));
-                for (vulkan_storage* const s : written_over)
-                    for (const placed_item& i : part)
-                        s->lost |= !items[i.index].upload_to && writes(accesses[i.index], *s);
-            }
+            const std::uint64_t value = record_all(items, accesses, written_over);
+            for (const command& i : items)
+                if (i.upload_to) i.upload_to->on_device = true;
+            return value;
         } catch (...) {
-            if (value != 0) runtime_->queue().wait_idle();  // nobody else knows what is in use
+            open_.lose();
             throw;
         }
-        for (const command& i : items)
-            if (i.upload_to) i.upload_to->on_device = true;
-        open_ = std::move(tracker);
-        return value;
     }
 
     /// After it `all_is_seen` of so many accesses does not throw.
@@ -142,7 +153,7 @@ public:
     /// Brings a tensor to the device if it is only on the host: by a direct write where device
     /// memory is mapped, through staging otherwise.
     void upload(vulkan_storage& s, temporary_memory& temp, array_list<command>& items,
-                array_list<ordered_item>& accesses) {
+                ordered_items& accesses) {
         if (s.on_device || !s.host) return;
         s.allocate();
         if (s.piece.mapped) {
@@ -156,7 +167,7 @@ public:
             std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
             runtime_->memory().flush(staging, 0, static_cast<std::uint64_t>(s.bytes));
             items.push_back({nullptr, nullptr, 0, &s, staging});
-            accesses.push_back({{range_in(s.piece, 0, s.bytes, true)}});
+            accesses.add().accesses.push_back(range_in(s.piece, 0, s.bytes, true));
         }
         ++counted.uploads;
         counted.uploaded_bytes += static_cast<std::uint64_t>(s.bytes);
@@ -166,7 +177,7 @@ public:
         for (std::size_t i = 0; i < list.size();) {
             temporary_memory temp{runtime_->memory(), {}, 0};
             array_list<command> items;
-            array_list<ordered_item> accesses;
+            ordered_items accesses;
             // No more staging at a time than a copy needs to run at full speed.
             for (std::int64_t staged = 0; i < list.size() && staged < std::int64_t{64} << 20; ++i) {
                 const std::size_t before = items.size();
@@ -190,6 +201,7 @@ public:
         return timing_ ? timing_->reserve(commands, what) : timestamps{};
     }
     void begin_profile(profile_recorder& to) {
+        runtime_->submitter().submit();  // what was asked for before is not timed
         timing_ = std::make_unique<vulkan_profiler>(runtime_->memory().queue());
         profiling_ = &to;
     }
@@ -204,6 +216,47 @@ public:
     }
 
 private:
+    std::uint64_t record_all(const array_list<command>& items,
+                             std::span<const ordered_item> accesses,
+                             std::span<vulkan_storage* const> written_over) {
+        profile_scope recording(profiling_, "recording");
+        const array_list<placed_item>& order = arranger_.arrange(accesses, open_);
+        const auto begin_to_write = [&](std::span<const placed_item> part) {
+            for (vulkan_storage* const s : written_over)
+                for (const placed_item& i : part)
+                    s->lost |= !items[i.index].upload_to && writes(accesses[i.index], *s);
+        };
+        std::uint64_t value = 0;
+        if (order.empty()) return value;
+        if (runtime_->submitter().holds() && !timing_ && waits_.empty()) {
+            held_.clear();
+            held_.make_room(order.size());
+            for (const placed_item& i : order) held_.push_back(to_hold(items[i.index], i.barrier));
+            value = runtime_->submitter().hold(held_);
+            for (const held_command& c : held_) counted.dispatches += c.dispatches();
+            begin_to_write(order);
+        } else {
+            const std::size_t most = one_by_one_ ? 1 : order.size();
+            try {
+                for (std::size_t at = 0; at < order.size(); at += most) {
+                    const auto part = std::span(order).subspan(at, most);
+                    vulkan::commands buffer = runtime_->commands().take();
+                    buffer.begin();
+                    record_commands(buffer, items, part, times(part.size(), [&](std::size_t i) {
+                                        return vulkan_profiler::about(items[part[i].index]);
+                                    }));
+                    buffer.end();
+                    if (at + most >= order.size()) recording.end();
+                    value = submit_once(std::move(buffer));
+                    begin_to_write(part);
+                }
+            } catch (...) {
+                if (value != 0) runtime_->queue().wait_idle();  // nobody else knows what is in use
+                throw;
+            }
+        }
+        return value;
+    }
     static bool writes(const ordered_item& item, const vulkan_storage& s) noexcept {
         const byte_range whole = range_in(s.piece, 0, s.bytes, true);
         for (const byte_range& a : item.accesses)
@@ -214,7 +267,10 @@ private:
     mutable process_mutex mutex_{true};
     std::shared_ptr<vulkan_runtime> runtime_;
     bool one_by_one_;
-    hazard_tracker open_;
+    hazard_tracker open_;  // what was recorded without a barrier behind
+    arranger arranger_;
+    run_lists lists_;
+    array_list<held_command> held_;              // of the commands at hand
     array_list<vulkan::semaphore_point> waits_;  // of the next submit
     profile_recorder* profiling_ = nullptr;
     std::unique_ptr<vulkan_profiler> timing_;

@@ -13,8 +13,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// A dispatch, or a copy that brings a tensor to the device.
 struct command {
     const launch* what = nullptr;
-    std::shared_ptr<const vulkan::pipeline> pipeline;
-    std::uint64_t parameters = 0;  // address of its block
+    const vulkan::pipeline* pipeline = nullptr;  // of a dispatch; it lives as long as the runtime
+    std::uint64_t parameters = 0;                // address of its block
     vulkan_storage* upload_to = nullptr;
     vulkan::allocation upload_from;
     const kernel_record* record = nullptr;  // of a dispatch
@@ -25,7 +25,7 @@ inline command command_of(const dispatch_list& list, std::size_t dispatch,
                           const array_list<std::shared_ptr<const vulkan::pipeline>>& pipelines,
                           std::uint64_t parameters) {
     return {list.launches()[dispatch],
-            pipelines[dispatch],
+            pipelines[dispatch].get(),
             parameters,
             nullptr,
             {},
@@ -37,9 +37,6 @@ struct timestamps {
     const vulkan::timestamp_pool* pool = nullptr;
     std::uint32_t first = 0, count = 0;
 };
-
-/// Whatever the commands of a graph may have written or read.
-inline constexpr vulkan::scope any_access = vulkan::scope::compute | vulkan::scope::transfer;
 
 inline byte_range range_in(const vulkan::allocation& piece, std::int64_t begin, std::int64_t end,
                            bool write) {
@@ -79,6 +76,22 @@ void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar
     }
 }
 
+/// What a command comes to once its place in the order is known.
+inline held_command to_hold(const command& c, bool barrier) noexcept {
+    held_command held;
+    held.barrier = barrier;
+    if (c.upload_to) {
+        held.from = c.upload_from;
+        held.to = c.upload_to->piece;
+        held.bytes = static_cast<std::uint64_t>(c.upload_to->bytes);
+    } else {
+        held.pipeline = c.pipeline;
+        held.parameters = c.parameters;
+        held.grid = {c.what->grid[0], c.what->grid[1], c.what->grid[2]};
+    }
+    return held;
+}
+
 /// Records commands in the order that `arrange` gave them, and the times before and after each.
 inline void record_commands(vulkan::commands& buffer, const array_list<command>& list,
                             std::span<const placed_item> order, const timestamps& times = {}) {
@@ -89,16 +102,8 @@ inline void record_commands(vulkan::commands& buffer, const array_list<command>&
     };
     for (const placed_item& place : order) {
         if (place.barrier) buffer.barrier(any_access, any_access);
-        const command& c = list[place.index];
         time();
-        if (c.upload_to) {
-            buffer.copy(c.upload_from, c.upload_to->piece,
-                        {0, 0, static_cast<std::uint64_t>(c.upload_to->bytes)});
-        } else {
-            buffer.bind(*c.pipeline);
-            buffer.push(c.parameters);
-            buffer.dispatch(c.what->grid[0], c.what->grid[1], c.what->grid[2]);
-        }
+        to_hold(list[place.index], false).record(buffer);
         time();
     }
 }

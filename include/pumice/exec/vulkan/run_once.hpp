@@ -9,19 +9,27 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// What runs of a list of dispatches share.
+struct compiled_launches {
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines;
+    block_offsets blocks;
+
+    compiled_launches(array_list<std::shared_ptr<const vulkan::pipeline>>&& made,
+                      const array_list<const launch*>& launches)
+        : pipelines(std::move(made)), blocks(launches) {}
+};
+
 /// One run. Those givings of the list are carried out.
 class single_run {
 public:
-    using pipeline_list = array_list<std::shared_ptr<const vulkan::pipeline>>;
-
     /// Gives what the run makes its memory. Pre: the caller has the lane's lock.
     single_run(vulkan_lane& lane, plan_run& run, const dispatch_list& list,
-               const pipeline_list& pipelines, vulkan_lane::lock_type& held)
-        : lane_(lane), runtime_(lane.runtime()), run_(run), list_(list), pipelines_(pipelines),
-          held_(held), memory_(run.what().values.size(), nullptr),
-          temporary_{runtime_->memory(), {}, 0}, blocks_(list.launches()),
-          taken_over_(take_over(run)) {
+               const compiled_launches& compiled, vulkan_lane::lock_type& held)
+        : lane_(lane), runtime_(lane.runtime()), run_(run), list_(list), compiled_(compiled),
+          held_(held), lists_(lane), temporary_{runtime_->memory(), std::move(lists_->pieces), 0} {
         const plan& p = run_.what();
+        memory_.resize(p.values.size(), nullptr);
+        take_over(run, taken_over_);
         for (const array_list<int>* values : {&p.outputs, &p.temporaries})
             for (const int v : *values)
                 if (p.at(v).alias < 0) find_memory(v);
@@ -34,6 +42,12 @@ public:
                 run_.made[to] = run_.made[from];
                 memory_[to] = memory_[from];
             }
+    }
+
+    single_run(const single_run&) = delete;
+    ~single_run() {
+        temporary_.let_go();
+        lists_->pieces = std::move(temporary_.pieces);
     }
 
     /// Brings what is read to where it is read, records and submits, and runs what is the host's.
@@ -79,13 +93,17 @@ private:
     void on_device(const stage& part) {
         const plan& p = run_.what();
         profile_scope preparing(lane_.profiling(), "preparing");
-        array_list<command> items;
-        array_list<ordered_item> accesses;
-        array_list<vulkan_storage*> touched, made;
+        array_list<command>& items = lists_->items;
+        ordered_items& accesses = lists_->accesses;
+        array_list<vulkan_storage*>&touched = lists_->touched, &made = lists_->made;
+        items.clear();
+        accesses.clear();
+        touched.clear();
+        made.clear();
         temporary_.staged = {};  // the host may have written anew what was uploaded before
         if (!ring_.buffer)
             ring_ = at_steps(p, part.begin, part.end, [&] {
-                return temporary_.get(blocks_.size, vulkan::memory_kind::parameters);
+                return temporary_.get(compiled_.blocks.size, vulkan::memory_kind::parameters);
             });
         vulkan::allocation scratch;  // of the step at hand
         for (std::size_t i = part.first; i < part.last; ++i) {
@@ -120,16 +138,16 @@ private:
                     const place at = place_of(buffer);
                     return at.piece.device_address + static_cast<std::uint64_t>(at.begin);
                 },
-                run_.numbers, static_cast<std::byte*>(ring_.mapped) + blocks_.at[i]);
-            items.push_back(command_of(list_, i, pipelines_, ring_.device_address + blocks_.at[i]));
-            ordered_item o;
+                run_.numbers, static_cast<std::byte*>(ring_.mapped) + compiled_.blocks.at[i]);
+            items.push_back(command_of(list_, i, compiled_.pipelines,
+                                       ring_.device_address + compiled_.blocks.at[i]));
+            ordered_item& o = accesses.add();
             for (const access& a : l.accesses) {
                 if (a.end <= a.begin) continue;
                 const place at = place_of(a.buffer);
                 o.accesses.push_back(range_in(at.piece, at.begin + a.begin, at.begin + a.end,
                                               a.write));
             }
-            accesses.push_back(std::move(o));
         }
         runtime_->memory().flush(ring_, 0, ring_.size);
         preparing.end();
@@ -177,13 +195,24 @@ private:
     const std::shared_ptr<vulkan_runtime>& runtime_;
     plan_run& run_;
     const dispatch_list& list_;
-    const pipeline_list& pipelines_;
+    const compiled_launches& compiled_;
     vulkan_lane::lock_type& held_;
-    array_list<vulkan_storage*> memory_;        // of each value
-    array_list<vulkan_storage*> written_over_;  // of those that take over another's
+    /// The lane's, for as long as the run takes. Pre: the lane's lock.
+    class lent_lists {
+    public:
+        explicit lent_lists(vulkan_lane& lane) : lane_(lane), list_(lane.take_lists()) {}
+        lent_lists(const lent_lists&) = delete;
+        ~lent_lists() { lane_.give_lists(std::move(list_)); }
+        run_lists* operator->() noexcept { return &list_; }
+
+    private:
+        vulkan_lane& lane_;
+        run_lists list_;
+    } lists_;
+    array_list<vulkan_storage*>& memory_ = lists_->memory;  // of each value
+    array_list<vulkan_storage*>& written_over_ = lists_->written_over;
+    array_list<storage*>& taken_over_ = lists_->taken_over;
     temporary_memory temporary_;
-    block_offsets blocks_;
-    array_list<storage*> taken_over_;  // of each value
     vulkan::allocation ring_;
 };
 

@@ -8,8 +8,8 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
+#include <pumice/exec/vulkan/submitter.hpp>
 #include <pumice/tensor/engine.hpp>
-#include <pumice/vk/command_cache.hpp>
 #include <pumice/vk/instance.hpp>
 #include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
@@ -36,22 +36,32 @@ public:
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
           factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {
-        if (!device_->info().unified_memory) return;
-        host_sees_.emplace(device_);
-        host_sees_->begin(true);
-        host_sees_->barrier(vulkan::scope::compute | vulkan::scope::transfer, vulkan::scope::host);
-        host_sees_->end();
+        if (device_->info().unified_memory) {
+            host_sees_.emplace(device_);
+            host_sees_->begin(true);
+            host_sees_->barrier(any_access, vulkan::scope::host);
+            host_sees_->end();
+        }
+        // A submit budget asks for short submits.
+        const bool gathers = policies.gather > 0 && policies.submit_budget == 0;
+        submitter_.emplace(queue_, commands_, host_sees_ ? host_sees_->handle() : nullptr,
+                           gathers ? static_cast<std::size_t>(policies.gather) : 0,
+                           std::chrono::microseconds(policies.gather_us));
     }
 
     vulkan_runtime(const vulkan_runtime&) = delete;
     vulkan_runtime& operator=(const vulkan_runtime&) = delete;
     /// Pipelines go only when no submit uses them.
-    ~vulkan_runtime() { queue_->wait_idle(); }
+    ~vulkan_runtime() {
+        submitter_.reset();
+        queue_->wait_idle();
+    }
 
     vulkan::device& device() noexcept { return *device_; }
     vulkan::queue& queue() noexcept { return *queue_; }
     vulkan::memory& memory() noexcept { return memory_; }
     vulkan::command_cache& commands() noexcept { return commands_; }
+    vulkan_submitter& submitter() noexcept { return *submitter_; }
     kernel_service& kernels() noexcept { return kernels_; }
     /// For what the host does for the device.
     const thread_pool& threads() const noexcept { return threads_; }
@@ -60,7 +70,7 @@ public:
     /// What the device has done, and what it holds.
     void count(statistics& s) const {
         const vulkan::counters& c = device_->stats();
-        s.barriers = c.barriers;
+        s.barriers = c.barriers + submitter_->held_barriers();
         s.submits = c.submits;
         s.host_waits = c.host_waits;
         s.maps = c.maps;
@@ -75,12 +85,6 @@ public:
         s.device_bytes = m.in_use - m.waiting;
         s.device_bytes_peak = m.high_water;
         s.memory = m.held;
-    }
-
-    /// On unified memory: submitted behind kernels whose results the host reads where they lie.
-    /// A wait for the timeline alone makes nothing visible to the host.
-    vk::CommandBuffer host_sees() const noexcept {
-        return host_sees_ ? host_sees_->handle() : vk::CommandBuffer();
     }
 
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are
@@ -147,7 +151,10 @@ private:
     vulkan::pipeline_factory factory_;
     kernel_service kernels_;
     thread_pool threads_;
+    /// On unified memory: submitted behind kernels whose results the host reads where they lie.
+    /// A wait for the timeline alone makes nothing visible to the host.
     std::optional<vulkan::commands> host_sees_;
+    std::optional<vulkan_submitter> submitter_;
     key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
+#include <pumice/base/thread_cache.hpp>
 #include <pumice/exec/vulkan/runtime.hpp>
 #include <pumice/host/memory.hpp>
 
@@ -20,7 +21,8 @@ public:
     static std::shared_ptr<vulkan_storage> make(const std::shared_ptr<vulkan_runtime>& runtime,
                                                 std::int64_t size, const memory_label& held_by,
                                                 bool names = false) {
-        return std::make_shared<vulkan_storage>(runtime, size, held_by, names);
+        return std::allocate_shared<vulkan_storage>(
+            detail::thread_cache_allocator<vulkan_storage>(), runtime, size, held_by, names);
     }
     vulkan_storage(const std::shared_ptr<vulkan_runtime>& runtime, std::int64_t size,
                    const memory_label& held_by = {}, bool names = false)
@@ -82,9 +84,11 @@ struct temporary_memory {
         pieces.push_back(pool.allocate(size, kind));
         return pieces.back();
     }
-    ~temporary_memory() {
+    void let_go() noexcept {
         for (const vulkan::allocation& p : pieces) pool.free(p, value);
+        pieces.clear();
     }
+    ~temporary_memory() { let_go(); }
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// All submits of a lane: command buffers that are ready, and commands of evaluations, which are
+// held back while the device has work and then share a submit.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_pool.hpp>
+#include <pumice/vk/command_cache.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <optional>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// Whatever the commands of a graph may have written or read.
+inline constexpr vulkan::scope any_access = vulkan::scope::compute | vulkan::scope::transfer;
+
+/// A dispatch or a copy, with all that recording it takes: whoever asked for it may be gone then.
+struct held_command {
+    const vulkan::pipeline* pipeline = nullptr;  // of a dispatch; it lives as long as the runtime
+    std::uint64_t parameters = 0;                // address of its block
+    std::array<std::uint32_t, 3> grid{};
+    bool barrier = false;         // before it
+    vulkan::allocation from, to;  // of a copy of `bytes`
+    std::uint64_t bytes = 0;
+
+    /// 1, or 0 of a copy and of a grid without a group.
+    unsigned dispatches() const noexcept {
+        return pipeline && grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
+    }
+    void record(vulkan::commands& buffer) const {
+        if (barrier) buffer.barrier(any_access, any_access);
+        if (!pipeline) return buffer.copy(from, to, {0, 0, bytes});
+        buffer.bind(*pipeline);
+        buffer.push(parameters);
+        buffer.dispatch(grid[0], grid[1], grid[2]);
+    }
+};
+
+/// Commands that are held back have the value of the next submit. They are submitted when the
+/// device has nothing to do, when `most` are held, when something else is submitted, when somebody
+/// waits for that value or the memory that they keep, and when the first of them is `longest` old:
+/// those of the last evaluation too, of which nobody asks, by a thread that sleeps in between. A
+/// submit that fails leaves them held, and is tried again. Any thread may call.
+class vulkan_submitter final : public vulkan::unsubmitted {
+public:
+    /// `most` 0: nothing is held back. `behind`: submitted last each time, or null.
+    vulkan_submitter(std::shared_ptr<vulkan::queue> queue, vulkan::command_cache& buffers,
+                     vk::CommandBuffer behind, std::size_t most, std::chrono::microseconds longest)
+        : queue_(std::move(queue)), buffers_(buffers), behind_(behind), most_(most),
+          longest_(longest) {
+        if (most_ > 0) queue_->set_unsubmitted(this);
+    }
+    vulkan_submitter(const vulkan_submitter&) = delete;
+    vulkan_submitter& operator=(const vulkan_submitter&) = delete;
+    /// What is held is not submitted any more: pre: nobody can see what it would have computed.
+    ~vulkan_submitter() {
+        queue_->set_unsubmitted(nullptr);
+        if (!watch_.joinable()) return;
+        {
+            const std::lock_guard lock(mutex_);
+            over_ = true;
+        }
+        changed_.notify_all();
+        watch_.join();
+    }
+
+    bool holds() const noexcept { return most_ > 0; }
+    /// Barriers among what is held.
+    std::uint64_t held_barriers() const noexcept { return held_barriers_; }
+
+    /// Submits a recorded command buffer behind what is held. If it throws, nothing was submitted,
+    /// as of vulkan::queue::submit.
+    std::uint64_t submit(vk::CommandBuffer recorded,
+                         std::span<const vulkan::semaphore_point> waits) {
+        const std::lock_guard lock(mutex_);
+        return submit_all(recorded, waits);
+    }
+    void submit() override {
+        const std::lock_guard lock(mutex_);
+        if (!held_.empty()) submit_all({}, {});
+    }
+
+    /// Takes commands that follow each other, and gives the value that the timeline has when they
+    /// are done. If it throws, they were not taken.
+    std::uint64_t hold(std::span<const held_command> list) {
+        const std::lock_guard lock(mutex_);
+        const std::size_t before = held_.size();
+        const bool idle = queue_->reached(queue_->submitted());
+        held_.append(list.begin(), list.end());
+        try {
+            if (idle || held_.size() >= most_ || (before == 0 && !watched())) {
+                return submit_all({}, {});
+            }
+        } catch (...) {
+            held_.resize(before);
+            throw;
+        }
+        if (before == 0) {
+            since_ = clock::now();
+            if (asleep_) changed_.notify_all();
+        }
+        for (const held_command& c : list) held_barriers_ += c.barrier;
+        return queue_->promise();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    std::uint64_t submit_all(vk::CommandBuffer recorded,
+                             std::span<const vulkan::semaphore_point> waits) {
+        vk::CommandBuffer list[3];
+        std::size_t count = 0;
+        std::optional<vulkan::commands> made;
+        if (!held_.empty()) {
+            made.emplace(buffers_.take());
+            made->begin();
+            for (const held_command& c : held_) c.record(*made);
+            made->end();
+            list[count++] = made->handle();
+        }
+        if (recorded) list[count++] = recorded;
+        if (behind_) list[count++] = behind_;
+        const std::uint64_t value = queue_->submit(std::span(list, count), waits);
+        held_.clear();
+        held_barriers_ = 0;
+        if (made) buffers_.give(std::move(*made), value);
+        return value;
+    }
+
+    /// True where a thread sees to it that nothing is held too long.
+    bool watched() {
+        if (watch_.joinable()) return true;
+        try {
+            watch_ = start_thread([this] { watch(); });
+        } catch (const std::system_error&) {
+            return false;
+        }
+        return true;
+    }
+    void watch() {
+        std::unique_lock lock(mutex_);
+        while (!over_) {
+            if (held_.empty() || queue_->device()->lost()) {
+                asleep_ = true;
+                changed_.wait(lock);
+                asleep_ = false;
+                continue;
+            }
+            if (clock::now() - since_ < longest_) {
+                changed_.wait_until(lock, since_ + longest_);
+                continue;
+            }
+            try {
+                submit_all({}, {});
+            } catch (...) {  // whoever waits for the work is told
+                changed_.wait_for(lock, std::chrono::milliseconds(10));
+            }
+        }
+    }
+
+    std::shared_ptr<vulkan::queue> queue_;
+    vulkan::command_cache& buffers_;
+    vk::CommandBuffer behind_;
+    std::size_t most_;
+    std::chrono::microseconds longest_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    array_list<held_command> held_;
+    std::atomic<std::uint64_t> held_barriers_{0};
+    clock::time_point since_;  // the first of what is held came
+    bool asleep_ = false, over_ = false;
+    std::thread watch_;
+};
+
+}}  // namespace pumice::PUMICE_ABI
