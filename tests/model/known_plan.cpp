@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A plan that is known costs no memory to find.
+// A plan that is known costs no memory to find, and none to run.
 #include "allocations.hpp"
 
 #include <pumice/exec/plan/planner.hpp>
 #include <pumice/front.hpp>
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 namespace pm = pumice;
 
@@ -38,5 +41,41 @@ TEST_CASE("planner: to find a known plan and what stands behind its values takes
         CHECK(planner.made() ==
               2);  // a slice's position is part of the structure of what follows it
         CHECK(most == 0);
+    }
+}
+
+TEST_CASE("planner: an evaluation whose plan is known takes no allocation on a device") {
+    pm::device_info described;
+    described.name = "described";
+    described.max_workgroup_count = {65535, 65535, 65535};
+    described.max_workgroup_size = {1024, 1024, 64};
+    described.max_workgroup_invocations = 1024;
+    const std::pair<const char*, pm::context> homes[] = {
+        {"null", pm::context{pm::null_device{described}}},
+        {"device", pm::context()},
+        {"a submit each", pm::context(pm::gathering::none{})},
+        {"unfused", pm::context(pm::fusion::none{})}};
+    // The validation layer runs on this thread and allocates.
+    if (std::getenv("VK_INSTANCE_LAYERS")) return;
+    for (const auto& [name, home] : homes) {
+        CAPTURE(std::string(name));
+        if (home.device().type == pm::device_type::host) continue;
+        const pm::matrix<float> a = pm::ones<float>({300, 400}, home),
+                                b = pm::ones<float>({1, 400}, home);
+        pm::eval(a, b);
+        // What is in flight decides how long lists are, and that is the device's time.
+        std::uint64_t asked = 1;
+        for (int round = 0; round < 10 && asked > 0; ++round) {
+            asked = 0;
+            pm::any_tensor y;
+            for (int i = 0; i < 100; ++i) {
+                y = pm::relu(a * b + float(i)) - a;
+                const std::uint64_t before = test::allocations();
+                pm::eval(std::span(&y, 1));
+                asked += test::allocations() - before;
+            }
+            if (&home != &homes[0].second) pm::to_vector<float>(y);
+        }
+        CHECK(asked == 0);
     }
 }

@@ -78,7 +78,8 @@ private:
         remember({run.planned, list});
         for (const int v : p.outputs)
             if (p.at(v).alias < 0)
-                run.made[static_cast<std::size_t>(v)] = std::make_shared<nothing>();
+                run.made[static_cast<std::size_t>(v)] =
+                    std::allocate_shared<nothing>(detail::thread_cache_allocator<nothing>());
         ++stats_.evals;
     }
 

@@ -31,7 +31,7 @@ public:
                     used_.pop_back();
                     return found;
                 }
-            used_.reserve(++made_);  // so that `give` needs no memory
+            used_.make_room(++made_ - used_.size());  // so that `give` needs no memory
         }
         return commands(queue_->device());
     }

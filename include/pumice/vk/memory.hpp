@@ -43,7 +43,7 @@ public:
         check_limits(size, kind, label);
         const std::uint64_t bytes = rounded(size);
         std::unique_lock lock(mutex_);
-        waiting_.reserve(total_.allocations + 1);  // so that `free` needs no memory
+        make_room_to_wait();
         collect();
         std::vector<std::string> why;
         for (int attempt = 0;; ++attempt) {
@@ -58,7 +58,7 @@ public:
                 lock.unlock();
                 queue_->wait(until);
                 lock.lock();
-                waiting_.reserve(total_.allocations + 1);
+                make_room_to_wait();
                 collect();
                 trim_unused(0);
             } else {
@@ -90,7 +90,7 @@ public:
         const std::uint64_t bytes = rounded(size);
         if (is_large(bytes, kind)) {
             const std::lock_guard lock(mutex_);
-            waiting_.reserve(total_.allocations + 1);
+            make_room_to_wait();
             collect();
             if (const allocation found = take(size, bytes, kind, label)) return found;
             if (const allocation found = take_waiting(size, bytes, kind, label)) return found;
@@ -182,6 +182,11 @@ private:
             return a.value > b.value;
         }
     };
+
+    /// For one piece more than there are, so that `free` needs no memory.
+    void make_room_to_wait() {
+        waiting_.make_room(static_cast<std::size_t>(total_.allocations) + 1 - waiting_.size());
+    }
 
     void check_limits(std::uint64_t size, memory_kind kind, const memory_label& label) const {
         if (size <= largest_) return;
