@@ -10,25 +10,42 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Seconds that the kernels of evaluating `make()` take: the least of six evaluations. Throws
+/// The least seconds that some work takes, of which `once()` gives a timing. A device may be slow
+/// for a while, as one that others use, or that was idle: so timings are taken until the last eight
+/// and the last 0.1 s of work have not made the least better by a hundredth; at most 200 timings
+/// and, after the first six, a second of work.
+template <class F>
+double least_seconds(F&& once) {
+    double least = 0, total = 0, since = 0;  // since: of work, after the least got better
+    for (int i = 0, alike = 0; i < 200; ++i) {
+        const double seconds = once();
+        total += seconds;
+        const bool better = i == 0 || seconds < 0.99 * least;
+        alike = better ? 0 : alike + 1;
+        since = better ? 0 : since + seconds;
+        least = i == 0 ? seconds : std::min(least, seconds);
+        if (i >= 5 && ((alike >= 8 && since >= 0.1) || total >= 1)) break;
+    }
+    return least;
+}
+
+/// Seconds that the kernels of evaluating `make()` take, as least_seconds has them. Throws
 /// errc::unsupported where the device has no clock.
 template <class F>
 double kernel_seconds(const context& home, F&& make) {
-    double least = 0;
-    for (int i = 0; i < 6; ++i) {
+    return least_seconds([&] {
         profiler watch(home);
         const any_tensor t = make();
         eval(std::span(&t, 1));
         double total = 0;
         for (const profile_event& e : watch.finish().events)
             if (e.track != 0) total += e.duration_us * 1e-6;
-        if (i == 0 || total < least) least = total;
-    }
-    return least;
+        return total;
+    });
 }
 
-/// Measures the context's device, which should have nothing else to do: some hundred milliseconds
-/// and 1 GiB of its memory. For the policy measured_rates. Throws errc::unsupported where the
+/// Measures the context's device, which should have nothing else to do: some seconds at
+/// most, and 1 GiB of its memory. For the policy measured_rates. Throws errc::unsupported where the
 /// device has no clock.
 inline device_rates measure_rates(const context& home = default_context()) {
     device_rates r = home.device().rates();

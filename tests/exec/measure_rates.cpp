@@ -7,6 +7,44 @@
 
 namespace pm = pumice;
 
+namespace {
+
+struct timings {
+    double least;
+    int taken;
+};
+/// What is made of timings, of which the i-th is f(i).
+template <class F>
+timings of(F&& f) {
+    int taken = 0;
+    const double least = pm::least_seconds([&] { return f(taken++); });
+    return {least, taken};
+}
+
+}  // namespace
+
+TEST_CASE("measure_rates: timings are taken until they get no better") {
+    const timings steady = of([](int) { return 0.02; });
+    CHECK(steady.least == 0.02);
+    CHECK(steady.taken == 9);
+    // A slow spell, as of another program's work: the rate is that after it.
+    const timings spell = of([](int i) { return i < 60 ? 0.0015 : 0.0005; });
+    CHECK(spell.least == 0.0005);
+    CHECK(spell.taken > 60);
+    CHECK(spell.taken <= 200);
+    const timings late = of([](int i) { return i < 3 ? 0.01 : i == 12 ? 0.004 : 0.009; });
+    CHECK(late.least == 0.004);
+    CHECK(late.taken > 13);
+    // What is within a hundredth is not better, and counts all the same.
+    const timings noise = of([](int i) { return 0.02 - 1e-6 * i; });
+    CHECK(noise.taken == 9);
+    CHECK(noise.least == 0.02 - 1e-6 * 8);
+    // Each bound ends it: of timings, of work, and a clock that does not tick.
+    CHECK(of([](int i) { return 1e-3 / (i + 1) / (i + 1); }).taken == 200);
+    CHECK(of([](int i) { return 0.5 / (i + 1); }).taken == 6);
+    CHECK(of([](int) { return 0.0; }).taken == 200);
+}
+
 TEST_CASE("measure_rates: of a device, told to a context") {
     const pm::context home;
     const pm::device_rates r = pm::measure_rates(home);

@@ -81,6 +81,8 @@ struct policy_set {
     /// Kernels of evaluations that one submit may hold; 0: an evaluation is a submit of its own.
     int gather = 64;
     int gather_us = 50;  // that the first of them waits for the others at most
+    /// For so long a wait asks a device again and again; then the thread sleeps.
+    int poll_us = 80;
     /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
     callback<void(placement&)> place;
     /// What becomes of a step that the device cannot run.
@@ -273,6 +275,13 @@ struct up_to {
     }
 };
 }  // namespace gathering
+
+/// A wait for a device asks again and again for so long, which takes a processor and answers
+/// sooner, and then sleeps. 80 us by default; with 0 it sleeps at once.
+struct poll_for {
+    int microseconds;
+    void apply(policy_set& set) const { set.poll_us = microseconds; }
+};
 
 /// Small work stays where its operands are: an evaluation whose operands the host all holds, and
 /// whose kernels read and write no more than so many bytes together, is done by the host's native

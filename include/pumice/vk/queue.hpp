@@ -40,6 +40,8 @@ public:
 
     const std::shared_ptr<const vulkan::device>& device() const noexcept { return device_; }
     const vulkan::timeline& timeline() const noexcept { return timeline_; }
+    /// As timeline::poll_for.
+    void poll_for(std::chrono::microseconds most) noexcept { timeline_.poll_for(most); }
 
     /// Returns the value that the timeline has once these command buffers are done. They run after
     /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing

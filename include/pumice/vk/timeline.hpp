@@ -46,6 +46,9 @@ public:
 
     bool reached(std::uint64_t value) const { return value <= known() || value <= completed(); }
 
+    /// How long `wait` asks again and again before it blocks. Before the first wait.
+    void poll_for(std::chrono::microseconds most) noexcept { polled_ = most; }
+
     /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers
     /// after 12 us where a blocking wait takes 31), then blocks. Throws errc::device_lost, also
     /// when another thread meets the loss and nothing will ever signal. False if `stop` was asked
@@ -54,7 +57,7 @@ public:
         if (reached(value)) return true;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();
-        while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(80))
+        while (std::chrono::steady_clock::now() - start < polled_)
             if (reached(value)) return true;
         vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;
@@ -86,6 +89,7 @@ private:
 
     std::shared_ptr<const device> device_;
     vk::Semaphore semaphore_{};
+    std::chrono::microseconds polled_{80};
     mutable std::atomic<std::uint64_t> known_{0};
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device at work: each kernel becomes one pipeline, whoever asks and however often.
 #include "../launches.hpp"
-#include "../support.hpp"
+#include "gate.hpp"
 
 #include <pumice/front.hpp>
 
@@ -67,4 +67,26 @@ TEST_CASE(
     broken.arguments[0] = "NoSuchProgram";
     CHECK_THROWS_AS(runtime->pipelines({&broken, &good[0]}), pm::error);
     CHECK(runtime->pipelines({&good[0]}).at(0) != nullptr);
+}
+
+TEST_CASE("runtime: a wait asks for as long as the policy says, and then sleeps") {
+    for (const int microseconds : {0, 20'000'000}) {
+        CAPTURE(microseconds);
+        test::wishes w;
+        w.edit = test::gate::edit();
+        pm::poll_for{microseconds}.apply(w.policies);
+        const std::optional<pm::context> home = test::open_context(w);
+        if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+        const pm::any_tensor x = test::numbers(*home, 4096, 1), y = pm::apply<pm::op::add>(x, 2.0);
+        test::eval(pm::apply<pm::op::add>(x, 1.0));
+        test::gate::closed = true;
+        test::gate::waiting = 0;
+        test::eval(y);
+        const std::jthread opens([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            test::gate::closed = false;
+        });
+        CHECK(pm::to_vector<float>(y)[0] == 3);
+        CHECK((test::gate::waiting > 0) == (microseconds == 0));
+    }
 }

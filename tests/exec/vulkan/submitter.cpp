@@ -7,6 +7,8 @@
 
 #include <pumice/front.hpp>
 
+#include <future>
+
 namespace pm = pumice;
 using test::eval;
 using test::gate;

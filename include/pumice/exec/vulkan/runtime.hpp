@@ -36,6 +36,7 @@ public:
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
           factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {
+        queue_->poll_for(std::chrono::microseconds(policies.poll_us));
         if (device_->info().unified_memory) {
             host_sees_.emplace(device_);
             host_sees_->begin(true);
