@@ -164,7 +164,7 @@ public:
         const std::size_t at = static_cast<std::size_t>(place - begin());
         make_room(1);
         T* const here = begin() + at;
-        if constexpr (std::is_trivially_copyable_v<T>) {
+        if constexpr (plain) {
             if (at < size_) std::memmove(here + 1, here, (size_ - at) * sizeof(T));
         } else if (at < size_) {
             new (end()) T(static_cast<T&&>(back()));
@@ -180,7 +180,7 @@ public:
         T* to = begin() + (first - begin());
         T* from = begin() + (last - begin());
         if (to != from) {
-            if constexpr (std::is_trivially_copyable_v<T>) {
+            if constexpr (plain) {
                 if (from != end())
                     std::memmove(to, from, static_cast<std::size_t>(end() - from) * sizeof(T));
                 to += end() - from;
@@ -228,24 +228,33 @@ public:
 private:
     /// [first, last) in the opposite order.
     void turn(std::size_t first, std::size_t last) {
-        for (; first + 1 < last; ++first) std::swap(begin()[first], begin()[--last]);
+        for (; first + 1 < last; ++first) {
+            T& other = begin()[--last];
+            T one(static_cast<T&&>(begin()[first]));
+            begin()[first] = static_cast<T&&>(other);
+            other = static_cast<T&&>(one);
+        }
     }
+    // Of the traits only this one, which compilers have built in: others instantiate a dozen
+    // classes.
+    static constexpr bool plain = std::is_trivially_copyable_v<T>;
+
     /// Leaves at most n elements.
     void cut(std::size_t n) noexcept {
-        if constexpr (std::is_trivially_destructible_v<T>) size_ = size_ < n ? size_ : n;
+        if constexpr (plain) size_ = size_ < n ? size_ : n;
         else
             while (size_ > n) begin()[--size_].~T();
     }
     static void move_each(void* to, void* from, std::size_t n) {
         for (T *source = static_cast<T*>(from), *last = source + n; source != last; ++source) {
+            static_assert(noexcept(T(static_cast<T&&>(*source))));
             to = new (to) T(static_cast<T&&>(*source)) + 1;
             source->~T();
         }
     }
     static constexpr detail::list_mover* mover() {
-        static_assert(std::is_nothrow_move_constructible_v<T> && !std::is_const_v<T> &&
-                      alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-        if constexpr (std::is_trivially_copyable_v<T>) return nullptr;
+        static_assert(!std::is_const_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+        if constexpr (plain) return nullptr;
         else return move_each;
     }
 };

@@ -24,14 +24,18 @@ public:
     callback(std::nullptr_t) noexcept {}
     template <class F>
         requires(!std::is_same_v<F, callback> &&
-                 std::is_invocable_r_v<Result, const F&, Arguments...>)
+                 requires(const F& f, Arguments&&... arguments) {
+                     static_cast<Result>(f(static_cast<Arguments&&>(arguments)...));
+                 })
     callback(F f) : held_(new holder<F>(std::move(f))) {}
     callback(const callback& other) noexcept : held_(other.held_) {
         if (held_) held_->owners.fetch_add(1, std::memory_order_relaxed);
     }
-    callback(callback&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+    callback(callback&& other) noexcept : held_(other.held_) { other.held_ = nullptr; }
     callback& operator=(callback other) noexcept {
-        std::swap(held_, other.held_);
+        const base* const before = held_;
+        held_ = other.held_;
+        other.held_ = before;
         return *this;
     }
     ~callback() {

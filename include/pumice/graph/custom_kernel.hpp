@@ -203,6 +203,7 @@ inline bool has_function(std::string_view text, std::string_view name) {
 }
 
 /// A call being made: every fault names the kernel.
+template <int = 0>
 class kernel_caller {
 public:
     kernel_caller(const std::shared_ptr<const custom_kernel>& what,
@@ -378,7 +379,7 @@ PUMICE_BODY std::shared_ptr<const kernel_call> make_call(const std::shared_ptr<c
                                                              what,
                                                          std::vector<kernel_value> inputs,
                                                          std::span<const scalar> scalars) {
-    return detail::kernel_caller(what, std::move(inputs)).run(scalars);
+    return detail::kernel_caller<>(what, std::move(inputs)).run(scalars);
 }
 
 PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const custom_kernel>& what,

@@ -321,6 +321,7 @@ struct pack {
 /// but gives zeros while a pack is recorded, so that kernels for another machine can be gathered.
 struct null_device {
     device_info described;
+    template <int = 0>
     void apply(policy_set& set) const {
         set.null_device = std::make_shared<const device_info>(described);
         set.backend = detail::of_engine(&make_null_engine<>);

@@ -155,7 +155,7 @@ std::vector<T> to_vector(const any_tensor& t) {
 inline std::string explain(const any_tensor& t) { return t.get()->owner->explain(t.get()); }
 
 /// Counters of the process-wide context.
-inline statistics stats() { return default_context().stats(); }
+PUMICE_FUNCTION statistics stats();
 
 #ifndef PUMICE_COMPILED
 
@@ -175,6 +175,7 @@ PUMICE_BODY void release_default() {
 }
 }  // namespace detail
 
+PUMICE_BODY statistics stats() { return default_context().stats(); }
 PUMICE_BODY context default_context() {
     detail::default_slot& slot = detail::the_default();
     const small_lock lock(slot.mutex);

@@ -169,6 +169,7 @@ PUMICE_OP(random_bits, 2, type_rule{rules::u}, "", pm_philox(x, y));
 namespace detail {
 
 /// A node of a program that reads iotas, scalars and at most one tensor, which is named first.
+template <int = 0>
 class generator {
 public:
     explicit generator(const context& where_, node_ptr input = nullptr) : owner_(where_.get()) {
@@ -231,7 +232,7 @@ inline void need_floating(dtype type, const char* place) {
 }
 
 PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& home) {
-    generator g(home);
+    generator<> g(home);
     return g.finish(g.number(value), extent);
 }
 
@@ -246,7 +247,7 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
     if (step == 0 || step != step) fail(errc::invalid_argument, "arange", {"the step is 0"});
     const double count = host_math::pm_ceil((stop - start) / step);
     if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
-    detail::generator g(home);
+    detail::generator<> g(home);
     const auto index = g.cast(type, g.iota(dtype::i64, -1));
     const auto scaled = g.call<op::multiply>(index, g.number(scalar(type, step)));
     return g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))),
@@ -256,7 +257,7 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
 PUMICE_BODY any_tensor linspace(dtype type, double start, double stop, std::int64_t count,
                                 const context& home) {
     detail::need_floating(type, "linspace");
-    detail::generator g(home);
+    detail::generator<> g(home);
     const dtype real = type == dtype::f64 ? dtype::f64 : dtype::f32;
     const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
     const auto index = g.iota(dtype::i64, -1);
@@ -271,7 +272,7 @@ PUMICE_BODY any_tensor linspace(dtype type, double start, double stop, std::int6
 
 PUMICE_BODY any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns, std::int64_t k,
                            const context& home) {
-    detail::generator g(home);
+    detail::generator<> g(home);
     const auto row = g.iota(dtype::i64, 0), column = g.iota(dtype::i64, 1);
     const auto same =
         g.call<op::equal>(column, g.call<op::add>(row, g.number(scalar(dtype::i64, k))));
@@ -301,8 +302,9 @@ PUMICE_BODY key fresh() {
 
 /// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
 /// errc::size_overflow. `change` makes another stream of the key.
-inline std::uint16_t unit(pumice::detail::generator& g, const key& k, std::uint32_t change,
-                          const shape& extent, int digits) {
+template <int = 0>
+std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
+                   const shape& extent, int digits) {
     if (element_count(extent) > std::int64_t{1} << 32)
         throw error(errc::size_overflow, "random",
                     "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
@@ -330,7 +332,7 @@ PUMICE_BODY void seed(std::uint32_t value) {
 PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
                                const context& home) {
     pumice::detail::need_floating(type, "uniform");
-    pumice::detail::generator g(home, k.traced());
+    pumice::detail::generator<> g(home, k.traced());
     const int digits = type == dtype::f16       ? 11
                        : type == dtype::bf16    ? 8
                        : type == dtype::f8_e4m3 ? 4
@@ -345,7 +347,7 @@ PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double lo
 PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
                               const context& home) {
     pumice::detail::need_floating(type, "normal");
-    pumice::detail::generator g(home, k.traced());
+    pumice::detail::generator<> g(home, k.traced());
     const auto u = detail::unit(g, k, 0, extent, 24),
                v = detail::unit(g, k, 0x85ebca6bu, extent, 24);
     const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),

@@ -20,6 +20,7 @@ concept kernel_argument = array_argument<A> || any_array<A> || number_argument<A
 /// errc::invalid_argument.
 class kernel {
 public:
+    template <int = 0>
     kernel(std::string_view name, std::string_view slang, kernel_options how)
         : what_(make_custom_kernel(name, slang, std::move(how))) {}
 
@@ -48,6 +49,7 @@ public:
         return list;
     }
     /// The same with lists, for numbers of operands that are known at run time only.
+    template <int = 0>
     std::vector<any_tensor> call(std::span<const any_tensor> inputs,
                                  std::span<const scalar> scalars = {}) const {
         std::vector<any_tensor> results =

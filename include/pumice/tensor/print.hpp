@@ -24,6 +24,7 @@ std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
 
 namespace detail {
 
+template <int = 0>
 class printer {
 public:
     explicit printer(const any_tensor& t)
@@ -107,7 +108,7 @@ private:
 
 }  // namespace detail
 
-PUMICE_BODY std::string to_string(const any_tensor& t) { return detail::printer(t).run(); }
+PUMICE_BODY std::string to_string(const any_tensor& t) { return detail::printer<>(t).run(); }
 
 PUMICE_BODY std::ostream& operator<<(std::ostream& out, const any_tensor& t) {
     return out << to_string(t);

@@ -45,9 +45,12 @@ struct cache_header {
 };
 static_assert(sizeof(cache_header) == 80);
 
+/// XXH3-64. Always with a seed: each function of xxhash that is called is inlined as a whole.
+inline std::uint64_t xxh3(const void* bytes, std::size_t length, std::uint64_t seed = 0) noexcept {
+    return XXH3_64bits_withSeed(bytes, length, seed);
+}
 inline std::uint64_t checksum_of(const cache_header& header, const unsigned char* blob) noexcept {
-    const XXH64_hash_t seed = XXH3_64bits(&header, offsetof(cache_header, checksum));
-    return XXH3_64bits_withSeed(blob, header.length, seed);
+    return xxh3(blob, header.length, xxh3(&header, offsetof(cache_header, checksum)));
 }
 
 inline std::FILE* open_file(const std::filesystem::path& path, [[maybe_unused]] const char* mode) {

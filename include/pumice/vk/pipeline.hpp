@@ -129,7 +129,7 @@ public:
         if (path_.empty() || device_->lost() || !changed_.exchange(false)) return;
         try {
             const bytes before = read_file();
-            if (!before.empty() && XXH3_64bits(before.data(), before.size()) != seen_)
+            if (!before.empty() && detail::xxh3(before.data(), before.size()) != seen_)
                 merge(before);
             bytes blob;
             if (!cache_data(blob) || blob == before) return;
@@ -158,7 +158,7 @@ private:
     }
 
     static std::string name_of(const cache_identity& identity) {
-        const std::uint64_t hash = XXH3_64bits(identity.data(), identity.size());
+        const std::uint64_t hash = detail::xxh3(identity.data(), identity.size());
         std::string text;
         for (int shift = 60; shift >= 0; shift -= 4)
             text.push_back("0123456789abcdef"[(hash >> shift) & 15]);
@@ -210,7 +210,7 @@ private:
 
     void open_cache() {
         bytes blob = read_file();
-        seen_ = XXH3_64bits(blob.data(), blob.size());
+        seen_ = detail::xxh3(blob.data(), blob.size());
         vk::Result result = create_cache(blob, cache_);
         if (result != vk::Result::eSuccess && !blob.empty()) result = create_cache({}, cache_);
         device_->check(result, "vkCreatePipelineCache");
@@ -235,7 +235,7 @@ private:
                                                                     device_->table())) < 0)
             return false;
         blob.resize(size);
-        seen_ = XXH3_64bits(blob.data(), blob.size());
+        seen_ = detail::xxh3(blob.data(), blob.size());
         return true;
     }
 

@@ -41,22 +41,9 @@ public:
     /// `submitted`; without it they are free again.
     template <class Describe>
     timestamps reserve(std::size_t commands, Describe&& describe) {
-        events_.resize(kept_);
-        if (kept_ == 0) first_ = profile_recorder::clock::now();
-        const auto count =
-            static_cast<std::uint32_t>(std::min(commands, profile_recorder::most - events_.size()));
-        beyond_ = commands - count;
-        if (count == 0) return {};
-        if (pools_.back()->size() - used_ < 2 * count) {
-            pools_.push_back(std::make_unique<vulkan::timestamp_pool>(device_,
-                                                                      std::max(pool_size,
-                                                                               2 * count)));
-            used_ = 0;
-        }
-        const vulkan::timestamp_pool* pool = pools_.back().get();
-        for (std::uint32_t i = 0; i < count; ++i)
-            events_.push_back({describe(i), pool, used_ + 2 * i});
-        return {pool, used_, count};
+        const timestamps made = reserve(commands);
+        for (std::uint32_t i = 0; i < made.count; ++i) events_[kept_ + i].what = describe(i);
+        return made;
     }
     /// The commands of the last `reserve` were handed to the device.
     void submitted() noexcept {
@@ -101,6 +88,23 @@ private:
         std::uint32_t first;
     };
 
+    timestamps reserve(std::size_t commands) {
+        events_.resize(kept_);
+        if (kept_ == 0) first_ = profile_recorder::clock::now();
+        const auto count =
+            static_cast<std::uint32_t>(std::min(commands, profile_recorder::most - events_.size()));
+        beyond_ = commands - count;
+        if (count == 0) return {};
+        if (pools_.back()->size() - used_ < 2 * count) {
+            pools_.push_back(std::make_unique<vulkan::timestamp_pool>(device_,
+                                                                      std::max(pool_size,
+                                                                               2 * count)));
+            used_ = 0;
+        }
+        const vulkan::timestamp_pool* pool = pools_.back().get();
+        for (std::uint32_t i = 0; i < count; ++i) events_.push_back({{}, pool, used_ + 2 * i});
+        return {pool, used_, count};
+    }
     static double host(const vulkan::clock_pair& at, const profile_recorder& to) noexcept {
         return to.microseconds(profile_recorder::clock::time_point(
             std::chrono::nanoseconds(static_cast<std::int64_t>(at.nanoseconds))));
