@@ -27,19 +27,6 @@ inline void must_hold_values(const node& n) {
           "not depend on values (use `where`, or compute it outside)"});
 }
 
-/// A prepared graph that an engine may run within an evaluation of its own.
-class engine_graph : public prepared_graph {
-public:
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool donated) final {
-        return go(inputs, keys, outputs, stop, donated, false);
-    }
-    /// The same. `locked`: the caller has the engine's lock.
-    virtual submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                          std::span<any_tensor> outputs, stop_view stop, bool donated,
-                          bool locked) = 0;
-};
-
 class graph_engine : public engine {
 public:
     void eval(std::span<const node_ptr> roots) override {
@@ -67,10 +54,13 @@ public:
                 fail(errc::invalid_argument, "plan",
                      {"a step runs at place ", s.place, ", the engine has ", most});
     }
-    /// `locked`: the caller has the engine's lock.
-    std::shared_ptr<engine_graph> replay(evaluation&& e, bool locked) {
-        const auto lock = lock_unless(locked);
-        return std::make_shared<replayed_graph>(*this, std::move(e));
+    /// What keeps the engine for a graph: nothing where the engine keeps the graph.
+    std::shared_ptr<engine> keeper(kept_by by) {
+        return by == kept_by::engine ? nullptr : shared_from_this();
+    }
+    std::shared_ptr<prepared_graph> replay(evaluation&& e, kept_by by) {
+        const auto lock = lock_unless(by);
+        return std::make_shared<replayed_graph>(*this, std::move(e), by);
     }
 
     std::string explain(const node_ptr& n) override {
@@ -80,7 +70,7 @@ public:
             return record ? text_of(*record, n->extent) : "data from the host\n";
         }
         evaluation e;
-        planner_.plan_of(std::span(&n, 1), e);
+        while (!planner_.plan_of(std::span(&n, 1), e)) wait_for_claims();
         plans_ = planner_.made();
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
@@ -129,8 +119,9 @@ protected:
     virtual void fetch(const node_ptr& n, void* out) = 0;
     /// False where there are no values: then all that may run is run once.
     virtual bool computes() const noexcept { return true; }
-    std::unique_lock<process_mutex> lock_unless(bool locked) {
-        return locked ? std::unique_lock<process_mutex>() : std::unique_lock<process_mutex>(mutex_);
+    std::unique_lock<process_mutex> lock_unless(kept_by by) {
+        return by == kept_by::engine ? std::unique_lock<process_mutex>()
+                                     : std::unique_lock<process_mutex>(mutex_);
     }
 
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
@@ -205,22 +196,36 @@ protected:
         evaluation& e;
         ~cleared() { e.clear(); }
     };
+    /// May let go of the lock meanwhile, but not for roots that are realised.
     void evaluate(std::span<const node_ptr> roots) {
+        while (!evaluate_alone(roots)) wait_for_claims();
+    }
+    /// Until an evaluation ends that has let go of the lock. Pre: the lock, and there is one.
+    void wait_for_claims() {
+        const std::uint32_t seen = claims_ended_;
+        mutex_.unlock();
+        claims_ended_.wait(seen);
+        mutex_.lock();
+    }
+    /// False where another evaluation, which has let go of the lock, claims some of the nodes.
+    bool evaluate_alone(std::span<const node_ptr> roots) {
         bool lazy = false;
         for (const node_ptr& r : roots) lazy |= !r->realised();
-        if (!lazy || (roots.size() == 1 && run_alone(*roots[0]))) return;
+        if (!lazy) return true;
+        if (roots.size() == 1 && !planner_.is_claimed(roots[0].get()) && run_alone(*roots[0]))
+            return true;
         profile_scope planning(profiling_.get(), "planning");
         evaluation within;  // another one, which decides what to run
         evaluation& e = evaluation_.run.planned ? within : evaluation_;
         const cleared at_the_end{e};
-        planner_.plan_of(roots, e);
+        if (!planner_.plan_of(roots, e)) return false;
         plans_ = planner_.made();
         planning.end();
         const plan& p = e.run.what();
         bool makes = false;
         for (const int v : p.outputs) makes |= p.at(v).alias < 0;
         if (makes && p.decisions) {
-            p.decisions->execute(*this, e.run, {});
+            p.decisions->execute(*this, e);
         } else if (makes) {
             e.run.givings = what_gives(e.run);
             execute(e.run);
@@ -235,25 +240,25 @@ protected:
         for (const int v : p.outputs)
             if (p.at(v).alias >= 0) realise_within(e, p.root(v), p.at(v), *node_of(v));
         for (const int v : p.outputs) node_of(v)->release_inputs();
+        return true;
     }
 
     /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
-    class replayed_graph final : public engine_graph {
+    class replayed_graph final : public prepared_graph {
     public:
-        replayed_graph(graph_engine& home, evaluation&& e)
-            : home_(home), keep_(home.shared_from_this()), planned_(std::move(e)) {}
+        replayed_graph(graph_engine& home, evaluation&& e, kept_by by)
+            : home_(home), keep_(home.keeper(by)), planned_(std::move(e)) {}
 
         const plan* planned() const noexcept override { return &planned_.run.what(); }
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-        submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                      std::span<any_tensor> outputs, stop_view stop, bool donated,
-                      bool locked) override {
-            const auto lock = home_.lock_unless(locked);
+        submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                       std::span<any_tensor> outputs, stop_view stop, bool donated) override {
+            const std::lock_guard lock(home_.mutex_);
             plan_run& run = planned_.run;
             const plan& p = run.what();
-            const borrowed lent{*this};
             for (const any_tensor& t : inputs) home_.evaluate(std::span(&t.get(), 1));
+            const borrowed lent{*this};
             run.givings = home_.what_gives(p, inputs, outputs, donated);
             for (std::size_t i = 0; i < inputs.size(); ++i)
                 lend(p.inputs[i], home_.dense(inputs[i], 0));
@@ -358,6 +363,7 @@ protected:
     planner planner_;
     std::atomic<std::uint64_t> plans_{0};          // made, for who has no lock
     evaluation evaluation_;                        // the one at hand
+    std::atomic<std::uint32_t> claims_ended_{0};   // of the planner's
     std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
     std::atomic<bool> profiles_{false};            // one is, for who has no lock
 

@@ -6,6 +6,7 @@
 #include <pumice/base/lock.hpp>
 
 #include <mutex>
+#include <thread>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -27,13 +28,27 @@ public:
 
     void lock() {
         look();
+        if (mutex_.try_lock()) return;
+        ++waiting_;
         mutex_.lock();
+        --waiting_;
+        ++turns_;
     }
     bool try_lock() {
         look();
         return mutex_.try_lock();
     }
     void unlock() noexcept { mutex_.unlock(); }
+
+    /// Of a thread that will lock again soon: lets one that waits have its turn first, since a
+    /// mutex goes to whoever comes. Returns after a while in any case. Pre: the thread has no lock.
+    void give_way() const noexcept {
+        const std::uint32_t before = turns_.load(std::memory_order_relaxed);
+        for (int i = 0; i < 1000 && waiting_.load(std::memory_order_relaxed) > 0 &&
+                        turns_.load(std::memory_order_relaxed) == before;
+             ++i)
+            std::this_thread::yield();
+    }
 
 private:
     void look() {
@@ -49,10 +64,12 @@ private:
             detail::throw_forked(
                 "context", "another thread was using this context at the fork; make a new one");
         mutex_.unlock();
+        waiting_ = 0;
         seen_in_.store(detail::process_number(), std::memory_order_release);
     }
 
     std::mutex mutex_;
+    std::atomic<std::uint32_t> waiting_{0}, turns_{0};  // threads that wait, and that have waited
     small_mutex turn_;
     std::atomic<std::uint32_t> seen_in_{detail::process_number()};
     std::uint32_t made_in_ = detail::process_number();

@@ -141,6 +141,7 @@ PUMICE_INLINE bool closed_graph::is_captured(const node_ptr& n) {
     seen_.push_back(n);
     captured.push_back(n);
     graph.inputs.push_back(make_data(n->type, n->extent, nullptr, n->owner));
+    graph.inputs.back()->label.set(n->label.get());
     copies_[n.get()] = graph.inputs.back();
     return true;
 }
@@ -172,6 +173,7 @@ PUMICE_INLINE void closed_graph::copy(const node_ptr& root) {
         node_ptr made = make_node(n->type, n->extent, std::move(op), std::move(inputs));
         made->owner = n->owner;
         made->lay_out(n->layout());
+        made->label.set(n->label.get());
         if (group) group->push_back(made);
         seen_.push_back(n);
         copies_[n.get()] = std::move(made);

@@ -6,14 +6,14 @@
 
 #include <pumice/exec/plan/plan.hpp>
 
-#include <pumice/base/stop_view.hpp>
-
 namespace pumice { inline namespace PUMICE_ABI {
 
 class graph_engine;
-class engine_graph;
+class prepared_graph;
 struct evaluation;
-struct plan_run;
+
+/// Who keeps a graph that is made ready. The engine itself has its lock then, and is not kept.
+enum class kept_by : bool { user, engine };
 
 struct plan_decisions {
     /// Puts the steps in an order in which few stretches lie between decisions, each of which
@@ -21,10 +21,12 @@ struct plan_decisions {
     void (*order)(plan& p);
     /// The plans within a step that decides.
     array_list<const plan*> (*nested)(const problem& p);
-    /// Runs a plan once, as graph_engine::execute does. Pre: the engine's lock.
-    void (*execute)(graph_engine& home, plan_run& run, stop_view stop);
-    /// Makes a plan ready to run often. `locked`: the caller has the engine's lock.
-    std::shared_ptr<engine_graph> (*prepare)(graph_engine& home, evaluation&& planned, bool locked);
+    /// Runs a plan once, as graph_engine::execute does. Pre: the engine's lock, which is let go of
+    /// while the plan runs.
+    void (*execute)(graph_engine& home, evaluation& e);
+    /// Makes a plan ready to run often.
+    std::shared_ptr<prepared_graph> (*prepare)(graph_engine& home, evaluation&& planned,
+                                               kept_by by);
 };
 
 }}  // namespace pumice::PUMICE_ABI

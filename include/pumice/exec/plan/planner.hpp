@@ -33,7 +33,7 @@ struct known_plan {
     /// What engines have made of it, for each set of givings: at most a few.
     array_list<std::shared_ptr<const dispatch_list>> dispatches;
     array_list<std::shared_ptr<const kernel_record>> host_records;
-    std::shared_ptr<const void> parts;  // between its decisions
+    std::shared_ptr<const void> parts;  // between its decisions, and these, ready to run
 };
 
 /// What one run of a plan works on.
@@ -122,9 +122,14 @@ public:
     const plan_places& places() const noexcept { return places_; }
     const policy_set& policies() const noexcept { return policies_; }
 
-    /// The plan of the roots, known or new. Pre: `e` is clear.
-    void plan_of(std::span<const node_ptr> roots, evaluation& e) {
+    /// The plan of the roots, known or new. Pre: `e` is clear. False where some of it is claimed.
+    bool plan_of(std::span<const node_ptr> roots, evaluation& e) {
         walk_.go(roots);
+        for (const node* n : walk_.order())
+            if (is_claimed(n)) {
+                walk_.done();
+                return false;
+            }
         if (policies_.place) add_holders();
         e.run.planned = find();
         if (!e.run.planned) {
@@ -134,6 +139,36 @@ public:
         }
         bind(e);
         walk_.done();
+        return true;
+    }
+    /// The lazy nodes of the last walk are somebody's until he gives the claim back.
+    std::shared_ptr<const key_set<const node*>> claim() {
+        const auto mine = std::make_shared<key_set<const node*>>();
+        for (const node* n : walk_.order()) mine->insert(n);
+        claims_.push_back(mine);
+        return mine;
+    }
+    bool is_claimed(const node* n) const noexcept {
+        for (const auto& c : claims_)
+            if (c->contains(n)) return true;
+        return false;
+    }
+    void give_back(const std::shared_ptr<const key_set<const node*>>& claim) noexcept {
+        erase_if(claims_, [&](const auto& c) { return c == claim; });
+    }
+    /// Keeps what was made of the parts of the `limit` plans with decisions that were used last.
+    void keep_parts(std::size_t limit) noexcept {
+        for (;;) {
+            std::size_t count = 0;
+            known_plan* oldest = nullptr;
+            for (const std::shared_ptr<known_plan>& k : known_) {
+                if (!k->parts) continue;
+                ++count;
+                if (!oldest || k->last_use < oldest->last_use) oldest = k.get();
+            }
+            if (count <= limit) return;
+            oldest->parts.reset();
+        }
     }
     /// The plan of a graph with open inputs; it is not kept.
     evaluation plan_of(const traced_graph& g) {
@@ -318,6 +353,7 @@ private:
     last_uses last_uses_;
     array_list<char> stored_;  // of each node of the walk
     array_list<std::shared_ptr<known_plan>> known_;
+    array_list<std::shared_ptr<const key_set<const node*>>> claims_;
     std::uint64_t hash_ = 0, clock_ = 0, made_ = 0;
 };
 

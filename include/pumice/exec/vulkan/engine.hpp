@@ -23,6 +23,9 @@ public:
                              }});
     }
 
+    /// Recordings that it keeps itself use the lane to their end.
+    ~vulkan_engine() override { planner_.keep_parts(0); }
+
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::int64_t bytes = byte_count(type, element_count(extent));
         auto held = vulkan_storage::make(lane_.runtime(), bytes, {memory_role::inputs});
@@ -69,8 +72,8 @@ public:
     }
 
     bool records() const noexcept override { return true; }
-    std::shared_ptr<engine_graph> record_graph(evaluation&& planned,
-                                               bool locked);  // executable.hpp
+    std::shared_ptr<prepared_graph> record_graph(evaluation&& planned,
+                                                 kept_by by);  // executable.hpp
 
     void wait_for(std::uint64_t value) const override { lane_.runtime()->queue().wait(value); }
     bool is_done(std::uint64_t value) const override {
@@ -114,6 +117,8 @@ public:
     }
     std::uint64_t trim() override {
         lane_.refuse_child();
+        // Who plans meanwhile goes on.
+        if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) planner_.keep_parts(0);
         return runtime().memory().trim() + detail::thread_cache::trim();
     }
     const device_info& device() const override { return lane_.device(); }

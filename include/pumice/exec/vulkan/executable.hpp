@@ -11,7 +11,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-class vulkan_executable final : public engine_graph {
+class vulkan_executable final : public prepared_graph {
 public:
     /// Pre: the engine's lock of plans.
     vulkan_executable(std::shared_ptr<vulkan_engine> home, evaluation&& e)
@@ -61,12 +61,11 @@ public:
         }
     }
 
-    submission go(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                  std::span<any_tensor> outputs, stop_view stop, bool donated,
-                  bool locked) override {
+    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
+                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
         if (stop.stop_requested()) throw_cancelled();
         lane_.make_way();
-        const prepared ready = prepare(inputs, outputs, donated, locked);
+        const prepared ready = prepare(inputs, outputs, donated);
         recorded_graph& recorded = *ready.recorded;
         auto lock = lane_.lock();
         const double budget = budget_for(stop);
@@ -169,14 +168,14 @@ private:
         array_list<node_ptr> moved;  // inputs as the kernels read them; empty where all lie so
     };
     prepared prepare(std::span<const any_tensor> inputs, std::span<const any_tensor> outputs,
-                     bool donated, bool locked) {
+                     bool donated) {
         bool lie = true;
         for (const any_tensor& t : inputs) lie = lie && vulkan_engine::lies_dense(*t.get(), 16);
         prepared ready{recordings_[0].get(), {}};
         const bool gives = donated || (outputs.data() < inputs.data() + inputs.size() &&
                                        inputs.data() < outputs.data() + outputs.size());
         if (lie && !gives) return ready;
-        const auto plans = home_->lock_unless(locked);
+        const std::lock_guard plans(home_->mutex_);
         for (const any_tensor& t : inputs) home_->evaluate(std::span(&t.get(), 1));
         if (gives)
             ready.recorded = &recording_for(home_->what_gives(what(), inputs, outputs, donated));
@@ -406,25 +405,24 @@ private:
     std::condition_variable_any slot_free_;
 };
 
-inline std::shared_ptr<engine_graph> vulkan_engine::record_graph(evaluation&& planned,
-                                                                 bool locked) {
-    auto lock = lock_unless(locked);
-    auto made = std::make_shared<vulkan_executable>(
-        std::static_pointer_cast<vulkan_engine>(shared_from_this()), std::move(planned));
+inline std::shared_ptr<prepared_graph> vulkan_engine::record_graph(evaluation&& planned,
+                                                                   kept_by by) {
+    auto lock = lock_unless(by);
+    const std::shared_ptr<engine> keep = keeper(by);
+    auto made = std::make_shared<vulkan_executable>(std::shared_ptr<vulkan_engine>(keep, this),
+                                                    std::move(planned));
     if (lock) lock.unlock();
     made->bring_constants();
     return made;
 }
 
-/// A plan with its constants, ready to run often in an engine of the library's. `locked`: the
-/// caller has the engine's lock.
-inline std::shared_ptr<engine_graph> prepare_plan(graph_engine& home, evaluation&& planned,
-                                                  bool locked = false) {
+/// A plan with its constants, ready to run often in an engine of the library's.
+inline std::shared_ptr<prepared_graph> prepare_plan(graph_engine& home, evaluation&& planned,
+                                                    kept_by by = kept_by::user) {
     if (const plan_decisions* d = planned.run.what().decisions)
-        return d->prepare(home, std::move(planned), locked);
-    return home.records()
-               ? static_cast<vulkan_engine&>(home).record_graph(std::move(planned), locked)
-               : home.replay(std::move(planned), locked);
+        return d->prepare(home, std::move(planned), by);
+    return home.records() ? static_cast<vulkan_engine&>(home).record_graph(std::move(planned), by)
+                          : home.replay(std::move(planned), by);
 }
 
 }}  // namespace pumice::PUMICE_ABI
