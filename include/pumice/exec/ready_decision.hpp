@@ -5,7 +5,7 @@
 #pragma once
 
 #include <pumice/exec/plan/control.hpp>
-#include <pumice/exec/vulkan/executable.hpp>
+#include <pumice/exec/vulkan/repeated_steps.hpp>
 
 #include <algorithm>
 
@@ -23,6 +23,12 @@ public:
     void execute(plan_run& run) const {
         const std::lock_guard lock(home_.mutex_);
         home_.execute(run);
+    }
+    /// Steps of a body that go on without the host, as many of those as can: 0 where none does.
+    std::int64_t repeat(prepared_graph& body, std::span<any_tensor> values, std::size_t carried,
+                        std::int64_t steps) const {
+        if (!home_.records() || body.planned()->decisions) return 0;
+        return step_repeater(static_cast<vulkan_executable&>(body)).run(values, carried, steps);
     }
     /// Between two steps: whoever waits for the engine has his turn.
     void give_way() const noexcept { home_.mutex_.give_way(); }
@@ -219,6 +225,9 @@ private:
                 last = go(0, whole.subspan(1), outputs, stop);
                 values.stepped = true;
                 if (what_.tested) goes_on = by.holds(whole[0]);
+                else if (!stop.stop_possible())
+                    steps +=
+                        by.repeat(*parts_[0], whole.subspan(1), carried, what_.count - steps - 1);
             }
             must_have_taken(what_, steps);
         }

@@ -126,6 +126,7 @@ public:
 
 private:
     friend class vulkan_executable;
+    friend class step_repeater;
 
     void fetch(const node_ptr& n, void* out) override { read(n, out); }
 

@@ -136,6 +136,7 @@ public:
     }
 
 private:
+    friend class step_repeater;
     using slot = recorded_graph::slot;
 
     /// What a run holds, whether it succeeds or not.

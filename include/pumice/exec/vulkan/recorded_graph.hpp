@@ -23,8 +23,9 @@ public:
         chunks pieces;
         array_list<vulkan::commands> recordings;  // of the pieces
         std::unique_ptr<scheduler> order;
-        std::uint64_t value = 0;  // of its last submit
-        bool busy = false;        // a run is not through with its submits
+        std::uint64_t value = 0;         // of its last submit
+        bool busy = false;               // a run is not through with its submits
+        std::shared_ptr<void> repeated;  // what is recorded of many steps (repeated_steps.hpp)
 
         // What a run works with, so that it needs no memory of its own.
         std::vector<any_tensor> changed;  // outputs that are new tensors
@@ -72,6 +73,7 @@ public:
     recorded_graph& operator=(const recorded_graph&) = delete;
     ~recorded_graph() {
         for (const auto& s : slots_) {
+            s->repeated.reset();
             if (s->arena) runtime_->memory().free(s->arena, s->value);
             if (s->shared) runtime_->memory().free(s->shared, s->value);
             runtime_->memory().free(s->block, s->value);
@@ -144,27 +146,43 @@ public:
         return last;
     }
 
-    /// Writes a run's addresses and random keys.
+    /// Bytes of all parameter blocks, and what no run changes of them.
+    std::uint64_t block_bytes() const noexcept { return blocks_.size; }
+    void write_blocks(const slot& s, std::byte* to) const {
+        for (std::size_t i = 0; i < list_.size(); ++i)
+            write_block(
+                *list_.launches()[i], [&](int buffer) { return address_of(s, i, buffer); },
+                numbers_, to + blocks_.at[i]);
+    }
+    /// Writes a run's addresses into them.
     template <class InputAddress, class OutputAddress>
-    void write(slot& s, InputAddress&& input, OutputAddress&& output,
-               std::span<const std::uint32_t> keys) const {
-        auto* block = static_cast<std::byte*>(s.block.mapped);
+    void write_addresses(std::byte* block, InputAddress&& input, OutputAddress&& output) const {
         for (const patch& p : patches_) {
             const std::uint64_t address =
                 (p.role == value_role::input ? input(p.index) : output(p.index)) +
                 static_cast<std::uint64_t>(p.byte_offset);
             std::memcpy(block + p.at, &address, sizeof address);
         }
+    }
+    /// Writes a run's addresses and random keys.
+    template <class InputAddress, class OutputAddress>
+    void write(slot& s, InputAddress&& input, OutputAddress&& output,
+               std::span<const std::uint32_t> keys) const {
+        auto* block = static_cast<std::byte*>(s.block.mapped);
+        write_addresses(block, input, output);
         if (!keys.empty()) std::memcpy(block + blocks_.size, keys.data(), keys.size_bytes());
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
 
     /// What a run in that slot asks the device for, recorded in `order()`.
     array_list<command> commands_of(const slot& s) const {
+        return commands_of(s.block.device_address);
+    }
+    /// The same with parameter blocks elsewhere.
+    array_list<command> commands_of(std::uint64_t blocks) const {
         array_list<command> list;
         for (std::size_t i = 0; i < list_.size(); ++i)
-            list.push_back(command_of(list_, i, pipelines_,
-                                      s.block.device_address + blocks_.at[i]));
+            list.push_back(command_of(list_, i, pipelines_, blocks + blocks_.at[i]));
         return list;
     }
     const array_list<placed_item>& order() const noexcept { return order_; }
@@ -236,10 +254,7 @@ private:
                                            vulkan::memory_kind::download);
         made->block = memory.allocate(blocks_.size + 4 * list_.of().parameters.size(),
                                       vulkan::memory_kind::parameters);
-        for (std::size_t i = 0; i < list_.size(); ++i)
-            write_block(
-                *list_.launches()[i], [&](int buffer) { return address_of(*made, i, buffer); },
-                numbers_, static_cast<std::byte*>(made->block.mapped) + blocks_.at[i]);
+        write_blocks(*made, static_cast<std::byte*>(made->block.mapped));
         made->changed.resize(list_.of().outputs.size());
         made->held.reserve(list_.of().inputs.size());
         record_all(*made);
