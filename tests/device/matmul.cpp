@@ -248,7 +248,9 @@ TEST_CASE("matmul: products in cooperative matrices") {
     for (const auto& m : machines()) {
         tally count("matmul/cooperative");
         dice d(12);
-        for (const dtype t : {dtype::f16, dtype::bf16})
+        int of_f16 = 0;
+        for (const dtype t : {dtype::f16, dtype::bf16, dtype::f8_e4m3, dtype::f8_e5m2}) {
+            const int before = count.ran;
             for (int i = 0; i < samples(12); ++i) {
                 const sizes s{random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d),
                               ragged(d), ragged(d)};
@@ -259,6 +261,11 @@ TEST_CASE("matmul: products in cooperative matrices") {
                                                d.chance(0.5) ? placing::dense : placing::any),
                                         count);
             }
+            // Floats of 8 bits are multiplied as f16 wherever that is.
+            const int ran = count.ran - before;
+            if (t == dtype::f16) of_f16 = ran;
+            if (info(t).bits == 8) CHECK(ran == of_f16);
+        }
         any = any || count.ran > 0;
     }
     if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");

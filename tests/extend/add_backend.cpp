@@ -6,6 +6,7 @@
 #include <pumice/exec/plan/verify.hpp>
 #include <pumice/policy/placement.hpp>
 
+#include <tests/exec/crossings.hpp>
 #include <tests/exec/random_programs.hpp>
 
 #include <doctest/doctest.h>
@@ -20,6 +21,7 @@ TEST_CASE("extend: a backend of one's own runs plans; random programs agree with
 
 TEST_CASE("extend: steps at random places of it, evaluated and recorded, give the bits of one") {
     const pm::context one(mine::on_mine{1 << 24});
+    int crossed = 0;
     for (unsigned seed = 0; seed < 300; ++seed) {
         const pm::context home(mine::on_mine{1 << 24}, pm::place_steps{[seed](pm::placement& p) {
                                    std::mt19937 random(seed);
@@ -28,11 +30,20 @@ TEST_CASE("extend: steps at random places of it, evaluated and recorded, give th
         CHECK(test::same_bits(test::elements_of(test::run(home, seed)),
                               test::elements_of(test::run(one, seed))));
         test::traced_program here(seed, home), there(seed, one);
-        CHECK(pm::find_faults(here.recording.planned()).empty());
-        for (int i = 0; i < 2; ++i)
-            CHECK(test::same_bits(test::elements_of(here.recording.run(here.start)),
+        const pm::plan& p = here.recording.planned();
+        CHECK(pm::find_faults(p).empty());
+        const test::crossings across(p);
+        CHECK(across.again == 0);
+        crossed += across.all;
+        for (int i = 0; i < 2; ++i) {
+            const std::uint64_t before = home.stats().dispatches;
+            const test::variables got = here.recording.run(here.start);
+            CHECK(home.stats().dispatches - before == p.steps.size());  // each once, copies too
+            CHECK(test::same_bits(test::elements_of(got),
                                   test::elements_of(there.recording.run(there.start))));
+        }
     }
+    CHECK(crossed > 300);
 }
 
 TEST_CASE("extend: and functions that are compiled, several backends at once") {

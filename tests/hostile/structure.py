@@ -148,7 +148,7 @@ def names():
     for op in "If", "Loop", "Scan":
         body = graph([relu("b")], [], [value("b")])
         yield say("refuse", f"operator {op}", [node(op, ["x"], ["y"], attributes=[fields((1, "body"), (6, body), (20, 5))])])
-    for op in "StringConcat", "QuantizeLinear", "DynamicQuantizeLinear", "LSTM", "NonMaxSuppression", "Optional", "SequenceConstruct":
+    for op in "StringConcat", "QLinearMatMul", "DynamicQuantizeLinear", "LSTM", "NonMaxSuppression", "Optional", "SequenceConstruct":
         yield say("refuse", f"operator {op}", [node(op, ["x"], ["y"])])
 
 

@@ -15,6 +15,13 @@ TEST_CASE("cores: reasons against cooperative matrices") {
     device_info d = gpu();
     CHECK(why(p, d).empty());
     CHECK(why(b, d).empty());
+    for (const dtype t : {dtype::f8_e4m3, dtype::f8_e5m2}) {  // as f16, which holds them
+        const matmul_problem q = product(t, 64, 64, 64);
+        CHECK(why(q, d).empty());
+        CHECK(matmul_cooperative::make(q, d, matmul_cooperative::supports(q, d).best())
+                  .arguments.at(5)
+                  .starts_with("Matrices<Half,"));
+    }
     CHECK(why(product(dtype::f32, 64, 64, 64), d) ==
           "cooperative matrices multiply f16 or bf16, not f32");
     d.bfloat16 = false;

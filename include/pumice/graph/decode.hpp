@@ -43,10 +43,17 @@ inline array_list<std::byte> encode(const storage_format& format, std::span<cons
 
 /// ONNX DequantizeLinear: (x - zero) * scale, where a scale and a zero point stand for the whole
 /// tensor (both have one element), for an index of `axis` (rank 1), or for `block` consecutive
-/// elements along it (rank of x). `zero` may be empty. Throws errc::shape_mismatch.
+/// elements along it (rank of x), fewer at its end. `zero` may be empty. Throws
+/// errc::shape_mismatch.
 inline any_tensor dequantize_linear(const any_tensor& x, const any_tensor& scale,
                                     const any_tensor& zero = {}, std::int64_t axis = 1,
                                     std::int64_t block = 0);
+
+/// ONNX QuantizeLinear: x / scale, rounded to even, plus zero, within the range of `type`, an
+/// integer or a float of 8 bits, which without `saturate` turns what is beyond to infinity or NaN.
+inline any_tensor quantize_linear(const any_tensor& x, const any_tensor& scale,
+                                  const any_tensor& zero, dtype type, std::int64_t axis = 1,
+                                  std::int64_t block = 0, bool saturate = true);
 
 namespace detail {
 
@@ -196,42 +203,83 @@ inline array_list<std::byte> encode(const storage_format& format, std::span<cons
     return bytes;
 }
 
-inline any_tensor dequantize_linear(const any_tensor& x, const any_tensor& scale,
-                                    const any_tensor& zero, std::int64_t axis, std::int64_t block) {
-    const dtype type = scale.dtype();
-    if (!is_floating(type))
-        fail(errc::dtype_mismatch, "dequantize_linear",
-             {"the scale is ", to_string(type), ", not floating point"});
+namespace detail {
+
+/// A scale or zero point seen over x.
+inline any_tensor spread_over(const any_tensor& x, const any_tensor& t, std::int64_t axis,
+                              std::int64_t block, const char* op) {
+    if (t.size() == 1 && t.rank() <= 1) return reshape(t, {});
+    const int a = normalize_axis(axis, x.rank(), op);
+    if (block == 0) {
+        if (t.rank() != 1 || t.size() != x.shape()[a])
+            fail(errc::shape_mismatch, op,
+                 {"scales of shape ", to_string(t.shape()), " for axis ", a, " of ",
+                  to_string(x.shape())});
+        shape wide = shape::filled(x.rank(), 1);
+        wide[a] = t.size();
+        return reshape(t, wide);
+    }
+    std::int64_t inner = 1;
+    for (int i = a + 1; i < x.rank(); ++i) inner *= x.shape()[i];
+    shape wanted = x.shape(), whole = wanted;
+    if (block > 0) wanted[a] = wanted[a] / block + (wanted[a] % block != 0);
+    if (block < 0 || t.shape() != wanted)
+        fail(errc::shape_mismatch, op,
+             {"scales of shape ", to_string(t.shape()), " for blocks of ", block, " of ",
+              to_string(x.shape())});
+    whole[a] = checked_multiply(wanted[a], block, op);
+    const any_tensor all =
+        decode(formats::repeated(t.dtype(), block, std::max<std::int64_t>(inner, 1)), t, whole,
+               t.dtype());
+    if (whole == x.shape()) return all;
+    array_list<slice> part(static_cast<std::size_t>(x.rank()));
+    part[static_cast<std::size_t>(a)] = {0, x.shape()[a], 1};
+    return slice_view(all, std::span(part.data(), part.size()));
+}
+inline void must_scale(const any_tensor& scale, const any_tensor& zero, const char* op) {
+    if (!is_floating(scale.dtype()))
+        fail(errc::dtype_mismatch, op,
+             {"the scale is ", to_string(scale.dtype()), ", not floating point"});
     if (zero.has_value() && zero.shape() != scale.shape())
-        fail(errc::shape_mismatch, "dequantize_linear",
+        fail(errc::shape_mismatch, op,
              {"the zero point has shape ", to_string(zero.shape()), ", the scale ",
               to_string(scale.shape())});
+}
+
+}  // namespace detail
+
+inline any_tensor dequantize_linear(const any_tensor& x, const any_tensor& scale,
+                                    const any_tensor& zero, std::int64_t axis, std::int64_t block) {
+    constexpr const char* name = "dequantize_linear";
+    detail::must_scale(scale, zero, name);
     const auto spread = [&](const any_tensor& t) {
-        if (t.size() == 1 && t.rank() <= 1) return reshape(t, {});
-        const int a = normalize_axis(axis, x.rank(), "dequantize_linear");
-        if (block == 0) {
-            if (t.rank() != 1 || t.size() != x.shape()[a])
-                fail(errc::shape_mismatch, "dequantize_linear",
-                     {"scales of shape ", to_string(t.shape()), " for axis ", a, " of ",
-                      to_string(x.shape())});
-            shape wide = shape::filled(x.rank(), 1);
-            wide[a] = t.size();
-            return reshape(t, wide);
-        }
-        std::int64_t inner = 1;
-        for (int i = a + 1; i < x.rank(); ++i) inner *= x.shape()[i];
-        shape wanted = x.shape();
-        wanted[a] = (wanted[a] + block - 1) / block;
-        if (t.shape() != wanted || x.shape()[a] % block != 0)
-            fail(errc::shape_mismatch, "dequantize_linear",
-                 {"scales of shape ", to_string(t.shape()), " for blocks of ", block, " of ",
-                  to_string(x.shape())});
-        return decode(formats::repeated(t.dtype(), block, inner), t, x.shape(), t.dtype());
+        return astype(detail::spread_over(x, t, axis, block, name), dtype::f32);
     };
-    const auto real = [&](const any_tensor& t) { return astype(t, dtype::f32); };
-    any_tensor r = real(x);
-    if (zero.has_value()) r = apply<op::subtract>(r, real(spread(zero)));
-    return astype(apply<op::multiply>(r, real(spread(scale))), type);
+    any_tensor r = astype(x, dtype::f32);
+    if (zero.has_value()) r = apply<op::subtract>(r, spread(zero));
+    return astype(apply<op::multiply>(r, spread(scale)), scale.dtype());
+}
+
+inline any_tensor quantize_linear(const any_tensor& x, const any_tensor& scale,
+                                  const any_tensor& zero, dtype type, std::int64_t axis,
+                                  std::int64_t block, bool saturate) {
+    constexpr const char* name = "quantize_linear";
+    detail::must_scale(scale, zero, name);
+    const bool real = is_floating(type);
+    if (type == dtype::boolean || info(type).bits > 16 || (real && info(type).bits != 8))
+        fail(errc::dtype_mismatch, name,
+             {"gives integers of at most 16 bits or floats of 8, not ", to_string(type)});
+    const auto spread = [&](const any_tensor& t) {
+        return astype(detail::spread_over(x, t, axis, block, name), dtype::f32);
+    };
+    any_tensor r = apply<op::divide>(astype(x, dtype::f32), spread(scale));
+    if (!real) r = apply<op::round>(r);
+    if (zero.has_value()) r = apply<op::add>(r, spread(zero));
+    if (real && saturate) {
+        const double most = type == dtype::f8_e4m3 ? 448 : 57344;
+        r = apply<op::maximum>(apply<op::minimum>(r, most), -most);
+    }
+    return astype(r, type);  // integers saturate
 }
 
 }}  // namespace pumice::PUMICE_ABI

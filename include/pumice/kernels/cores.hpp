@@ -50,11 +50,18 @@ inline support supports_registers(const product& p, const device_info& device) {
 
 // Cooperative matrices ----------------------------------------------------------------------------
 
-/// The device's largest fragments that multiply `type` and sum in f32; null when it has none.
+/// What fragments hold of values of a type: f16 holds every float of 8 bits.
+constexpr dtype fragment_type(dtype type) noexcept {
+    return type == dtype::f8_e4m3 || type == dtype::f8_e5m2 ? dtype::f16 : type;
+}
+
+/// The device's largest fragments that multiply what holds `type` and sum in f32; null when it has
+/// none.
 inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
     const matrix_shape* best = nullptr;
+    const dtype held = fragment_type(type);
     for (const matrix_shape& s : device.matrix_shapes)
-        if (s.a == type && s.b == type && s.c == dtype::f32 && s.result == dtype::f32 &&
+        if (s.a == held && s.b == held && s.c == dtype::f32 && s.result == dtype::f32 &&
             s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0 &&
             (!best || s.m * s.n * s.k > best->m * best->n * best->k))
             best = &s;
@@ -80,17 +87,18 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
 
 /// In tiles by cooperative matrices, over values of types a and b.
 inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
-    if (a != b || (a != dtype::f16 && a != dtype::bf16))
+    const dtype held = fragment_type(a);
+    if (held != fragment_type(b) || (held != dtype::f16 && held != dtype::bf16))
         return support::no({"cooperative matrices multiply f16 or bf16, not ", to_string(a),
                             (a == b ? "" : " with " + std::string(to_string(b)))});
-    const std::string type(to_string(a));
+    const std::string type(to_string(held));
     if (!device.cooperative_matrix)
         return support::no("needs cooperative matrices; the device has none");
     if (!device.memory_model)
         return support::no("needs the Vulkan memory model; the device lacks it");
     if (!device.subgroup_size_control)
         return support::no("needs subgroups of a fixed size; the device cannot promise it");
-    if (a == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
+    if (held == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
         return support::no({"needs ", type, " in shaders; the device lacks it"});
     const matrix_shape* f = fragment_for(a, device);
     if (!f)

@@ -8,6 +8,7 @@
 #include <pumice/exec/plan/verify.hpp>
 #include <pumice/policy/placement.hpp>
 
+#include <tests/exec/crossings.hpp>
 #include <tests/exec/random_programs.hpp>
 #include <tests/exec/support.hpp>
 #include <tests/support/samples.hpp>
@@ -65,9 +66,11 @@ TEST_CASE("place: random programs at random places, evaluated, agree with the ho
         for (unsigned round = 0; round < 3; ++round) {
             const std::optional<pm::context> home = open(scattered(round), staged);
             if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
-            for (unsigned seed = round; seed < programs; seed += 3)
+            for (unsigned k = round; k < programs; k += 3) {
+                const unsigned seed = staged ? programs + k : k;  // 300 programs
                 CHECK_MESSAGE(test::differences(test::run(*home, seed), test::run(host, seed)) == 0,
                               "seed " << seed);
+            }
             on_host += home->stats().host_kernels;
             on_device += home->stats().dispatches;
         }
@@ -79,12 +82,17 @@ TEST_CASE("place: and recorded, run again and again, with memory that is given")
     const pm::context host{pm::host_only{}};
     const unsigned programs = unsigned(test::samples(150));
     std::uint64_t on_host = 0;
+    int crossed = 0;
     for (const bool staged : {false, true})
         for (unsigned round = 0; round < 2; ++round) {
             const std::optional<pm::context> home = open(scattered(round + 7), staged);
             if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
-            for (unsigned seed = round; seed < programs; seed += 2) {
+            for (unsigned k = round; k < programs; k += 2) {
+                const unsigned seed = staged ? programs + k : k;  // 300 programs
                 test::traced_program there(seed, host), here(seed, *home);
+                const test::crossings across(here.recording.planned());
+                CHECK(across.again == 0);
+                crossed += across.all;
                 test::variables expected = there.start, held = here.start;
                 for (int i = 0; i < 3; ++i) {
                     expected = there.recording.run(expected);
@@ -98,6 +106,7 @@ TEST_CASE("place: and recorded, run again and again, with memory that is given")
             on_host += home->stats().host_kernels;
         }
     CHECK(on_host > programs);
+    CHECK(crossed > int(programs));
 }
 
 TEST_CASE("place: what crosses is copied once for each place, evaluated and recorded") {

@@ -4,6 +4,7 @@
 // what such a plan computes.
 #include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/front.hpp>
+#include <pumice/graph/decode.hpp>
 #include <pumice/policy/passes.hpp>
 
 #include <tests/graph/support.hpp>
@@ -57,6 +58,22 @@ TEST_CASE("store prologues: of a large product, not of a small one, nor where la
     CHECK(two.list[0].inlined.size() == 1);  // relu
     CHECK(two.list[1].anchor == two.g.at(large));
     CHECK(two.list[1].inlined.empty());
+}
+
+TEST_CASE("store prologues: a coded weight is read as it lies where few rows are multiplied") {
+    constexpr std::int64_t n = 4096;
+    for (const dtype type : {dtype::i4, dtype::u8, dtype::f8_e4m3})
+        for (const dtype real : {dtype::f32, dtype::f16})
+            for (const std::int64_t rows : {1, 4}) {
+                const any_tensor w =
+                    dequantize_linear(pumice_test::data(home, {n, n}, type),
+                                      pumice_test::data(home, {n / 32, n}, real), {}, 0, 32);
+                const any_tensor root = matmul(pumice_test::data(home, {rows, n}, real), w);
+                CAPTURE(to_string(type));
+                CAPTURE(to_string(real));
+                CAPTURE(rows);
+                CHECK(groups(root, 3e-6).list.size() == 1);
+            }
 }
 
 TEST_CASE("store prologues: through views, of either factor, and what the epilogue shares stays") {

@@ -66,6 +66,7 @@ inline constexpr std::array op_table{
     op_row{"Mod",                     &build::mod},
     op_row{"Pad",                     &build::pad},
     op_row{"Pow",                     &build::pow},
+    op_row{"QuantizeLinear",          &build::quantize_linear},
     op_row{"RMSNormalization",        &build::rms_normalization},
     op_row{"Range",                   &build::range},
     op_row{"ReduceL1",                &build::reduce_by<reduction::sum, build::around::abs_before>},

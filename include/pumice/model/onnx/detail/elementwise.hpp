@@ -181,6 +181,21 @@ inline any_tensor dequantize_linear(node_builder& b) {
     return astype(y, b.computed(*type));
 }
 
+inline any_tensor quantize_linear(node_builder& b) {
+    b.ignore("precision");  // of the division, which is one of f32
+    const std::int64_t code = b.integer("output_dtype", 0);
+    const std::optional<dtype> named =
+        code == 0 ? dtype::u8 : to_dtype(static_cast<std::int32_t>(code));
+    const std::optional<dtype> type = b.has(2) ? b.value(2).dtype() : named;
+    if (!named || !type) b.fail(errc::unsupported, "gives " + name_of_type(code));
+    if (b.has(2) && code != 0 && *named != *type)
+        b.fail(errc::bad_file, "gives " + std::string(to_string(*named)) +
+                                   " and has a zero point of " + std::string(to_string(*type)));
+    return pumice::quantize_linear(b.tensor(0), b.tensor(1), b.has(2) ? b.tensor(2) : any_tensor(),
+                                   *type, b.integer("axis", 1), b.integer("block_size", 0),
+                                   b.integer("saturate", 1) != 0);
+}
+
 inline any_tensor swish(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const double alpha = b.real("alpha", 1);

@@ -39,6 +39,7 @@ struct resolved_node {
     std::vector<std::shared_ptr<resolved_model>> graphs;  // likewise
     std::vector<int> captured;  // slots that the graphs read beside their own inputs
     bool constant = false;      // every input is a constant
+    bool packed = false;        // a coded weight that products decode as they load it
     // Of what is made: the origin of all of it, and the names of outputs, by their place.
     node_label origin;
     std::vector<node_label> names;

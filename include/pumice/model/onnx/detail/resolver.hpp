@@ -15,11 +15,12 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace deta
 /// folded.
 inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
                                             std::span<const any_tensor> slots,
-                                            const resolved_model& p) {
+                                            const resolved_model& p, bool whatever_size = false) {
     std::vector<any_tensor> results = node_builder(s, slots, p, nullptr, {}).run();
     for (any_tensor& r : results) {
         if (!r.has_value()) continue;
-        const auto value = p.folder->fold(r, p.limits.folded_elements);
+        const auto value =
+            p.folder->fold(r, whatever_size ? p.limits.elements : p.limits.folded_elements);
         if (!value) return {};
         r = *value;
     }
@@ -291,8 +292,51 @@ private:
             for (int input : all[i].inputs) need(input);
             for (int input : all[i].captured) need(input);
         }
+        find_factors(all, live);
         for (std::size_t i = 0; i < all.size(); ++i)
             if (live[i]) add(std::move(all[i]));
+    }
+
+    /// Finds the values that nothing but products reads, as a factor: a coded weight is not decoded
+    /// for them, which is more bytes to hold and to read.
+    void find_factors(const std::vector<resolved_node>& all,
+                      const std::vector<std::uint8_t>& live) {
+        factors_.assign(p_.names.size(), 1);
+        const auto other = [&](int slot) {
+            if (slot >= 0) factors_[static_cast<std::size_t>(slot)] = 0;
+        };
+        for (int o : p_.outputs) other(o);
+        for (std::size_t i = all.size(); i-- > 0;) {
+            const resolved_node& s = all[i];
+            if (!live[i]) continue;
+            for (int c : s.captured) other(c);
+            const bool product = is_any_of(s, {"MatMul", "Gemm"}),
+                       same = (passes_on(s) || is_any_of(s, {"DequantizeLinear"})) &&
+                              s.outputs.size() == 1 && s.outputs[0] >= 0 &&
+                              factors_[static_cast<std::size_t>(s.outputs[0])];
+            for (std::size_t k = 0; k < s.inputs.size(); ++k)
+                if (!(product && k < 2) && !(same && k == 0)) other(s.inputs[k]);
+        }
+    }
+    static bool is_any_of(const resolved_node& s, std::initializer_list<std::string_view> names) {
+        return is_onnx(s.from->domain) &&
+               std::find(names.begin(), names.end(), s.from->op_type) != names.end();
+    }
+    /// Whether it gives its input, seen otherwise.
+    static bool passes_on(const resolved_node& s) {
+        return is_any_of(s, {"Transpose", "Identity"});
+    }
+    /// A constant that is decoded where it is read.
+    bool is_packed(const resolved_node& s) const {
+        if (s.outputs.size() != 1 || s.outputs[0] < 0 || s.inputs.empty() ||
+            !factors_[static_cast<std::size_t>(s.outputs[0])])
+            return false;
+        const auto known = [&](int i) {
+            return i < 0 || fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)];
+        };
+        return passes_on(s) ? packed_.contains(s.inputs[0])
+                            : is_any_of(s, {"DequantizeLinear"}) &&
+                                  std::all_of(s.inputs.begin(), s.inputs.end(), known);
     }
 
     /// Takes a step into the model; its outputs become constants instead where all its inputs are.
@@ -301,7 +345,9 @@ private:
             s.tensors.push_back(a.type == attribute_type::tensor
                                     ? (*decode_)(read_tensor(p_.file.from, a.tensor, p_.limits))
                                     : any_tensor());
-        s.constant = s.reads_only([&](int i) {
+        s.packed = is_packed(s);
+        if (s.packed) packed_.insert(s.outputs[0]);
+        s.constant = !s.packed && s.reads_only([&](int i) {
             return fixed_.contains(i) || p_.permanent[static_cast<std::size_t>(i)];
         });
         if (s.constant) {
@@ -325,7 +371,12 @@ private:
     /// Makes constants of the step's outputs, where the host can compute them.
     bool fold_step(const resolved_node& s) {
         if (!all_known(s, p_.constants)) return false;
-        const auto results = with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_); });
+        // A weight that is quantised goes to the device so, and not as it was.
+        const bool quantised = is_any_of(s, {"QuantizeLinear"}) && s.outputs.size() == 1 &&
+                               s.outputs[0] >= 0 &&
+                               factors_[static_cast<std::size_t>(s.outputs[0])];
+        const auto results =
+            with_place(p_, s, [&] { return fold_outputs(s, p_.constants, p_, quantised); });
         if (results.empty()) return false;
         for (std::size_t k = 0; k < s.outputs.size(); ++k)
             if (s.outputs[k] >= 0) {
@@ -348,7 +399,9 @@ private:
     std::unordered_map<std::string_view, int> slots_;
     std::map<std::string_view, std::int64_t> versions_;  // of operator sets, by domain
     std::int64_t work_ = 0;                              // elements that were folded
-    std::set<int> fixed_;  // slots of constants that only the device computes
+    std::set<int> fixed_;                // slots of constants that only the device computes
+    std::set<int> packed_;               // and of those that it decodes where it reads them
+    std::vector<std::uint8_t> factors_;  // of each slot whether only products read it
     std::unique_ptr<tensor_decoder> decode_;
 };
 
