@@ -6,6 +6,8 @@
 #include <pumice/tensor/control.hpp>
 #include <pumice/tensor/profile.hpp>
 
+#include <tests/support/thrown.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,25 +35,6 @@ pm::any_tensor fill_rows(const pm::any_tensor& cache, int n) {
         },
         cache);
 }
-pm::errc code_that(const auto& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        return e.code();
-    }
-    return {};
-}
-std::string reasons_of(const auto& f) {
-    try {
-        f();
-    } catch (const pm::error& e) {
-        std::string text = e.what();
-        for (const std::string& r : e.reasons()) text += "\n" + r;
-        return text;
-    }
-    return {};
-}
-
 /// x + 1 on the host, which throws at the call that `fails_at` counts to.
 struct failing {
     int calls = 0, fails_at = -1;
@@ -158,10 +141,10 @@ TEST_CASE("ready_decision: a loop that fails gives back what it had not begun to
         pm::eval(x);
         f.calls = 0;
         f.fails_at = at;
-        CHECK(code_that([&] { e.run_donating(std::move(x)); }) == pm::errc::unsupported);
+        CHECK(test::code_of([&] { e.run_donating(std::move(x)); }) == pm::errc::unsupported);
         REQUIRE(x.has_value());
         if (at == 0) CHECK(pm::to_vector<float>(x) == start);
-        else CHECK(code_that([&] { pm::to_vector<float>(x); }) == pm::errc::values_lost);
+        else CHECK(test::code_of([&] { pm::to_vector<float>(x); }) == pm::errc::values_lost);
         // The handle that is both takes new values afterwards.
         std::vector<pm::any_tensor> both{x};
         f.calls = 0;
@@ -209,7 +192,7 @@ TEST_CASE("ready_decision: names within a function show in what explains, fails 
                       },
                       x),
                   "the sum");
-    const std::string text = reasons_of([&] { pm::eval(y); });
+    const std::string text = test::text_of_error([&] { pm::eval(y); });
     CHECK(text.find("computes one more") != std::string::npos);
     CHECK(text.find("computes the sum") != std::string::npos);
 }

@@ -377,6 +377,17 @@ def low_bits():
     case("dequantizelinear_i32", "DequantizeLinear", ints(5, -7, 9, dtype=i32), np.array(0.25, f32), opset=10)
 
 
+def quantising():
+    """QuantizeLinear of a tensor, an axis and blocks. Nothing is drawn."""
+    x = np.linspace(-9, 11, 32).astype(f32).reshape(4, 8)
+    for kind, dtype, zero in (("u8", u8, 3), ("i8", np.int8, -2), ("u16", np.uint16, 3), ("i16", np.int16, -2)):
+        case(f"quantizelinear_{kind}", "QuantizeLinear", x, np.array(0.5, f32), np.array(zero, dtype), opset=21)
+    scales = np.array([0.01, 0.05, 0.25, 4], f32)
+    case("quantizelinear_axis", "QuantizeLinear", x, scales, np.array([0, 1, -1, 7], np.int8), opset=13, axis=0)
+    case("quantizelinear_blocks", "QuantizeLinear", x, np.stack([scales, scales * f32(2)], 1), np.zeros((4, 2), np.int8), opset=21,
+         axis=1, block_size=4)
+
+
 def control():
     """If, Loop and Scan: the cases of the package onnx, but for those of sequences, and more. Nothing is drawn."""
     from onnx.backend.test.case.node import collect_testcases
@@ -456,6 +467,6 @@ if __name__ == "__main__":
     (OUT / "operators").mkdir(parents=True, exist_ok=True)
     for old in (OUT / "operators").glob("*.onnx"):
         old.unlink()
-    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits, control):
+    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits, control, quantising):
         write()
     print(len(written), "operator cases,", sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file()), "bytes")

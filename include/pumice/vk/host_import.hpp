@@ -8,8 +8,9 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Lends host memory to the device for its own lifetime. Importing costs about what copying does:
-/// it is for large arrays, or for many transfers. The memory must outlive it, and the device must
-/// have finished with it.
+/// it is for many transfers of memory that the user keeps. Weights of files do not go this way:
+/// threads read them into mapped device memory, and there is no copy on the host to lend. The
+/// memory must outlive it, and the device must have finished with it.
 class host_import {
 public:
     /// Null, with a line in `why`, where the device or the memory does not allow it (drivers may
