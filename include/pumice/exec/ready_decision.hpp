@@ -66,8 +66,8 @@ public:
     /// While it is there, the engine's lock is free, and the nodes of the last walk are claimed.
     class apart {
     public:
-        explicit apart(const decision_runner& by)
-            : home_(by.home_), claim_(home_.planner_.claim()) {
+        explicit apart(const decision_runner& by) : home_(by.home_) {
+            home_.planner_.claim(claim_);
             home_.mutex_.unlock();
         }
         apart(const apart&) = delete;
@@ -81,7 +81,7 @@ public:
 
     private:
         graph_engine& home_;
-        std::shared_ptr<const key_set<const node*>> claim_;
+        key_index claim_;
     };
     /// Of a few plans the engine keeps what is ready to run. Pre: the engine's lock.
     void keep_few() const noexcept { home_.planner_.keep_parts(8); }

@@ -142,19 +142,19 @@ public:
         return true;
     }
     /// The lazy nodes of the last walk are somebody's until he gives the claim back.
-    std::shared_ptr<const key_set<const node*>> claim() {
-        const auto mine = std::make_shared<key_set<const node*>>();
-        for (const node* n : walk_.order()) mine->insert(n);
-        claims_.push_back(mine);
-        return mine;
+    void claim(key_index& mine) {
+        for (const node* n : walk_.order()) mine.insert(detail::bits_of_key(n));
+        claims_.push_back(&mine);
     }
     bool is_claimed(const node* n) const noexcept {
-        for (const auto& c : claims_)
-            if (c->contains(n)) return true;
+        for (const key_index* c : claims_)
+            if (c->find(detail::bits_of_key(n)) != key_index::none) return true;
         return false;
     }
-    void give_back(const std::shared_ptr<const key_set<const node*>>& claim) noexcept {
-        erase_if(claims_, [&](const auto& c) { return c == claim; });
+    void give_back(const key_index& claim) noexcept {
+        for (const key_index*& c : claims_)
+            if (c == &claim) c = claims_.back();
+        claims_.pop_back();
     }
     /// Keeps what was made of the parts of the `limit` plans with decisions that were used last.
     void keep_parts(std::size_t limit) noexcept {
@@ -353,7 +353,7 @@ private:
     last_uses last_uses_;
     array_list<char> stored_;  // of each node of the walk
     array_list<std::shared_ptr<known_plan>> known_;
-    array_list<std::shared_ptr<const key_set<const node*>>> claims_;
+    array_list<const key_index*> claims_;
     std::uint64_t hash_ = 0, clock_ = 0, made_ = 0;
 };
 
