@@ -44,6 +44,9 @@ public:
         const std::uint64_t bytes = rounded(size);
         std::unique_lock lock(mutex_);
         make_room_to_wait();
+        // A call of the driver's takes longer than all else here, so what is known comes first.
+        collect(queue_->timeline().known());
+        if (const allocation found = take(size, bytes, kind, label)) return found;
         collect();
         std::vector<std::string> why;
         for (int attempt = 0;; ++attempt) {
@@ -322,6 +325,9 @@ private:
         } catch (...) {
         }
         if (queue_->device()->lost()) reached = ~std::uint64_t{0};
+        collect(reached);
+    }
+    void collect(std::uint64_t reached) noexcept {
         while (!waiting_.empty() && waiting_.front().value <= reached) {
             std::pop_heap(waiting_.begin(), waiting_.end());
             const waiting done = waiting_.back();
