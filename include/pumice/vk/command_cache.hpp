@@ -23,14 +23,16 @@ public:
     commands take() {
         {
             const std::lock_guard lock(mutex_);
-            const std::uint64_t reached = used_.empty() ? 0 : queue_->completed();
-            for (std::size_t i = 0; i < used_.size(); ++i)
-                if (used_[i].value <= reached) {
-                    commands found = std::move(used_[i].buffer);
-                    used_[i] = std::move(used_.back());
-                    used_.pop_back();
-                    return found;
-                }
+            // A call of the driver's takes longer than to look, so what is known comes first.
+            std::size_t i = find(queue_->timeline().known());
+            if (i == used_.size() && i > 0) i = find(queue_->completed());
+            if (i < used_.size()) {
+                commands found = std::move(used_[i].buffer);
+                used_[i] = std::move(used_.back());
+                used_.pop_back();
+                next_ = i + 1;
+                return found;
+            }
             used_.make_room(++made_ - used_.size());  // so that `give` needs no memory
         }
         return commands(queue_->device());
@@ -47,9 +49,18 @@ private:
         commands buffer;
         std::uint64_t value;
     };
+    /// One that is reached, or the end. Behind the one that went last are those given longest ago.
+    std::size_t find(std::uint64_t reached) const noexcept {
+        for (std::size_t n = 0; n < used_.size(); ++n) {
+            const std::size_t i = (next_ + n) % used_.size();
+            if (used_[i].value <= reached) return i;
+        }
+        return used_.size();
+    }
+
     std::shared_ptr<vulkan::queue> queue_;
     std::mutex mutex_;
-    std::size_t made_ = 0;
+    std::size_t made_ = 0, next_ = 0;
     array_list<entry> used_;
 };
 

@@ -193,9 +193,9 @@ public:
         array_list<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
                                      order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
         if (!part.empty()) part[0].barrier = false;
-        record_commands(to, list, part, times);
+        record_commands(to, list, part, times, vulkan::scope::compute);
         if ((host_sees_ && (piece.is_output || list_.stages().size() > 1)) || shared_size_ > 0)
-            to.barrier(any_access, vulkan::scope::host);
+            to.barrier(vulkan::scope::compute, vulkan::scope::host);
         to.end();
     }
 

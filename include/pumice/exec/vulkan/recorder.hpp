@@ -93,15 +93,17 @@ inline held_command to_hold(const command& c, bool barrier) noexcept {
 }
 
 /// Records commands in the order that `arrange` gave them, and the times before and after each.
+/// `touch`: all that they and what they depend on are.
 inline void record_commands(vulkan::commands& buffer, const array_list<command>& list,
-                            std::span<const placed_item> order, const timestamps& times = {}) {
+                            std::span<const placed_item> order, const timestamps& times = {},
+                            vulkan::scope touch = any_access) {
     if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
     std::uint32_t next = 0;  // timestamp
     const auto time = [&] {
         if (next < 2 * times.count) buffer.timestamp(*times.pool, times.first + next++);
     };
     for (const placed_item& place : order) {
-        if (place.barrier) buffer.barrier(any_access, any_access);
+        if (place.barrier) buffer.barrier(touch, touch);
         time();
         to_hold(list[place.index], false).record(buffer);
         time();
