@@ -12,4 +12,7 @@
 #ifdef PUMICE_CONTROL
 #include <pumice/exec/control.hpp>
 #endif
+#ifdef PUMICE_VARYING
+#include <pumice/exec/varying.hpp>
+#endif
 #endif

@@ -7,7 +7,9 @@
 
 #include <pumice/exec/adopt.hpp>
 #include <pumice/exec/control.hpp>
+#include <pumice/exec/varying.hpp>
 #include <pumice/tensor/control.hpp>
+#include <pumice/tensor/varying.hpp>
 
 #include <tuple>
 
@@ -34,6 +36,7 @@ template struct every_family<control_op>;
 }  // namespace detail
 
 template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
+template std::shared_ptr<prepared_graph> prepare_range<0>(engine&, const traced_range&);
 template std::shared_ptr<engine> make_null_engine<0>(policy_set);
 template void place_below<0>(std::int64_t, placement&);
 

@@ -39,11 +39,17 @@ public:
     }
     /// True of a vulkan_engine: it records a graph, where the others plan it.
     virtual bool records() const noexcept { return false; }
-    evaluation plan_of(const traced_graph& g) {
+    evaluation plan_of(const traced_graph& g, bool counts = true) {
         const std::lock_guard lock(mutex_);
-        evaluation e = planner_.plan_of(g);
+        evaluation e = planner_.plan_of(g, counts);
         plans_ = planner_.made();
         return e;
+    }
+    /// One plan was made of several that were not counted.
+    void count_plan() {
+        const std::lock_guard lock(mutex_);
+        planner_.count();
+        plans_ = planner_.made();
     }
     /// Throws errc::invalid_argument for a plan with steps at a place that is not the engine's. One
     /// without places has all in one memory, and runs the steps of any.
@@ -101,6 +107,7 @@ public:
 
 protected:
     friend class decision_runner;
+    friend class replayed_range;
 
     /// `own_process`: what the engine holds serves no other process.
     explicit graph_engine(policy_set&& policies, bool own_process = false)

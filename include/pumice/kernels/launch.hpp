@@ -6,7 +6,10 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
+#include <pumice/core/extent_formula.hpp>
 #include <pumice/kernels/problem.hpp>
+
+#include <cstring>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -21,6 +24,12 @@ struct relocation {
 struct number_place {
     std::size_t at;
     int number;  // see scalar_operand
+};
+
+/// A number of the parameter block that each run's extent decides.
+struct varying_number {
+    std::size_t at, bytes;  // 4 or 8
+    extent_formula number;
 };
 
 /// A member of the parameter block as its table declares it (kernels/parameter_block.hpp). Where it
@@ -49,9 +58,11 @@ struct launch {
     array_list<block_member> members;
     array_list<relocation> relocations;
     array_list<number_place> numbers;
+    array_list<varying_number> varying = {};  // of a plan for a range of extents
     array_list<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
+    bool wide = false;                           // indices in the block have 8 bytes
 
     launch() = default;
     [[gnu::noinline]] launch(std::string_view in, std::string_view start,
@@ -66,6 +77,16 @@ struct launch {
         for (const piece& p : with) arguments.push_back(cat({p}));
     }
 };
+
+/// Writes the numbers that depend on the extent into a launch's block.
+inline void write_varying(const launch& l, std::int64_t extent, std::byte* block) {
+    for (const varying_number& v : l.varying) {
+        const std::int64_t number = v.number.at(extent);
+        const auto narrow = static_cast<std::int32_t>(number);
+        if (v.bytes == 8) std::memcpy(block + v.at, &number, 8);
+        else std::memcpy(block + v.at, &narrow, 4);
+    }
+}
 
 /// One of the ways in which a kernel can solve a problem.
 struct configuration {

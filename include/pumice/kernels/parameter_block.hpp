@@ -134,6 +134,7 @@ public:
         : out_(l), wide_(wide), text_(text) {
         l.parameters.reserve(256);
         l.members.reserve(24);
+        l.wide = wide;
         l.members.push_back({"", structure, 0, 0});
     }
     void add(std::initializer_list<parameter> rows) {

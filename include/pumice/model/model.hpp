@@ -10,8 +10,11 @@
 #include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
+#include <concepts>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+struct varying;  // <pumice/varying.hpp>
 
 /// A handle: copies share the weights. All functions are const and may be called by several
 /// threads.
@@ -99,19 +102,19 @@ public:
     /// a function that calls it. Throws errc::invalid_argument where a shape depends on inputs'
     /// values.
     executable compile(std::span<const shape> shapes = {}) const {
-        const std::vector<shape> chosen = shapes_or_own(shapes);
-        if (chosen.size() != inputs().size())
-            throw error(errc::invalid_argument, "model",
-                        place(*self_) + "takes " + std::to_string(inputs().size()) +
-                            " inputs, got " + std::to_string(chosen.size()) + " shapes",
-                        signature());
-        std::vector<executable::value> values;
-        for (std::size_t i = 0; i < chosen.size(); ++i)
-            values.push_back({inputs()[i].dtype, chosen[i]});
-        return trace(where(), values, [this](std::span<const any_tensor> x) {
-            for (std::size_t i = 0; i < x.size(); ++i) named(x[i], inputs()[i].name);
-            return run(x);
-        });
+        return trace(where(), recorded_values(shapes),
+                     [this](std::span<const any_tensor> x) { return run_named(x); });
+    }
+
+    /// The same for every extent of open axes up to `range.at_most`, of each input those of
+    /// `range.axes`; as that is when it is made, the first axis of each input where it is open: the
+    /// batch. Throws errc::invalid_argument for an axis that the file fixes, and what `compile` of
+    /// a function throws (<pumice/varying.hpp>, which it needs).
+    template <std::same_as<varying> Range>
+    executable compile(const Range& range, std::span<const shape> shapes = {}) const {
+        const std::vector<executable::value> values = recorded_values(shapes);
+        return trace(where(), values, open_axes(range.axes, values), range.at_most,
+                     [this](std::span<const any_tensor> x) { return run_named(x); });
     }
 
     /// Types and shapes of all values for these input shapes (those of the file where left out, an
@@ -167,6 +170,55 @@ private:
     std::vector<shape> shapes_or_own(std::span<const shape> shapes) const {
         return shapes.empty() ? self_->signature.shapes()
                               : std::vector<shape>(shapes.begin(), shapes.end());
+    }
+
+    std::vector<executable::value> recorded_values(std::span<const shape> shapes) const {
+        const std::vector<shape> chosen = shapes_or_own(shapes);
+        if (chosen.size() != inputs().size())
+            throw error(errc::invalid_argument, "model",
+                        place(*self_) + "takes " + std::to_string(inputs().size()) +
+                            " inputs, got " + std::to_string(chosen.size()) + " shapes",
+                        signature());
+        std::vector<executable::value> values;
+        for (std::size_t i = 0; i < chosen.size(); ++i)
+            values.push_back({inputs()[i].dtype, chosen[i]});
+        return values;
+    }
+    std::vector<any_tensor> run_named(std::span<const any_tensor> x) const {
+        for (std::size_t i = 0; i < x.size(); ++i) named(x[i], inputs()[i].name);
+        return run(x);
+    }
+    /// Of each input the axes that are to vary. `axes`: of a `varying`.
+    array_list<index_list> open_axes(std::span<const index_list> axes,
+                                     std::span<const executable::value> values) const {
+        const auto refuse = [&](const std::string& why) {
+            throw error(errc::invalid_argument, "model", place(*self_) + why, signature());
+        };
+        const bool batch = axes.size() == 1 && axes[0] == index_list{0};
+        if (axes.empty() || axes.size() > values.size())
+            refuse(std::to_string(axes.size()) + " lists of axes for " +
+                   std::to_string(values.size()) + " inputs");
+        array_list<index_list> found;
+        bool some = false;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const model_value& v = inputs()[i];
+            const int rank = values[i].shape.rank();
+            const auto is_open = [&](std::int64_t axis) {
+                return !v.has_shape || v.dims[static_cast<std::size_t>(axis)].size < 0;
+            };
+            found.push_back({});
+            if (batch && (rank == 0 || !is_open(0))) continue;
+            for (std::int64_t axis : axes[std::min(i, axes.size() - 1)]) {
+                if (axis < 0) axis += rank;
+                if (axis < 0 || axis >= rank || !is_open(axis))
+                    refuse("axis " + std::to_string(axis) + " of the input \"" + v.name +
+                           "\", which is " + v.text() + ", cannot vary");
+                found.back().push_back(axis);
+                some = true;
+            }
+        }
+        if (!some) refuse("no axis of an input is open, so none can vary");
+        return found;
     }
 
     /// Builds the graph once, so that faults are found and weights go up now and not in the first

@@ -131,6 +131,13 @@ PUMICE_FUNCTION executable trace(const context& home, std::span<const executable
                                  const traced_function& function);
 
 namespace detail {
+/// What it gives, before it is prepared.
+PUMICE_FUNCTION traced_graph trace_graph(const context& home,
+                                         std::span<const executable::value> inputs,
+                                         const traced_function& function);
+}  // namespace detail
+
+namespace detail {
 
 /// The recordings of one function: one per context, types and shapes of the arguments.
 class recordings {
@@ -200,10 +207,10 @@ struct traced_result<std::tuple<R...>> {
 }  // namespace detail
 
 /// A function that was given to `compile`. Any thread may call it.
-template <class F>
+template <class F, class Recordings = detail::recordings>
 class compiled {
 public:
-    compiled(F f, std::size_t most) : function_(std::move(f)), known_(most) {}
+    compiled(F f, Recordings known) : function_(std::move(f)), known_(std::move(known)) {}
 
     /// Like the function itself; traces it the first time for these element types and shapes.
     /// Within a function that is traced it is called, and so becomes part of that.
@@ -244,7 +251,7 @@ private:
     }
 
     F function_;
-    mutable detail::recordings known_;
+    mutable Recordings known_;
 };
 
 /// Makes a function of tensors a recording: it is called once per element types and shapes of its
@@ -254,7 +261,7 @@ private:
 /// while it is traced. At most `most` recordings are kept.
 template <class F>
 compiled<F> compile(F function, std::size_t most = 16) {
-    return compiled<F>(std::move(function), most);
+    return compiled<F>(std::move(function), detail::recordings(most));
 }
 
 #ifndef PUMICE_COMPILED
@@ -274,15 +281,14 @@ PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
     state_ = std::move(made);
 }
 
-PUMICE_BODY executable trace(const context& home, std::span<const executable::value> inputs,
-                             const traced_function& function) {
-    if (detail::current_trace) detail::throw_traced_twice();
+PUMICE_BODY traced_graph detail::trace_graph(const context& home,
+                                             std::span<const executable::value> inputs,
+                                             const traced_function& function) {
+    if (current_trace) throw_traced_twice();
     struct tracing {
-        detail::open_trace t;
-        explicit tracing(const std::shared_ptr<engine>& home) : t{home, {}} {
-            detail::current_trace = &t;
-        }
-        ~tracing() { detail::current_trace = nullptr; }
+        open_trace t;
+        explicit tracing(const std::shared_ptr<engine>& home) : t{home, {}} { current_trace = &t; }
+        ~tracing() { current_trace = nullptr; }
     };
     traced_graph g;
     std::vector<any_tensor> arguments, results;
@@ -306,7 +312,12 @@ PUMICE_BODY executable trace(const context& home, std::span<const executable::va
             n = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
         g.outputs.push_back(std::move(n));
     }
-    return executable(home, std::move(g));
+    return g;
+}
+
+PUMICE_BODY executable trace(const context& home, std::span<const executable::value> inputs,
+                             const traced_function& function) {
+    return executable(home, detail::trace_graph(home, inputs, function));
 }
 
 PUMICE_BODY submission executable::start(std::span<any_tensor> results,
@@ -326,7 +337,7 @@ PUMICE_BODY submission executable::start(std::span<any_tensor> results,
             fail(errc::dtype_mismatch, "executable",
                  {"input ", i, " is ", to_string(t.dtype()), ", recorded for ",
                   to_string(s.inputs[i].dtype)});
-        if (t.get()->extent != s.inputs[i].shape)
+        if (t.get()->extent != s.inputs[i].shape && !s.graph->takes(i, t.get()->extent))
             fail(errc::shape_mismatch, "executable",
                  {"input ", i, " has shape ", to_string(t.shape()), ", recorded for ",
                   to_string(s.inputs[i].shape)});

@@ -101,6 +101,12 @@ public:
     /// that it wrote over throw errc::values_lost until they are outputs of a run that succeeds.
     virtual submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
                            std::span<any_tensor> outputs, stop_view stop, bool donated) = 0;
+    /// Whether a run takes an input of a shape that is not the traced one. Throws
+    /// errc::shape_mismatch where it can say why not.
+    virtual bool takes(std::size_t input, const shape& s) const {
+        static_cast<void>(input), static_cast<void>(s);
+        return false;
+    }
     /// What runs (exec/plan/plan.hpp); null in an engine that has no plans.
     virtual const plan* planned() const noexcept { return nullptr; }
     /// The plan's constants, in order.

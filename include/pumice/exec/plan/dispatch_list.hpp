@@ -8,6 +8,7 @@
 #include <pumice/exec/chunks.hpp>
 #include <pumice/exec/hazards.hpp>
 #include <pumice/exec/plan/at_step.hpp>
+#include <pumice/exec/plan/range.hpp>
 #include <pumice/exec/select.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -21,7 +22,11 @@ inline choice choose_for(const plan& p, const plan_step& s, const device_info& d
     const bool crosses = p.is_transfer(s);
     choice c;
     if (s.place == 0 && !s.what.kind().decisions && (!crosses || how == transfers::by_kernel)) {
-        c = at_step(s, [&] { return choose(s.what, device, policies); });
+        c = at_step(s, [&] {
+            return p.range ? p.range->choose(p, static_cast<std::size_t>(&s - p.steps.data()),
+                                             device, policies)
+                           : choose(s.what, device, policies);
+        });
         c.record->origin = origin_of(s);
         return c;
     }
@@ -134,6 +139,8 @@ public:
     mutable std::shared_ptr<const void> compiled;
 
 private:
+    static constexpr std::int64_t whole_memory = std::int64_t{1} << 62;
+
     array_list<placed_item> order(const stage& s) const {
         array_list<ordered_item> items;
         for (std::size_t i = s.first; i < s.last; ++i) {
@@ -143,7 +150,9 @@ private:
                 if (a.end <= a.begin ||
                     (!is_scratch(memory) && plan_->values[memory].role == value_role::constant))
                     continue;
-                item.accesses.push_back({memory, a.begin, a.end, a.write});
+                // Parts that lie apart for one extent may meet for another.
+                if (plan_->range) item.accesses.push_back({memory, 0, whole_memory, a.write});
+                else item.accesses.push_back({memory, a.begin, a.end, a.write});
             }
             items.push_back(std::move(item));
         }

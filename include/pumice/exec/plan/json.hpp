@@ -30,6 +30,9 @@ inline void append_section(std::string& to, const char* name, const plan_json& l
 /// The plan as JSON text, a value and a step on each line. Tensors are not part of a plan: their
 /// types, shapes and places are.
 inline std::string to_json(const plan& p) {
+    if (p.range)
+        fail(errc::unsupported, "plan",
+             {"a plan for varying extents has no text; that of one extent has"});
     using json = detail::plan_json;
     detail::plan_coder<false> coder;
     json values, steps, givings, numbers, programs = json::array();

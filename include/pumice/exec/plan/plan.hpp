@@ -11,6 +11,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 struct plan_decisions;
+class plan_range;
 
 /// What a value is to the runs of a plan.
 enum class value_role : std::uint8_t {
@@ -98,6 +99,9 @@ struct plan {
     array_list<giving> givings;
     /// What runs it, where it has steps that decide; else null.
     const plan_decisions* decisions = nullptr;
+    /// Where an extent of its inputs is each run's, up to a bound, which the numbers here are of;
+    /// else null.
+    const plan_range* range = nullptr;
 
     /// The value whose memory holds this one.
     int root(int value) const {
@@ -107,6 +111,12 @@ struct plan {
     bool is_transfer(const plan_step& s) const {
         for (const int v : s.buffers)
             if (!at(v).is_given() && at(v).place != at(s.outputs[0]).place) return true;
+        return false;
+    }
+    /// Whether steps run at several places, or at another than the device.
+    bool has_stages() const {
+        for (const plan_step& s : steps)
+            if (s.place != 0) return true;
         return false;
     }
     /// The end of the steps from `begin` on that run at one place. Pre: there is a step `begin`.

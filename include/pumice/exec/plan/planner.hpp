@@ -9,6 +9,7 @@
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/exec/plan/passes.hpp>
 #include <pumice/exec/plan/place.hpp>
+#include <pumice/exec/plan/range.hpp>
 #include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/graph/walk.hpp>
@@ -33,7 +34,8 @@ struct known_plan {
     /// What engines have made of it, for each set of givings: at most a few.
     array_list<std::shared_ptr<const dispatch_list>> dispatches;
     array_list<std::shared_ptr<const kernel_record>> host_records;
-    std::shared_ptr<const void> parts;  // between its decisions, and these, ready to run
+    std::shared_ptr<const void> parts;        // between its decisions, and these, ready to run
+    std::shared_ptr<const plan_range> range;  // that the plan names
 };
 
 /// What one run of a plan works on.
@@ -170,20 +172,22 @@ public:
             oldest->parts.reset();
         }
     }
-    /// The plan of a graph with open inputs; it is not kept.
-    evaluation plan_of(const traced_graph& g) {
+    /// The plan of a graph with open inputs; it is not kept. `counts`: it is no part of another.
+    evaluation plan_of(const traced_graph& g, bool counts = true) {
         walk_.go(g.outputs);
         for (const auto* list : {&g.inputs, &g.keys, &g.outputs})
             for (const node_ptr& n : *list) walk_.include(n.get());
         evaluation e;
         e.run.planned = make(g.outputs, &g);
-        ++made_;
+        made_ += counts;
         bind(e);
         for (const array_list<int>* list : {&e.run.what().inputs, &e.run.what().parameters})
             for (const int v : *list) e.run.given[static_cast<std::size_t>(v)] = nullptr;
         walk_.done();
         return e;
     }
+    /// One was made of several that were not counted.
+    void count() noexcept { ++made_; }
     /// How many plans were made; the other evaluations had one that was known.
     std::uint64_t made() const noexcept { return made_; }
 

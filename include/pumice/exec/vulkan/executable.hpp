@@ -67,6 +67,7 @@ public:
         lane_.make_way();
         const prepared ready = prepare(inputs, outputs, donated);
         recorded_graph& recorded = *ready.recorded;
+        const std::int64_t extent = what().range ? what().range->extent_of(inputs) : 0;
         auto lock = lane_.lock();
         const double budget = budget_for(stop);
         const bool timed = budget > 0 && !recorded.measured && !recorded.order().empty();
@@ -74,6 +75,7 @@ public:
         if (timed) recorded.set_pieces(seconds, -1);
         slot& s = take(recorded, lock, stop);
         const borrowed lent{*this, s};
+        if (what().range) recorded.set_extent(s, extent);
         bind(recorded, s, inputs, ready.moved, outputs, lock);
         recorded.write(
             s,
@@ -115,10 +117,14 @@ public:
         }
         ++lane_.counted.evals;
         lane_.counted.written_bytes +=
-            static_cast<std::uint64_t>(recorded.dispatches().written_bytes());
+            static_cast<std::uint64_t>(s.now ? made_bytes(*s.now)
+                                             : recorded.dispatches().written_bytes());
         return submission(home_, last[0]);
     }
 
+    bool takes(std::size_t input, const shape& s) const override {
+        return what().range && what().range->takes(input, s);
+    }
     const plan* planned() const noexcept override { return &planned_.run.what(); }
     std::vector<any_tensor> constants() const override { return planned_.constants(); }
     std::string explain() const override {
@@ -162,6 +168,14 @@ private:
     }
 
     const plan& what() const noexcept { return planned_.run.what(); }
+    /// With the values that it has in a run.
+    const plan& what_in(const slot& s) const noexcept { return s.now ? *s.now : what(); }
+    static std::int64_t made_bytes(const plan& p) {
+        std::int64_t bytes = 0;
+        for (const plan_value& v : p.values)
+            if (v.made_by >= 0 && v.alias < 0) bytes += v.bytes();
+        return bytes;
+    }
 
     /// What a run needs of the engine's lock of plans.
     struct prepared {
@@ -173,8 +187,10 @@ private:
         bool lie = true;
         for (const any_tensor& t : inputs) lie = lie && vulkan_engine::lies_dense(*t.get(), 16);
         prepared ready{recordings_[0].get(), {}};
-        const bool gives = donated || (outputs.data() < inputs.data() + inputs.size() &&
-                                       inputs.data() < outputs.data() + outputs.size());
+        // What an input has of memory is its own extent's, which is seldom that of the plan.
+        const bool gives =
+            !what().range && (donated || (outputs.data() < inputs.data() + inputs.size() &&
+                                          inputs.data() < outputs.data() + outputs.size()));
         if (lie && !gives) return ready;
         const std::lock_guard plans(home_->mutex_);
         for (const any_tensor& t : inputs) home_->evaluate(std::span(&t.get(), 1));
@@ -241,7 +257,7 @@ private:
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const int number = what().outputs[i];
-            const plan_value& v = what().at(number);
+            const plan_value& v = what_in(s).at(number);
             const int memory = recorded.dispatches().memory_of(number);
             if (memory != number || !home_->may_overwrite(outputs[i], v))
                 s.changed[i] =
@@ -314,6 +330,7 @@ private:
         }
         const bool constant = v.role == value_role::constant;
         const node& n = constant ? *planned_.run.given[number] : *s.held[v.index];
+        if (n.count() == 0) return nullptr;
         const std::unique_ptr<host_memory>& own = memory_of(n).host;
         const std::unique_ptr<host_memory>& lent = (constant ? lent_ : s.lent)[number];
         return (lent ? lent : own)->data() +
@@ -362,8 +379,9 @@ private:
                 lock.unlock();
                 meanwhile.held = &lock;
             }
-            pumice::run_on_host({what(), piece.host_begin, piece.host_end, list.givings(),
-                                 planned_.run.numbers, planned_.run.records, at},
+            pumice::run_on_host({what_in(s), piece.host_begin, piece.host_end, list.givings(),
+                                 s.now ? s.now->numbers : planned_.run.numbers,
+                                 planned_.run.records, at},
                                 lane_.runtime()->threads(), lane_.profiling(), stop);
         }
         recorded.flush_shared(s);

@@ -32,6 +32,10 @@ public:
         array_list<node_ptr> held;        // inputs as the kernels read them
         array_list<byte_range> touched;
         array_list<std::unique_ptr<host_memory>> lent;  // copies of the user's own memory, by value
+
+        // Of a plan for a range of extents: the run's, and the plan's values for it.
+        std::int64_t extent = -1;
+        std::unique_ptr<const plan> now;
     };
 
     /// Where a constant lies.
@@ -144,6 +148,23 @@ public:
         std::uint64_t last = 0;
         for (const auto& s : slots_) last = std::max(last, s->value);
         return last;
+    }
+
+    /// Of a plan for a range of extents: what the slot's next run works with. Its blocks, whose
+    /// device is through, get the numbers that depend on the extent.
+    void set_extent(slot& s, std::int64_t extent) const {
+        if (s.extent == extent) return;
+        const plan& p = list_.of();
+        s.now = std::make_unique<const plan>(p.range->at(extent, p.has_stages()));
+        s.extent = -1;
+        auto* block = static_cast<std::byte*>(s.block.mapped);
+        for (std::size_t i = 0; i < list_.size(); ++i) {
+            std::byte* const to = block + blocks_.at[i];
+            const launch& l = *list_.launches()[i];
+            write_varying(l, extent, to);
+            write_numbers(l, s.now->numbers, to);
+        }
+        s.extent = extent;
     }
 
     /// Bytes of all parameter blocks, and what no run changes of them.

@@ -59,6 +59,14 @@ struct block_offsets {
     }
 };
 
+/// Writes the numbers of the run into a launch's parameter block.
+inline void write_numbers(const launch& l, std::span<const scalar> numbers, std::byte* to) {
+    for (const number_place& n : l.numbers) {
+        const std::uint64_t bits = numbers[static_cast<std::size_t>(n.number)].bits;
+        std::memcpy(to + n.at, &bits, sizeof bits);
+    }
+}
+
 /// Writes a launch's parameter block with the address of each buffer that it names, and each number
 /// of the run.
 template <class AddressOf>
@@ -70,10 +78,7 @@ void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar
             address_of(r.buffer) + static_cast<std::uint64_t>(r.byte_offset);
         std::memcpy(to + r.at, &address, sizeof address);
     }
-    for (const number_place& n : l.numbers) {
-        const std::uint64_t bits = numbers[static_cast<std::size_t>(n.number)].bits;
-        std::memcpy(to + n.at, &bits, sizeof bits);
-    }
+    write_numbers(l, numbers, to);
 }
 
 /// What a command comes to once its place in the order is known.

@@ -1,0 +1,305 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Compiled functions whose arguments have axes of any extent up to a bound: a batch, a length.
+#pragma once
+
+#include <pumice/base/key_map.hpp>
+#include <pumice/core/extent_formula.hpp>
+#include <pumice/graph/graph_key.hpp>
+#include <pumice/tensor/compile.hpp>
+
+#include <algorithm>
+#include <exception>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// Axes of one extent that each call brings, from 0 to `at_most`.
+/// `pm::compile(f, pm::varying{.at_most = 512})`
+struct varying {
+    std::int64_t at_most = 0;
+    /// Of each argument the axes that have the extent, counted from the end where they are
+    /// negative; `{}` for an argument without. The last list counts for all arguments that follow:
+    /// as it is, the first axis of each argument varies.
+    std::vector<index_list> axes = {{0}};
+};
+
+/// A function traced for five neighbouring extents, to tell how its graph depends on the extent.
+struct traced_range {
+    static constexpr int samples = extent_formula::samples;
+
+    array_list<index_list> axes;  // of each input, those that have the extent
+    std::int64_t most = 0, least = 0;
+    std::string why_not_less = {};  // what the function says to a smaller one
+    std::int64_t first = 0;         // extent of the first graph; the others follow it
+    array_list<traced_graph> graphs = {};
+};
+
+/// Plans such a function once, by the library's engines. Throws errc::unsupported where it cannot
+/// be one plan, and says what of it.
+template <int = 0>
+PUMICE_OF_ENGINE std::shared_ptr<prepared_graph> prepare_range(engine& home, const traced_range& r);
+using range_preparer = std::shared_ptr<prepared_graph>(engine& home, const traced_range& r);
+
+namespace detail {
+
+/// The recordings of a function with varying axes.
+class varying_recordings {
+public:
+    varying_recordings(varying range, std::size_t most, range_preparer* how)
+        : range_(std::move(range)), most_(most), how_(how) {}
+    varying_recordings(varying_recordings&& other) noexcept
+        : range_(std::move(other.range_)), most_(other.most_), how_(other.how_),
+          list_(std::move(other.list_)) {}
+    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
+                                    const traced_function& function);
+    std::size_t size() const {
+        const small_lock lock(mutex_);
+        return list_.size();
+    }
+
+private:
+    varying range_;
+    std::size_t most_;
+    range_preparer* how_;
+    mutable small_mutex mutex_;
+    array_list<executable> list_;  // the last used first
+};
+
+/// A recording for all extents of those axes (of each input, in range) up to `most`, for which the
+/// inputs have their shapes.
+PUMICE_FUNCTION executable trace_range(const context& home,
+                                       std::span<const executable::value> inputs,
+                                       array_list<index_list> axes, std::int64_t most,
+                                       const traced_function& function, range_preparer* how);
+
+}  // namespace detail
+
+/// Makes a function of tensors a recording that serves every extent of some axes up to a bound: it
+/// is planned and recorded for the bound, and a run brings the extent as a number. Results are
+/// those of the function for the extent, of its shapes; nothing behind the extent is read.
+///
+/// The function is called about ten times beforehand, for different extents. It may use the extent
+/// (`x.shape()[0]`) as an extent of what it makes, or as a whole number that it computes with, not
+/// to decide what it does. Throws errc::unsupported for what cannot be planned for a range: it
+/// names the op, and `compile` without `varying` plans it for each shape. A call with an extent
+/// beyond the bound, or with unlike extents along the axes, throws errc::shape_mismatch. Memory
+/// between the kernels is that of the bound; inputs are not overwritten (executable::run_donating).
+template <class F>
+compiled<F, detail::varying_recordings> compile(F function, varying range, std::size_t most = 16) {
+    return {std::move(function),
+            detail::varying_recordings(std::move(range), most, &prepare_range<>)};
+}
+
+/// The same as an executable, of a function of run-time types; see `trace`.
+inline executable trace(const context& home, std::span<const executable::value> inputs,
+                        array_list<index_list> axes, std::int64_t at_most,
+                        const traced_function& function) {
+    return detail::trace_range(home, inputs, std::move(axes), at_most, function, &prepare_range<>);
+}
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+/// Of each argument the axes that vary. Throws errc::invalid_argument, errc::axis_out_of_range.
+inline array_list<index_list> varying_axes(const varying& range,
+                                           std::span<const any_tensor> arguments) {
+    const auto refuse = [](errc code, std::initializer_list<piece> why) {
+        fail(code, "varying", why);
+    };
+    if (range.at_most < 1)
+        refuse(errc::invalid_argument, {"at_most is ", range.at_most, ", at least 1 is wanted"});
+    if (range.axes.empty() || range.axes.size() > arguments.size())
+        refuse(errc::invalid_argument,
+               {range.axes.size(), " lists of axes for ", arguments.size(), " arguments"});
+    array_list<index_list> axes;
+    bool any = false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        axes.push_back(range.axes[std::min(i, range.axes.size() - 1)]);
+        const int rank = arguments[i].rank();
+        for (std::int64_t& axis : axes.back()) {
+            if (axis < -rank || axis >= rank)
+                refuse(errc::invalid_argument,
+                       {"axis ", axis, " of argument ", i, ", which has ", rank, " axes"});
+            if (axis < 0) axis += rank;
+            any = true;
+        }
+    }
+    if (!any) refuse(errc::invalid_argument, {"no axis of any argument varies"});
+    return axes;
+}
+
+/// The shapes of a graph's nodes and what their ops are made with, in one order; `words` says how
+/// many numbers each has.
+struct graph_extents {
+    array_list<std::uint64_t> words = {};
+    array_list<std::int64_t> numbers = {};
+
+    explicit graph_extents(const traced_graph& g) {
+        key_set<const node*> seen;
+        array_list<const node*> open;
+        for (const node_ptr& n : g.outputs) open.push_back(n.get());
+        while (!open.empty()) {
+            const node* const n = open.back();
+            open.pop_back();
+            if (!seen.insert(n)) continue;
+            graph_key key;
+            key.add_list(n->extent);
+            key.add_op(n->op);
+            words.push_back(n->op.family());
+            words.push_back(key.words().size());
+            for (const std::uint64_t w : key.words())
+                numbers.push_back(static_cast<std::int64_t>(w));
+            for (const node_ptr& input : n->inputs) open.push_back(input.get());
+        }
+    }
+};
+
+}  // namespace detail
+
+PUMICE_BODY executable detail::trace_range(const context& home,
+                                           std::span<const executable::value> inputs,
+                                           array_list<index_list> axes, std::int64_t most,
+                                           const traced_function& function, range_preparer* how) {
+    const auto graph_of = [&](std::int64_t extent) {
+        std::vector<executable::value> values(inputs.begin(), inputs.end());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            for (const std::int64_t axis : axes[i])
+                values[i].shape[static_cast<int>(axis)] = extent;
+        return trace_graph(home, values, function);
+    };
+    traced_range r{axes, most};
+    // The least extent that the function takes: an index, a window or a maximum may ask for some.
+    const auto takes = [&](std::int64_t extent) {
+        try {
+            graph_of(extent);
+            return true;
+        } catch (const error& e) {
+            r.why_not_less = e.what();
+            return false;
+        }
+    };
+    if (!takes(0)) {
+        graph_of(most);  // throws what the function does
+        std::int64_t low = 0, high = most;
+        while (high - low > 1) {
+            const std::int64_t middle = low + (high - low) / 2;
+            (takes(middle) ? high : low) = middle;
+        }
+        r.least = high;
+        if (high > 0) takes(high - 1);  // says why
+    }
+    // Below the bound, where the function may take no more; where that is too near to 0, where
+    // axes of one element broadcast, above it. Where a fixed extent happens to be the bound, what
+    // it is planned to may differ there.
+    constexpr int n = traced_range::samples;
+    array_list<std::int64_t> beginnings;
+    if (most - n + 1 >= r.least + 2)
+        for (const std::int64_t first : {most - n + 1, most - n})
+            if (first >= r.least + 2) beginnings.push_back(first);
+    beginnings.push_back(most + 1);
+    if (most >= r.least + 2) beginnings.push_back(most);
+    std::exception_ptr fault;
+    std::shared_ptr<prepared_graph> made;
+    array_list<graph_extents> each;
+    for (const std::int64_t first : beginnings) try {
+            r.first = first;
+            r.graphs.clear();
+            each.clear();
+            for (int k = 0; k < n; ++k) {
+                r.graphs.push_back(graph_of(first + k));
+                each.push_back(graph_extents(r.graphs.back()));  // planning lets go of inputs
+            }
+            made = how(*home.get(), r);
+            break;
+        } catch (const error&) {
+            if (!fault) fault = std::current_exception();
+        }
+    if (!made) std::rethrow_exception(fault);
+
+    const graph_extents& as_first = each[0];
+    array_list<extent_formula> formulas(as_first.numbers.size());
+    bool alike = true;
+    for (const graph_extents& e : each) alike = alike && e.words == as_first.words;
+    for (std::size_t i = 0; alike && i < formulas.size(); ++i) {
+        std::int64_t values[n] = {};
+        for (int k = 0; k < n; ++k) values[k] = each[static_cast<std::size_t>(k)].numbers[i];
+        alike = formulas[i].find(r.first, values);
+    }
+    // What is cut at a fixed extent, or decided by it, shows where the extent is small.
+    const auto must_follow = [&](std::int64_t extent) {
+        const graph_extents small(graph_of(extent));
+        if (extent - r.least > 1 && alike && small.words != as_first.words)
+            fail(errc::unsupported, "varying",
+                 {"the function does other things for the extent ", extent, " than for ", r.first});
+        if (!alike || small.words != as_first.words) return;
+        for (std::size_t i = 0; i < formulas.size(); ++i)
+            if (small.numbers[i] != formulas[i].at(extent))
+                fail(errc::unsupported, "varying",
+                     {"a shape within the function, or what an op is given, does not go on for the "
+                      "extent ",
+                      extent, " as from ", r.first,
+                      " on; compile without varying what is cut, rounded or decided by it"});
+    };
+    for (const std::int64_t extent : {r.least, r.least + 1, r.least + 2, r.least + 3})
+        if (extent <= most) must_follow(extent);
+
+    std::vector<executable::value> takes_values(inputs.begin(), inputs.end()), gives;
+    for (std::size_t i = 0; i < takes_values.size(); ++i)
+        for (const std::int64_t axis : axes[i])
+            takes_values[i].shape[static_cast<int>(axis)] = most;
+    for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
+        shape s = r.graphs[0].outputs[k]->extent;
+        for (int d = 0; d < s.rank(); ++d) {
+            std::int64_t values[n] = {};
+            for (int g = 0; g < n; ++g)
+                values[g] = r.graphs[static_cast<std::size_t>(g)].outputs[k]->extent[d];
+            extent_formula f;
+            f.find(r.first, values);  // as the engine has found it
+            s[d] = f.at(most);
+        }
+        gives.push_back({r.graphs[0].outputs[k]->type, s});
+    }
+    return executable(home, std::move(takes_values), std::move(gives), r.graphs[0].keys.size(),
+                      std::move(made));
+}
+
+namespace detail {
+
+PUMICE_BODY executable varying_recordings::find(std::span<const any_tensor> arguments,
+                                                const traced_function& function) {
+    if (arguments.empty())
+        fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});
+    if (current_trace) throw_traced_twice();
+    const array_list<index_list> axes = varying_axes(range_, arguments);
+    std::vector<executable::value> inputs;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        inputs.push_back({arguments[i].dtype(), arguments[i].shape()});
+        for (const std::int64_t axis : axes[i])
+            inputs.back().shape[static_cast<int>(axis)] = range_.at_most;
+    }
+    const std::shared_ptr<engine>& owner = arguments[0].get()->owner;
+    const auto fits = [&](const executable& e) {
+        if (e.where().get() != owner || e.inputs().size() != inputs.size()) return false;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            if (inputs[i].dtype != e.inputs()[i].dtype || inputs[i].shape != e.inputs()[i].shape)
+                return false;
+        return true;
+    };
+    const small_lock lock(mutex_);
+    for (std::size_t i = 0; i < list_.size(); ++i)
+        if (fits(list_[i])) {
+            for (; i > 0; --i) std::swap(list_[i], list_[i - 1]);
+            return list_.front();
+        }
+    list_.insert(list_.begin(), trace_range(context(owner), inputs, axes, range_.at_most, function,
+                                            of_engine(how_)));
+    if (list_.size() > most_) list_.pop_back();
+    return list_.front();
+}
+
+}  // namespace detail
+
+#endif
+
+}}  // namespace pumice::PUMICE_ABI
