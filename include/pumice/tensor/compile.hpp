@@ -25,8 +25,7 @@ public:
     /// Of a graph that is prepared already; it takes `keys` random keys.
     executable(const context& home, std::vector<value> inputs, std::vector<value> outputs,
                std::size_t keys, std::shared_ptr<prepared_graph> graph)
-        : state_(std::make_shared<state>(state{home, std::move(inputs), std::move(outputs), keys,
-                                               std::move(graph)})) {}
+        : state_(new state{home, std::move(inputs), std::move(outputs), keys, std::move(graph)}) {}
 
     std::span<const value> inputs() const { return get().inputs; }
     std::span<const value> outputs() const { return get().outputs; }
@@ -274,7 +273,7 @@ namespace detail {
 }  // namespace detail
 
 PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
-    auto made = std::make_shared<state>(state{home, {}, {}, graph.keys.size(), nullptr});
+    std::shared_ptr<state> made(new state{home, {}, {}, graph.keys.size(), nullptr});
     for (const node_ptr& n : graph.inputs) made->inputs.push_back({n->type, n->extent});
     for (const node_ptr& n : graph.outputs) made->outputs.push_back({n->type, n->extent});
     made->graph = home.get()->prepare(graph, &prepare_graph<>);
