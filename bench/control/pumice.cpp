@@ -20,6 +20,7 @@ void line(const std::string& name, int steps, double us, double kernels) {
     std::printf(
         "{\"peer\":\"pumice\",\"name\":\"%s\",\"us_a_step\":%.3f,\"above_kernels_us\":%.3f}\n",
         name.c_str(), us / steps, (us - kernels) / steps);
+    std::fflush(stdout);
 }
 
 void compare(const pm::context& home, const std::string& name, int steps, const pm::shape& extent,
