@@ -74,10 +74,10 @@ public:
             fresh->list.barrier(any_access, any_access);  // whatever was submitted before
             if (!order.empty()) order[0].barrier = false;
             for (int i = 0; i < 1 << doublings; ++i) {
-                record_commands(fresh->list, turns[i % 2], order);
+                record_commands(fresh->list, turns[i % 2], order, {}, vulkan::scope::compute);
                 if (!order.empty()) order[0].barrier = true;
             }
-            if (step_.host_sees()) fresh->list.barrier(any_access, vulkan::scope::host);
+            if (step_.host_sees()) fresh->list.barrier(vulkan::scope::compute, vulkan::scope::host);
             fresh->list.end();
             made = std::move(fresh);
         }
@@ -198,7 +198,7 @@ private:
                             array_list<node_ptr>& held) {
         const plan& p = body_.what();
         vulkan_engine& home = *body_.home_;
-        if (!p.parameters.empty() || home.policies().submit_budget > 0) return nullptr;
+        if (!p.parameters.empty() || p.range || home.policies().submit_budget > 0) return nullptr;
         const std::lock_guard plans(home.mutex_);
         for (std::size_t i = 0; i < carried; ++i)
             if (!home.may_overwrite(values[i], p.at(p.outputs[i])) ||
