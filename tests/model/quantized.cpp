@@ -114,10 +114,10 @@ struct coded_weight {
     }
 };
 
-model loaded(const message& graph, const pm::context& home) {
+model loaded(const message& graph, const pm::context& home, const pm::load_options& how = {}) {
     const message whole = model_of(graph, 21);
     const auto bytes = whole.view();
-    return model::from_bytes(bytes, home);
+    return model::from_bytes(bytes, home, how);
 }
 /// Whether weights take so many bytes of memory: of a device in pieces of 256, of the host's not
 /// counted below 128 KiB, which they would be above if they were decoded.
@@ -134,8 +134,10 @@ any_tensor rows_of_numbers(std::int64_t m, std::int64_t k, const pm::context& ho
 }
 
 /// Whether y is x times the weight, within the bound of sums of k products.
-bool is_product(const any_tensor& x, const coded_weight& w, const any_tensor& y) {
-    const std::vector<float> xs = pm::to_vector<float>(x), ys = pm::to_vector<float>(y);
+bool is_product(const any_tensor& x, const coded_weight& w, const any_tensor& y,
+                double rounding = 1.2e-7) {
+    const std::vector<float> xs = pm::to_vector<float>(x),
+                             ys = pm::to_vector<float>(pm::astype(y, dtype::f32));
     const std::int64_t m = x.shape()[0];
     for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < w.n; ++j) {
@@ -146,7 +148,7 @@ bool is_product(const any_tensor& x, const coded_weight& w, const any_tensor& y)
                 sum += v;
                 all += std::fabs(v);
             }
-            const double bound = 4 * 1.2e-7 * std::log2(double(w.k) + 1) * all + 1e-6;
+            const double bound = 4 * rounding * std::log2(double(w.k) + 1) * all + 1e-6;
             if (std::fabs(double(ys[static_cast<std::size_t>(i * w.n + j)]) - sum) > bound)
                 return false;
         }
@@ -220,6 +222,25 @@ TEST_CASE("quantized: Gemm, a turned weight, and a weight that something else re
     for (std::int64_t i = 0; i < w.k; ++i)
         for (std::int64_t j = 0; j < w.n; ++j) sum += w.real_value(i, j);
     CHECK(pm::to_vector<float>(both[1])[0] == doctest::Approx(sum).epsilon(1e-4));
+}
+
+TEST_CASE("quantized: a model that computes in f16 decodes to it, in cooperative matrices too") {
+    const pm::context home;
+    for (const auto& [code, type] :
+         {std::pair<std::int64_t, dtype>{22, dtype::i4}, {3, dtype::i8}, {17, dtype::f8_e4m3}}) {
+        const coded_weight w{code, type, scaling::blocks, 304, 264};
+        message graph;
+        w.put_into(graph);
+        graph.put(1, node_of("MatMul", {"x", "f"}, {"y"}))
+            .put(11, value_of("x", 1, {-1, w.k}))
+            .put(12, value_of("y", 1, {-1, w.n}));
+        const model m = loaded(graph, home, pm::load_options{.compute = dtype::f16});
+        CHECK(holds(home, pm::byte_count(type, w.k * w.n)));
+        for (const std::int64_t rows : {1, 33}) {
+            const any_tensor x = rows_of_numbers(rows, w.k, home);
+            CHECK_MESSAGE(is_product(x, w, m(x), 4.9e-4), pm::to_string(type));
+        }
+    }
 }
 
 TEST_CASE(
