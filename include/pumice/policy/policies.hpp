@@ -80,7 +80,7 @@ struct policy_set {
     double submit_budget = 0;
     /// Kernels of evaluations that one submit may hold; 0: an evaluation is a submit of its own.
     int gather = 64;
-    int gather_us = 50;  // that the first of them waits for the others at most
+    int gather_us = 50;  // without a further one, after which they are submitted
     /// For so long a wait asks a device again and again; then the thread sleeps.
     int poll_us = 80;
     /// Sets where steps run (policy/placement.hpp); empty: on the device, as far as it can.
@@ -264,7 +264,7 @@ struct none {
     void apply(policy_set& set) const { set.gather = 0; }
 };
 /// While the device is at work, further evaluations wait to share a submit: until it has nothing to
-/// do, there are so many kernels, somebody waits for one of them, or so much time has passed. The
+/// do, there are so many kernels, somebody waits for one of them, or none has come for so long. The
 /// default.
 struct up_to {
     int kernels = 64;

@@ -22,8 +22,9 @@ struct semaphore_point {
 /// Work that has a value of a queue's timeline already and is not submitted yet.
 class unsubmitted {
 public:
-    /// Submits it, unless another thread has. If it throws, it can be tried again.
-    virtual void submit() = 0;
+    /// Somebody is about to wait for that value: submits what has it, unless another thread has.
+    /// If it throws, it can be tried again.
+    virtual void before_wait(std::uint64_t value) = 0;
 
 protected:
     ~unsubmitted() = default;
@@ -102,7 +103,7 @@ public:
     /// refused, since nobody would ever signal it. False if `stop` was asked for before.
     bool wait(std::uint64_t value, stop_view stop = {}) const {
         if (device_->left_behind()) device_->check_alive("vkWaitSemaphores");
-        if (value > submitted() && unsubmitted_) unsubmitted_->submit();
+        if (unsubmitted_) unsubmitted_->before_wait(value);
         if (value > submitted())
             fail(errc::invalid_argument, "vulkan",
                  {"wait for value ", value, ", but the last submit has ", submitted()});

@@ -8,6 +8,7 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/vk/command_cache.hpp>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <optional>
@@ -39,11 +40,12 @@ struct held_command {
     }
 };
 
-/// Commands that are held back have the value of the next submit. They are submitted when the
-/// device has nothing to do, when `most` are held, when something else is submitted, when somebody
-/// waits for that value or the memory that they keep, and when the first of them is `longest` old:
-/// those of the last evaluation too, of which nobody asks, by a thread that sleeps in between. A
-/// submit that fails leaves them held, and is tried again. Any thread may call.
+/// Commands that are held back have the value of the next submit. They are submitted when `most`
+/// are held, when something else is submitted, and when somebody waits for that value or the memory
+/// that they keep; when the device has nothing to do, at once behind a wait, and in larger and
+/// larger parts while evaluations come without one, since then a submit costs more than it brings;
+/// and when no evaluation has come for `longest`, by a thread that sleeps in between. A submit that
+/// fails leaves them held, and is tried again. Any thread may call.
 class vulkan_submitter final : public vulkan::unsubmitted {
 public:
     /// `most` 0: nothing is held back. `behind`: submitted last each time, or null.
@@ -78,36 +80,45 @@ public:
         const std::lock_guard lock(mutex_);
         return submit_all(recorded, waits);
     }
-    void submit() override {
+    void submit() {
         const std::lock_guard lock(mutex_);
         if (!held_.empty()) submit_all({}, {});
+    }
+    void before_wait(std::uint64_t value) override {
+        patience_ = 1;
+        if (value > queue_->submitted()) submit();
     }
 
     /// Takes commands that follow each other, and gives the value that the timeline has when they
     /// are done. If it throws, they were not taken.
     std::uint64_t hold(std::span<const held_command> list) {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         const std::size_t before = held_.size();
-        const bool idle = queue_->reached(queue_->submitted());
         held_.append(list.begin(), list.end());
         try {
-            if (idle || held_.size() >= most_ || (before == 0 && !watched())) {
-                return submit_all({}, {});
+            const std::size_t patience = patience_;
+            if (held_.size() >= most_ ||
+                (held_.size() >= patience && queue_->reached(queue_->submitted())) ||
+                (before == 0 && !watched())) {
+                const std::uint64_t value = submit_all({}, {});
+                patience_ = std::min(2 * patience, most_patience);
+                return value;
             }
         } catch (...) {
             held_.resize(before);
             throw;
         }
-        if (before == 0) {
-            since_ = clock::now();
-            if (asleep_) changed_.notify_all();
-        }
         for (const held_command& c : list) held_barriers_ += c.barrier;
-        return queue_->promise();
+        ++held_lists_;
+        const std::uint64_t value = queue_->promise();
+        const bool wake = asleep_;
+        lock.unlock();
+        if (wake) changed_.notify_all();
+        return value;
     }
 
 private:
-    using clock = std::chrono::steady_clock;
+    static constexpr std::size_t most_patience = 16;
 
     std::uint64_t submit_all(vk::CommandBuffer recorded,
                              std::span<const vulkan::semaphore_point> waits) {
@@ -142,21 +153,21 @@ private:
     }
     void watch() {
         std::unique_lock lock(mutex_);
-        while (!over_) {
+        for (std::uint64_t seen = 0; !over_;) {
             if (held_.empty() || queue_->device()->lost()) {
                 asleep_ = true;
                 changed_.wait(lock);
                 asleep_ = false;
-                continue;
-            }
-            if (clock::now() - since_ < longest_) {
-                changed_.wait_until(lock, since_ + longest_);
-                continue;
-            }
-            try {
-                submit_all({}, {});
-            } catch (...) {  // whoever waits for the work is told
-                changed_.wait_for(lock, std::chrono::milliseconds(10));
+            } else if (seen != held_lists_) {
+                seen = held_lists_;
+                changed_.wait_for(lock, longest_);
+            } else {
+                try {
+                    submit_all({}, {});
+                    patience_ = 1;
+                } catch (...) {  // whoever waits for the work is told
+                    changed_.wait_for(lock, std::chrono::milliseconds(10));
+                }
             }
         }
     }
@@ -170,7 +181,8 @@ private:
     std::condition_variable changed_;
     array_list<held_command> held_;
     std::atomic<std::uint64_t> held_barriers_{0};
-    clock::time_point since_;  // the first of what is held came
+    std::uint64_t held_lists_ = 0;          // so far
+    std::atomic<std::size_t> patience_{1};  // held commands that an idle device is given
     bool asleep_ = false, over_ = false;
     std::thread watch_;
 };
