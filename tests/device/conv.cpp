@@ -204,6 +204,10 @@ TEST_CASE("conv: an output channel at a time") {
         all.push_back(geometry(1, 4, 4, 20, 20, 3, 4, 1, 2, 2));  // a window with gaps
         all.push_back(geometry(1, 2, 2, 30, 30, 9, 2, 1, 4));     // a large window
         all.push_back(geometry(3, 5, 5, 1, 7, 1, 5));             // one line
+        all.push_back(geometry(2, 3, 3, 9, 24, 3, 3, 1, 1));      // in runs along x
+        all.push_back(geometry(1, 3, 6, 11, 32, 3, 3, 2, 1));     // of every other element
+        all.push_back(geometry(1, 4, 4, 8, 16, 3, 2, 1, 2, 2));   // with gaps
+        all.push_back(geometry(1, 2, 2, 5, 8, 5, 2, 1, 2));       // mostly padding
         for (const conv_problem& p : all)
             for (const dtype t : {dtype::f32, dtype::f16})
                 run<conv_direct>(*m, sample(d, t, p, false, d.chance(0.5), placing::dense), count);

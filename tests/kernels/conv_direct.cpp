@@ -41,11 +41,11 @@ conv_problem convolution(std::int64_t in, std::int64_t out, int group, std::int6
     return p;
 }
 
-/// The outputs of an invocation that may be asked for.
-std::vector<int> lines(const conv_problem& p) {
+/// The outputs of an invocation that may be asked for: lines, of runs of so many.
+std::vector<int> lines(const conv_problem& p, int run = 1) {
     std::vector<int> all;
     for (const configuration& c : conv_direct::supports(p, machine()).ways)
-        all.push_back(c.sizes[0]);
+        if (c.sizes[1] == run) all.push_back(c.sizes[0]);
     return all;
 }
 
@@ -59,6 +59,18 @@ TEST_CASE("conv_direct: outputs below each other share lines where windows overl
     CHECK(lines(convolution(64, 64, 64, 56, 3, 2)) == std::vector{1});  // with gaps
     CHECK(lines(convolution(64, 64, 64, 56, 7)) == std::vector{1});     // not as constants
     CHECK(lines(convolution(64, 64, 64, 3, 3)) == std::vector{1, 2, 4});
+}
+
+TEST_CASE(
+    "conv_direct: outputs beside each other are computed in runs where lines are whole runs") {
+    CHECK(lines(convolution(64, 64, 64, 56, 3), 4) == std::vector{1, 2, 4, 8});
+    CHECK(lines(convolution(64, 64, 64, 56, 3, 2), 4) == std::vector{1});  // with gaps
+    CHECK(lines(convolution(64, 64, 64, 54, 3), 4).empty());
+    CHECK(lines(convolution(64, 64, 64, 56, 7), 4).empty());  // not as constants
+    conv_problem turned = convolution(64, 64, 64, 56, 3);     // of lines that end inside a run
+    turned.out_size[1] = 54, turned.shape_of.pad_begin[1] = turned.shape_of.pad_end[1] = 0;
+    turned.epilogue = over({4, 64, 56, 54}, instruction::code::given, 2);
+    CHECK(lines(turned, 4).empty());
 }
 
 TEST_CASE("conv_direct: is chosen for groups of few channels") {
@@ -79,7 +91,8 @@ TEST_CASE("conv_direct: a launch has an invocation for each column of outputs") 
     for (const configuration& way : conv_direct::supports(p, machine()).ways) {
         const launch l = conv_direct::make(p, machine(), way);
         const std::int64_t high = (20 + way.sizes[0] - 1) / way.sizes[0];
-        CHECK(std::int64_t{l.grid[0]} * l.grid[1] * l.grid[2] == (4 * 32 * high * 20 + 255) / 256);
+        CHECK(std::int64_t{l.grid[0]} * l.grid[1] * l.grid[2] ==
+              (4 * 32 * high * (20 / way.sizes[1]) + 255) / 256);
         CHECK(l.accesses.size() == 3);
     }
 }

@@ -9,7 +9,8 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// An output channel at a time, by plain arithmetic. Configurations: outputs of an invocation, one
-/// below the other, which share what they read.
+/// below the other, which share what they read, and beside each other, where they are read and
+/// written in runs.
 struct conv_direct {
     using problem_type = conv_problem;
     static constexpr std::string_view name = "conv/direct";
@@ -26,37 +27,53 @@ struct conv_direct {
                              bytes_of(p.epilogue, out),
                      taps = static_cast<double>(p.window[0] * p.window[1]) *
                             static_cast<double>(p.in_channels / p.shape_of.group);
-        for (const int lines : {1, 2, 4, 8}) {
-            if (lines > 1 && (!shares(p) || lines >= 2 * p.out_size[0])) break;
-            const shape grid = grid_of(p, lines);
-            const double invocations = static_cast<double>(element_count(grid));
-            // Reads that caches answer, as plain operations. Where workgroups are fewer than keep
-            // the device busy, each has its part of it all the same.
-            const double window = static_cast<double>(p.window[0]),
-                         shared = (window + (lines - 1) * p.shape_of.stride[0]) / window,
-                         work = taps * (2.0 * lines + access * shared +
-                                        detail::prologue_work(p.input, access) * shared),
-                         busy = std::max(invocations, rates.groups * 256);
-            s.ways.push_back({{lines},
-                              std::max(seconds_to_move(device, bytes, 0.9, invocations, 32 * lines),
-                                       rates.launch + rates.latency +
-                                           busy * work / rates.arithmetic)});
-        }
+        const auto offer = [&](int run) {
+            for (const int lines : {1, 2, 4, 8}) {
+                if (lines > 1 && (!shares(p) || lines >= 2 * p.out_size[0])) break;
+                if (lines * run > most_outputs) break;
+                const double invocations =
+                    static_cast<double>(element_count(grid_of(p, lines, run)));
+                // Reads that caches answer, as plain operations. Where workgroups are fewer than
+                // keep the device busy, each has its part of it all the same.
+                const double window = static_cast<double>(p.window[0]),
+                             shared = (window + (lines - 1) * p.shape_of.stride[0]) / window,
+                             reads = run == 1
+                                         ? 1.0
+                                         : reads_of_runs(p, run) / static_cast<double>(p.window[1]),
+                             work = taps *
+                                    (2.0 * lines * run +
+                                     shared * reads *
+                                         (access + run * detail::prologue_work(p.input, access))),
+                             busy = std::max(invocations, rates.groups * 256);
+                s.ways.push_back({{lines, run},
+                                  std::hypot(seconds_to_move(device, bytes, 0.9, invocations,
+                                                             (run == 1 ? 32 : 64) * lines),
+                                             rates.launch + rates.latency +
+                                                 busy * work / rates.arithmetic)});
+            }
+        };
+        offer(1);
+        if (const vector_runs r = runs(p)) offer(r.elements);
         return s;
     }
     static launch make(const conv_problem& p, const device_info& device, const configuration& way) {
         const conv_op& op = p.shape_of;
         const bool wide = is_wide(p);
-        const int lines = way.sizes[0];
-        const shape grid = grid_of(p, lines), input = input_of(p), weights = weights_of(p),
+        const int lines = way.sizes[0], run = way.sizes[1];
+        const shape grid = grid_of(p, lines, run), input = input_of(p), weights = weights_of(p),
                     output = output_of(p);
         const bool known = small(p);
-        launch l("conv", "direct",
+        launch l("conv", run > 1 ? "directRuns" : "direct",
                  {emitted_name(p.input.body->view()), emitted_name(p.weight.body->view()),
                   emitted_name(p.epilogue.body->view()), index_type(wide),
-                  slang_name(info(p.input.type()).arithmetic), by_channels(p) ? 1 : 0, lines,
-                  lines > 1 ? op.stride[0] : 0, known ? p.window[0] : 0, known ? p.window[1] : 0},
+                  slang_name(info(p.input.type()).arithmetic)},
                  {&p.input, &p.weight, &p.epilogue});
+        if (run == 1) l.specialise({by_channels(p) ? 1 : 0});
+        l.specialise({lines, lines > 1 ? op.stride[0] : 0, known ? p.window[0] : 0,
+                      known ? p.window[1] : 0});
+        if (run > 1)
+            l.specialise({op.stride[1], op.dilation[1], op.pad_begin[1], run, runs(p).masks[0],
+                          runs(p).masks[1]});
         const std::int64_t count = element_count(grid);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         write_block(l, wide, "DirectParams",
@@ -82,6 +99,8 @@ struct conv_direct {
     }
 
 private:
+    static constexpr int most_runs = 4;      // of a line, likewise
+    static constexpr int most_outputs = 32;  // sums that an invocation has registers for
     static constexpr double access = 24;  // plain operations in the time of a read and its address
 
     static shape input_of(const conv_problem& p) {
@@ -109,10 +128,32 @@ private:
     static bool by_channels(const conv_problem& p) {
         return p.epilogue.outputs[0].steps[1] < p.epilogue.outputs[0].steps[3];
     }
-    static shape grid_of(const conv_problem& p, int lines) {
+    /// In which runs along x the input is read and the output written; 1 element where they are
+    /// not.
+    static vector_runs runs(const conv_problem& p) {
+        if (by_channels(p) || !small(p) || p.shape_of.stride[1] > 2) return {};
+        vector_runs read = runs_of({&p.input}, input_of(p), true), none;
+        const vector_runs write = runs_of({&p.epilogue}, output_of(p), true, read.elements);
+        if (!write) return none;
+        if (write.elements < read.elements)
+            read = runs_of({&p.input}, input_of(p), true, write.elements);
+        if (read.elements != write.elements || reads_of_runs(p, write.elements) > most_runs)
+            return none;
+        read.masks[1] = write.masks[0];
+        return read;
+    }
+    /// Runs of a line that hold what a run of results reads.
+    static int reads_of_runs(const conv_problem& p, int run) {
+        const conv_op& op = p.shape_of;
+        const std::int64_t pad = op.pad_begin[1], shift = (pad + run - 1) / run * run - pad;
+        return static_cast<int>((shift + (run - 1) * op.stride[1] +
+                                 (p.window[1] - 1) * op.dilation[1] + run) /
+                                run);
+    }
+    static shape grid_of(const conv_problem& p, int lines, int run) {
         const std::int64_t high = (p.out_size[0] + lines - 1) / lines;
         return by_channels(p) ? shape{p.batch, high, p.out_size[1], p.out_channels}
-                              : shape{p.batch, p.out_channels, high, p.out_size[1]};
+                              : shape{p.batch, p.out_channels, high, p.out_size[1] / run};
     }
 };
 
