@@ -306,7 +306,7 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
             CHECK_MESSAGE(s.yes == able, s.reason);
             if (s.yes) {
                 const launch l = elementwise_tiled::make(p, m->info());
-                runs += l.arguments[l.arguments.size() - 3] != "1";
+                runs += l.arguments[l.arguments.size() - 4] != "1";
             }
             taken +=
                 check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}}, about, count);
@@ -332,7 +332,7 @@ TEST_CASE("tiles: long programs, whose evaluations are not written out, with loo
                 v = make.apply<op::negative>(v);
                 const operand out = w.output(type, domain, placing::dense);
                 const elementwise_problem p{domain, make.build({v}, {out})};
-                CHECK(elementwise_tiled::make(p, m->info()).arguments.back() ==
+                CHECK(elementwise_tiled::make(p, m->info()).arguments.end()[-2] ==
                       (domain[0] == 68 ? "1" : "4"));
                 CHECK(check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}},
                                                to_string(domain), count));

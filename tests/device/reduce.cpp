@@ -87,8 +87,8 @@ void check_any(int which, machine& m, const reduce_problem& p, const workspace& 
 void check_kernels(int which, machine& m, const reduce_problem& p, const workspace& w,
                    const std::vector<result>& out, const std::vector<tolerance>& t,
                    const std::string& about, tally& count) {
-    check_any<reduce_rows, reduce_vector_rows, reduce_columns, reduce_slices>(which, m, p, w, out,
-                                                                              t, about, count);
+    check_any<reduce_rows, reduce_vector_rows, reduce_columns, reduce_vector_columns,
+              reduce_slices>(which, m, p, w, out, t, about, count);
 }
 
 std::string describe(const reduce_problem& p) {
@@ -131,7 +131,7 @@ TEST_CASE("every reduction of every type, any layout") {
                     const reduce_problem p =
                         plain(w, what, type, outer, inner,
                               d.chance(0.4) ? placing::dense : placing::any, values::plain, out);
-                    check_kernels(turn++ % 3, *m, p, w, out, {allowed_for(p, w)}, describe(p),
+                    check_kernels(turn++ % 5, *m, p, w, out, {allowed_for(p, w)}, describe(p),
                                   count);
                 }
     }
@@ -200,7 +200,7 @@ TEST_CASE("reductions by an op, of every type, any layout") {
                               random_shape(d, static_cast<int>(d.in(0, 3)), 3000),
                               d.chance(0.4) ? placing::dense : placing::any, values::tiny, out);
                     p.by = by;
-                    check_kernels(turn++ % 4, *m, p, w, out, {tolerance{4}},
+                    check_kernels(turn++ % 5, *m, p, w, out, {tolerance{4}},
                                   std::string(by->name) + " " + describe(p), count);
                 }
             }

@@ -87,7 +87,7 @@ inline void elementwise_launches(bool wide, const on_launch& f) {
 }
 
 inline void row_launches(bool wide, const on_launch& f) {
-    const shape outer{3, 65}, inner{4, 256}, all{3, 65, 4, 256};
+    const shape outer{3, 64}, inner{4, 256}, all{3, 64, 4, 256};
     for (const bool more : {false, true}) {
         for (const reduction what :
              {reduction::sum, reduction::argmax, reduction::var, reduction::logsumexp})
@@ -97,7 +97,7 @@ inline void row_launches(bool wide, const on_launch& f) {
                 p.outer = outer, p.inner = inner;
                 p.result = what == reduction::argmax ? dtype::i64 : dtype::f32;
                 operand x = placed(0, dtype::f32, all, wide);
-                if (turned) x.steps = {65 * 1024, 1, 256 * 65, 65};
+                if (turned) x.steps = {64 * 1024, 1, 256 * 64, 64};
                 p.prologue = reading_of(x, more);
                 p.epilogue = storing(p.result, placed(1, p.result, outer, false), more);
                 launches_of(p, f);
@@ -123,7 +123,7 @@ inline void row_launches(bool wide, const on_launch& f) {
         scan_problem scan;
         scan.outer = outer;
         scan.length = scan.count = 512;
-        const shape rows{3, 65, 512};
+        const shape rows{3, 64, 512};
         scan.prologue = reading_of(placed(0, dtype::i32, rows, wide), more);
         scan.epilogue = storing(dtype::i32, placed(1, dtype::i32, rows, false), more);
         launches_of(scan, f);

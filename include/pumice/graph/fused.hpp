@@ -10,12 +10,16 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// A strided operand of a kernel over its coordinates. Strides and offset count elements.
 struct operand {
-    int buffer = -1;  // number in the problem's list of buffers; -1: an iota
+    /// Number in the problem's list of buffers; -1: an iota; -2: the scratch of a kernel's
+    /// launches.
+    int buffer = -1;
     dtype type = dtype::f32;
     std::int64_t offset = 0;
     strides steps;  // one per coordinate of the domain it is read over
     /// Of an operand that lies in blocks: strides and offset count decoded elements.
     const storage_format* format = nullptr;
+
+    constexpr bool in_memory() const noexcept { return buffer != -1; }
 };
 
 /// A number that a program takes: fixed, or one of those that each run of a plan brings.

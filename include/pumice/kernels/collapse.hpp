@@ -61,7 +61,7 @@ inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& dom
     std::uint32_t mask = 0;
     for (std::size_t k = 0; k < f.leaves.size(); ++k) {
         const operand& o = f.leaves[k];
-        if (o.steps[inner] == 1 && (o.buffer < 0 || aligned(o))) mask |= 1u << k;
+        if (o.steps[inner] == 1 && (!o.in_memory() || aligned(o))) mask |= 1u << k;
         else if (o.steps[inner] != 0) return std::nullopt;
     }
     for (const operand& o : f.outputs)
@@ -90,7 +90,7 @@ inline vector_runs runs_of(std::initializer_list<const fused*> programs, const s
     for (const fused* f : programs)
         for (const auto* list : {&f->leaves, &f->outputs})
             for (const operand& o : *list)
-                if (o.buffer >= 0 && o.steps[inner] != 0) {
+                if (o.in_memory() && o.steps[inner] != 0) {
                     narrowest = std::min(narrowest, info(o.type).bits);
                     widest = std::max(widest, info(o.type).bits);
                 }

@@ -65,7 +65,7 @@ struct elementwise_tiles {
         while (last > 0 && asked.domain[last] == 1) --last;
         bool turned = false;
         for (const operand& o : asked.body.leaves)
-            turned |= o.buffer >= 0 && last > 0 && o.steps[last] != 0 && o.steps[last] != 1;
+            turned |= o.in_memory() && last > 0 && o.steps[last] != 0 && o.steps[last] != 1;
         if (!turned) refused = "no operand is contiguous along another axis";
         else if (asked.body.outputs.size() != 1) refused = "the program has more than one output";
         else if (asked.body.outputs[0].steps[last] != 1)
@@ -75,13 +75,13 @@ struct elementwise_tiles {
         last = p.domain.rank() - 1;
         int along = last;
         for (const operand& o : p.body.leaves)
-            if (o.buffer >= 0 && o.steps[last] != 0 && o.steps[last] != 1)
+            if (o.in_memory() && o.steps[last] != 0 && o.steps[last] != 1)
                 for (int i = 0; i < last; ++i)
                     if (o.steps[i] == 1 && (along == last || p.domain[i] > p.domain[along]))
                         along = i;
         if (along == last) refused = "no operand is contiguous along another axis";
         for (const operand& o : p.body.leaves)
-            if (!refused && o.buffer >= 0 && o.steps[along] != 0 && o.steps[along] != 1)
+            if (!refused && o.in_memory() && o.steps[along] != 0 && o.steps[along] != 1)
                 refused = o.steps[last] == 1 ? "an operand lies along the output's axis"
                                              : "operands are contiguous along different axes";
         if (refused) return;
@@ -107,8 +107,14 @@ struct elementwise_tiles {
         };
         return of(rows()) * of(p.domain.back());
     }
-    /// Bytes of shared memory: results as they are computed.
-    std::int64_t shared() const { return side * side * size_of(info(p.body.type()).arithmetic); }
+    /// Bytes of shared memory: results as they are computed, in rows of so many.
+    std::int64_t shared(std::int64_t pitch) const {
+        return side * pitch * size_of(info(p.body.type()).arithmetic);
+    }
+    /// One more than a row has, where there is room.
+    int pitch(const device_info& device) const {
+        return static_cast<int>(shared(side + 1) <= device.shared_memory ? side + 1 : side);
+    }
     /// Evaluations of a long program are not written out sixteen times.
     int batch(int accesses) const {
         std::size_t ops = 0;
@@ -194,9 +200,9 @@ struct elementwise_tiled {
         if (!s.yes) return s;
         const detail::elementwise_tiles t(asked);
         if (t.refused) return support::no(t.refused);
-        if (t.shared() > device.shared_memory)
-            return support::no({"a tile takes ", t.shared(),
-                                " bytes of shared memory, the device has ", device.shared_memory});
+        if (const std::int64_t bytes = t.shared(t.side); bytes > device.shared_memory)
+            return support::no({"a tile takes ", bytes, " bytes of shared memory, the device has ",
+                                device.shared_memory});
         return support::in(detail::elementwise_seconds(t.p, 0.95 / (0.55 + 0.45 * t.waste()),
                                                        device));
     }
@@ -208,7 +214,7 @@ struct elementwise_tiled {
             tiles[axis] = (tiles[axis] + side - 1) / side;
         launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
         const vector_runs r = t.runs();
-        l.specialise({r.elements, r.masks[0], t.batch(16 / r.elements)});
+        l.specialise({r.elements, r.masks[0], t.batch(16 / r.elements), t.pitch(device)});
         return l;
     }
 };

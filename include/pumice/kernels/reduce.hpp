@@ -54,7 +54,20 @@ inline std::string reduction_struct(const reduce_problem& p, bool wide) {
 
 enum class reduce_step { whole, slice, joined };
 
-/// A reduction with few axes, and how a kernel goes about it.
+/// The prologue over axes of which the last is an outer one: what neighbouring columns are read by.
+inline vector_runs runs_across(const fused& prologue, const shape& all, int outer_axis) {
+    fused f = prologue;
+    shape domain = all;
+    const auto last = [&](index_list& list) {
+        std::rotate(list.begin() + outer_axis, list.begin() + outer_axis + 1, list.end());
+    };
+    last(domain);
+    for (operand& o : f.leaves) last(o.steps);
+    return runs_of({&f}, domain, true);
+}
+
+/// A reduction with few axes, and how a kernel goes about it. Vectors are read along the innermost
+/// axis, or in columns across outer coordinates.
 struct reduce_plan {
     reduce_problem p;
     shape all;  // outer ++ inner
@@ -82,10 +95,12 @@ struct reduce_plan {
         length = part = element_count(p.inner);
         wide = needs_wide_index(p.prologue.leaves, all) ||
                needs_wide_index(all_operands(p.epilogue), p.outer);
-        if (vectors) runs = runs_of({&p.prologue}, all, inner_rank > 1);
-        const std::int64_t steps = length / runs.elements;
+        if (vectors)
+            runs = columns ? runs_across(p.prologue, all, outer_rank - 1)
+                           : runs_of({&p.prologue}, all, inner_rank > 1);
+        const std::int64_t steps = length / (columns ? 1 : runs.elements);
         for (const int n : {8, 64, 256})
-            if (steps >= 2 * n && (!columns || (n == 8 && outers < 65536))) lanes = n;
+            if (steps >= 2 * n && (!columns || (n == 8 && slots() < 65536))) lanes = n;
     }
 
     /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is
@@ -101,9 +116,13 @@ struct reduce_plan {
         slices = part == 0 ? 1 : (length + part - 1) / part;
     }
 
+    /// What lanes share: an outer coordinate, or a run of them.
+    std::int64_t slots() const { return columns ? outers / runs.elements : outers; }
     std::int64_t groups() const {
-        return (outers + reduce_group / lanes - 1) / (reduce_group / lanes);
+        return (slots() + reduce_group / lanes - 1) / (reduce_group / lanes);
     }
+    /// Invocations that join the slices of an outer coordinate.
+    int joining_lanes() const { return slices <= 16 ? 1 : slices <= 256 ? 16 : reduce_group; }
     std::int64_t scratch() const {
         return slices > 1 ? outers * slices * 32 : 0;
     }  // no state is larger
@@ -121,11 +140,11 @@ struct reduce_plan {
         t.add(p.prologue, all, columns ? outer_rank - 1 : all.rank() - 1);
         t.add(bytes_of(p.epilogue, p.outer));
         const double whole =
-            seconds_to_move(device, t, runs ? 1 : 0.9, static_cast<double>(outers * lanes * slices),
-                            runs ? 64 : 16);
+            seconds_to_move(device, t, runs ? 1 : 0.9,
+                            static_cast<double>(slots() * lanes * slices), runs ? 64 : 16);
         if (slices == 1) return whole;
         return whole + seconds_to_move(device, static_cast<double>(scratch()), 0.9,
-                                       static_cast<double>(outers * slices));
+                                       static_cast<double>(outers * joining_lanes()));
     }
 
     launch make(reduce_step step, const device_info& device) const {
@@ -135,24 +154,26 @@ struct reduce_plan {
                   index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank},
                  {&p.prologue, &p.epilogue});
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
-        if (step != reduce_step::joined)
-            l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0]});
+        const bool join = step == reduce_step::joined;
+        if (join) l.specialise({joining_lanes()});
+        else l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0]});
+        const int each = reduce_group / joining_lanes();
         const std::uint32_t width =
-            spread(l, step == reduce_step::joined ? outers : groups() * slices, device);
-        shape steps = p.inner;
-        steps[inner_rank - 1] /= runs.elements;
+            spread(l, join ? (outers + each - 1) / each : groups() * slices, device);
+        shape kept = p.outer, steps = p.inner;
+        if (!columns) steps[inner_rank - 1] /= runs.elements;
+        else if (!join) kept[outer_rank - 1] /= runs.elements;
         write_block(l, wide, "ReduceParams",
-                    {{"P.Args input",
-                      block::arguments{p.prologue, all, step != reduce_step::joined}},
+                    {{"P.Args input", block::arguments{p.prologue, all, !join}},
                      {"E.Args output",
                       block::arguments{p.epilogue, p.outer, step != reduce_step::slice}},
                      {"A.State* parts", block::address{slices > 1 ? -2 : -1}},
                      {"Places<P, I, RO> reads", block::places{p.prologue, outer_rank}},
                      {"Steps<P, I, RI> steps", block::steps{p.prologue, outer_rank, inner_rank}},
                      {"Places<E, I, RO> writes", block::places{p.epilogue, outer_rank}},
-                     {"I outer[RO]", p.outer},
+                     {"I outer[RO]", kept},
                      {"I inner[RI]", steps},
-                     {"I outers", outers},
+                     {"I outers", join ? outers : slots()},
                      {"I length", length},
                      {"I part", part},
                      {"I slices", slices},
@@ -174,9 +195,8 @@ inline support supports_reduction(const reduce_problem& p, bool columns, bool ve
     if (!plan.fits) return support::no("more than 8 axes, none of which can be merged");
     if (support index = supports_index(plan.wide, device); !index.yes) return index;
     if (vectors && !plan.runs)
-        return support::no(
-            "an operand is neither contiguous, nor constant, along the innermost reduced "
-            "axis, or not aligned to 4 elements");
+        return support::no({"an operand is neither contiguous, nor constant, along the innermost ",
+                            columns ? "kept" : "reduced", " axis, or not aligned to 4 elements"});
     return support::in(plan.seconds(device));
 }
 
@@ -213,6 +233,12 @@ struct reduce_columns : detail::reduce_whole<true, false> {
     static constexpr bool portable = true;
 };
 
+/// The same, each invocation several of them, 16-byte accesses.
+struct reduce_vector_columns : detail::reduce_whole<true, true> {
+    static constexpr std::string_view name = "reduce/vector_columns";
+    static constexpr bool portable = false;
+};
+
 /// Few and long reductions, cut into slices; always the same cut, so the result is reproducible.
 struct reduce_slices : detail::reduce_whole<false, false> {
     static constexpr std::string_view name = "reduce/slices";
@@ -240,14 +266,14 @@ struct reduce_slices : detail::reduce_whole<false, false> {
 
 private:
     static detail::reduce_plan cut(const reduce_problem& p) {
-        const bool columns = detail::reduce_plan::prefers_columns(p);
-        detail::reduce_plan plan(p, columns, !columns);
+        detail::reduce_plan plan(p, detail::reduce_plan::prefers_columns(p), true);
         plan.cut();
         return plan;
     }
 };
 
 static_assert(kernel_type<reduce_rows> && kernel_type<reduce_vector_rows> &&
-              kernel_type<reduce_columns> && kernel_type<reduce_slices>);
+              kernel_type<reduce_columns> && kernel_type<reduce_vector_columns> &&
+              kernel_type<reduce_slices>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -5,12 +5,14 @@
 
 #include <pumice/kernels/reference.hpp>
 
+#include <cmath>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Bytes of memory that an operand takes over `domain`: each element once, however often it is
 /// used.
 inline double bytes_of(const operand& o, const shape& domain) {
-    if (o.buffer < 0) return 0;
+    if (!o.in_memory()) return 0;
     double bytes =
         o.format ? static_cast<double>(o.format->bytes) / static_cast<double>(o.format->elements)
                  : info(o.type).bits / 8.0;
@@ -54,7 +56,8 @@ inline double seconds_to_move(const device_info& device, const memory_traffic& t
     const double by_rate =
                      (t.useful + (t.moved - t.useful) / (cached ? 2 : 1)) / (share * r.bandwidth),
                  by_latency = t.useful * r.latency / (std::max(invocations, 1.0) * in_flight);
-    return r.launch + r.latency + std::max(by_rate, by_latency);
+    // Near the crossing each holds up the other.
+    return r.launch + r.latency + std::hypot(by_rate, by_latency);
 }
 
 /// Of one that reads and writes neighbours by neighbours.

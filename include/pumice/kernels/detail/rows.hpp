@@ -36,7 +36,7 @@ inline array_list<operand*> operands_of(fused& a, fused& b) {
 inline std::int64_t spacing_along(const fused& f, int axis) {
     std::int64_t total = 0;
     for (const operand& o : f.leaves)
-        if (o.buffer >= 0) total += std::min<std::int64_t>(std::abs(o.steps[axis]), 32);
+        if (o.in_memory()) total += std::min<std::int64_t>(std::abs(o.steps[axis]), 32);
     return total;
 }
 
