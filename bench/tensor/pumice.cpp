@@ -43,8 +43,35 @@ void product(const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
     if (!std::strstr(name, only)) return;
     m /= shrink, n /= shrink, k /= shrink;
     const auto a = random<T>(m, k), b = random<T>(k, n);
-    run(name, 2.0 * double(m) * double(n) * double(k), 0, 20,
-        [&] { return pm::any_tensor(pm::matmul(a, b)); });
+    run(
+        name, 2.0 * double(m) * double(n) * double(k), 0, 20,
+        [&] { return pm::any_tensor(pm::matmul(a, b)); }, true);
+}
+
+/// Of a right factor that lies (n, k) in memory, and of 32 pairs.
+template <class T>
+void further_products(const std::string& type) {
+    const std::int64_t n = 4096 / shrink, small = 512 / shrink;
+    const std::string turned = "gemm_" + type + "_4096_turned", batch = "bmm_" + type + "_32x512";
+    if (std::strstr(turned.c_str(), only)) {
+        const auto a = random<T>(n, n), b = random<T>(n, n);
+        run(
+            turned.c_str(), 2.0 * double(n) * double(n) * double(n), 0, 20,
+            [&] { return pm::any_tensor(pm::matmul(a, pm::transpose(b))); }, true);
+    }
+    if (std::strstr(batch.c_str(), only)) {
+        const auto made = [&](std::uint32_t key) {
+            const pm::any_tensor t =
+                pm::random::normal(pm::dtype_of<T>, pm::shape{32, small, small},
+                                   pm::random::key(key), 0, 1, pm::default_context());
+            pm::eval(std::span(&t, 1));
+            return t;
+        };
+        const pm::any_tensor a = made(1), b = made(2);
+        run(
+            batch.c_str(), 64.0 * double(small) * double(small) * double(small), 0, 20,
+            [&] { return pm::matmul(a, b); }, true);
+    }
 }
 
 /// relu(a) * c as the left factor; and the same in one kernel, whatever that takes.
@@ -146,10 +173,17 @@ int main(int argc, char** argv) try {
                 pm::default_context().device().name.c_str());
 
     product<pm::f16>("gemm_f16_4096", 4096, 4096, 4096);
+    product<pm::f16>("gemm_f16_8192", 8192, 8192, 8192);
+    product<pm::f16>("gemm_f16_2048", 2048, 2048, 2048);
     product<pm::f16>("gemm_f16_1024", 1024, 1024, 1024);
+    product<pm::f16>("gemm_f16_512", 512, 512, 512);
     product<pm::f16>("gemm_f16_odd", 4095, 4097, 4093);
+    product<pm::f16>("gemm_f16_4096x512x14336", 4096, 512, 14336);
+    further_products<pm::f16>("f16");
     product<pm::bf16>("gemm_bf16_4096", 4096, 4096, 4096);
     product<float>("gemm_f32_4096", 4096, 4096, 4096);
+    product<float>("gemm_f32_2048", 2048, 2048, 2048);
+    product<float>("gemm_f32_1024", 1024, 1024, 1024);
     with_prologue<pm::f16>("gemm_f16_4096_prologue", 4096);
     with_prologue<pm::f16>("gemm_f16_512_prologue", 512);
     with_prologue<float>("gemm_f32_4096_prologue", 4096);

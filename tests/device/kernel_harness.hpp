@@ -178,7 +178,10 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
     run_on_host(p, w.host(native), threads);
     if (!agree(native, want, w, outputs, allowed, "host for " + name)) return false;
     try {
-        if constexpr (requires { Kernel::make_all(p, m.info()); }) {
+        if constexpr (requires { Kernel::make_all(p, m.info(), way); }) {
+            m.run(Kernel::make_all(p, m.info(), way), got, w.origins,
+                  Kernel::scratch(p, m.info(), way));
+        } else if constexpr (requires { Kernel::make_all(p, m.info()); }) {
             m.run(Kernel::make_all(p, m.info()), got, w.origins, Kernel::scratch(p, m.info()));
         } else {
             const launch one = launch_of<Kernel>(p, m.info(), way);

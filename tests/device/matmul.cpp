@@ -214,11 +214,25 @@ TEST_CASE("matmul: every size of tile and of cut") {
                            placing::dense);
         run_each<matmul_tiled>(*m, plain, count);
         run_each<matmul_split_k>(*m, plain, count);
-        for (const dtype t : {dtype::f16, dtype::bf16})
+        for (const dtype t : {dtype::f16, dtype::bf16}) {
             run_each<matmul_cooperative>(*m,
                                          sample(d, t, {{}, 140, 136, 136}, prologue::copy,
                                                 epilogue::bias, placing::dense),
                                          count);
+            run_each<matmul_packed>(*m,
+                                    sample(d, t, {{2}, 37, 51, 133}, prologue::copy,
+                                           epilogue::several, placing::dense),
+                                    count);
+            // In slices of k, of aligned factors and of others.
+            run_each<matmul_cooperative>(*m,
+                                         sample(d, t, {{2}, 72, 40, 512}, prologue::copy,
+                                                epilogue::several, placing::dense),
+                                         count);
+            run_each<matmul_cooperative>(*m,
+                                         sample(d, t, {{}, 33, 17, 256}, prologue::fused,
+                                                epilogue::bias, placing::any),
+                                         count);
+        }
     }
 }
 
@@ -256,10 +270,9 @@ TEST_CASE("matmul: products in cooperative matrices") {
                               ragged(d), ragged(d)};
                 const auto pro = d.chance(0.3) ? prologue::fused : prologue::copy;
                 const auto epi = static_cast<epilogue>(d.in(0, 2));
-                run<matmul_cooperative>(*m,
-                                        sample(d, t, s, pro, epi,
-                                               d.chance(0.5) ? placing::dense : placing::any),
-                                        count);
+                const sample of(d, t, s, pro, epi, d.chance(0.5) ? placing::dense : placing::any);
+                run<matmul_cooperative>(*m, of, count);
+                run<matmul_packed>(*m, of, count);
             }
             // Floats of 8 bits are multiplied as f16 wherever that is.
             const int ran = count.ran - before;

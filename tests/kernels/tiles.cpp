@@ -24,7 +24,7 @@ std::string chosen(const P& p, const device_info& d) {
     return best;
 }
 std::string chosen(const matmul_problem& p, const device_info& d) {
-    return chosen<matmul_cooperative, matmul_split_k, matmul_tiled>(p, d);
+    return chosen<matmul_cooperative, matmul_packed, matmul_split_k, matmul_tiled>(p, d);
 }
 
 }  // namespace
@@ -36,8 +36,9 @@ TEST_CASE("tiles: the kernel of a product") {
     plain.matrix_shapes.clear();
     for (const dtype t : {dtype::f16, dtype::bf16}) {
         CHECK(chosen(product(t, 4096, 4096, 4096), d) == "matmul/cooperative");
-        CHECK(chosen(product(t, 8, 4096, 4096), d) == "matmul/cooperative");
-        CHECK(chosen(product(t, 128, 128, 128), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 32, 4096, 4096), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 512, 512, 512), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 4095, 4097, 4093), d) == "matmul/packed");
         CHECK(chosen(product(t, 1, 4096, 4096), d) == "matmul/split_k");
         CHECK(chosen(product(t, 1, 128, 784), d) == "matmul/split_k");
         CHECK(chosen(product(t, 1024, 1024, 64), plain) == "matmul/tiled");
@@ -81,8 +82,8 @@ TEST_CASE("tiles: a device of other rates is given other kernels") {
     device_info d = gpu(), wide = d;
     wide.measured.bandwidth *= 2;
     for (const matmul_problem& p :
-         {product(dtype::f16, 8, 4096, 4096), product(dtype::f16, 4, 65536, 1024)}) {
+         {product(dtype::f16, 64, 65537, 256), product(dtype::f16, 64, 16385, 1023)}) {
         CHECK(chosen(p, d) == "matmul/cooperative");
-        CHECK(chosen(p, wide) == "matmul/split_k");
+        CHECK(chosen(p, wide) == "matmul/packed");
     }
 }

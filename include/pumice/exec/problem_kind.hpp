@@ -68,7 +68,10 @@ struct kernel_entry_of {
     }
     static void make(choice& c, const void* p, const device_info& device,
                      const configuration& way) {
-        if constexpr (requires { K::make_all(typed(p), device); }) {
+        if constexpr (requires { K::make_all(typed(p), device, way); }) {
+            c.launches = K::make_all(typed(p), device, way);
+            c.scratch = K::scratch(typed(p), device, way);
+        } else if constexpr (requires { K::make_all(typed(p), device); }) {
             c.launches = K::make_all(typed(p), device);
             c.scratch = K::scratch(typed(p), device);
         } else if constexpr (requires { K::make(typed(p), device, way); }) {
@@ -95,14 +98,15 @@ inline constexpr kernel_entries kernels_for<elementwise_problem> =
     kernel_list<elementwise_vectors, elementwise_tiled, elementwise_strided>;
 template <>
 inline constexpr kernel_entries kernels_for<reduce_problem> =
-    kernel_list<reduce_vector_rows, reduce_rows, reduce_columns, reduce_slices>;
+    kernel_list<reduce_vector_rows, reduce_rows, reduce_vector_columns, reduce_columns,
+                reduce_slices>;
 template <>
 inline constexpr kernel_entries kernels_for<normalize_problem> =
     kernel_list<normalize_vector_rows, normalize_rows, normalize_columns, normalize_vector_streamed,
                 normalize_streamed, normalize_streamed_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<matmul_problem> =
-    kernel_list<matmul_cooperative, matmul_split_k, matmul_tiled>;
+    kernel_list<matmul_cooperative, matmul_packed, matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
     kernel_list<conv_direct, conv_cooperative, conv_split_k, conv_tiled>;

@@ -4,6 +4,7 @@
 // by cooperative matrices.
 #pragma once
 
+#include <pumice/kernels/loaders.hpp>
 #include <pumice/kernels/tiles.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
@@ -35,7 +36,7 @@ inline core_choice register_core(const product& p, const configuration& way) {
 inline support supports_registers(const product& p, const device_info& device) {
     const device_rates rates = device.rates();
     const int size = size_of(p.sum);
-    support s = tile_ways(register_tiles, p, rates.arithmetic * 4 / size, 4, rates,
+    support s = tile_ways(register_tiles, p, rates.arithmetic * 4 / size, 4, 0.5, rates,
                           [&](const register_tile& t) {
                               return t.shared(size) <= device.shared_memory &&
                                      t.threads() <= device.max_workgroup_invocations &&
@@ -85,6 +86,11 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
     return c;
 }
 
+/// Whether a factor's chunks are shifted together from two, in each tile anew.
+inline bool is_ragged(const product& p, const fused& f, std::int64_t rows) {
+    return packed_reading(f, p.batch, p.readable(rows), p.depth, f.type()).bare == reading::ragged;
+}
+
 /// In tiles by cooperative matrices, over values of types a and b.
 inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
     const dtype held = fragment_type(a);
@@ -108,7 +114,9 @@ inline support supports_matrices(const product& p, dtype a, dtype b, const devic
     const bool few = device.type == device_type::cpu;
     const int sums = few ? 4 * f->m * f->n : 128 * device.subgroup_size, depth = few ? f->k : 64;
     const device_rates rates = device.rates();
-    support s = tile_ways(matrix_tiles, p, rates.matrix, 10, rates, [&](const matrix_tile& t) {
+    const bool shifts = is_ragged(p, p.left, p.m) || (!p.gathers() && is_ragged(p, p.right, p.n));
+    const double rate = rates.matrix * (shifts ? 0.4 : 1);
+    support s = tile_ways(matrix_tiles, p, rate, 10, 0.33, rates, [&](const matrix_tile& t) {
         return t.wm % f->m == 0 && t.wn % f->n == 0 && t.k % f->k == 0 && t.wm * t.wn <= sums &&
                t.k <= depth && t.shared(f->m) <= device.shared_memory &&
                t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/kernels/packed.hpp>
+#include <pumice/kernels/slices.hpp>
 #include <pumice/kernels/split_k.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -124,7 +126,7 @@ struct matmul_tiled {
 };
 
 /// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type
-/// first.
+/// first. A configuration is a tile, and in how many slices of k the sums are taken.
 struct matmul_cooperative {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/cooperative";
@@ -133,13 +135,98 @@ struct matmul_cooperative {
     static support supports(const matmul_problem& p, const device_info& device) {
         if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
             return s;
-        return detail::supports_matrices(detail::product_of(p), p.a.type(), p.b.type(), device);
+        const detail::product whole = detail::product_of(p);
+        support s = detail::supports_matrices(whole, p.a.type(), p.b.type(), device);
+        if (!s.yes) return s;
+        const double sums = static_cast<double>(element_count(whole.batch) * whole.m * whole.n);
+        for (const int slices : {2, 4, 8, 16}) {
+            if (sums * slices > most_sums * device.rates().groups) break;
+            if (!detail::can_slice(whole, slices)) break;
+            const support join = detail::supports_join(detail::join_of(whole, slices), device);
+            if (!join.yes) break;
+            for (const configuration& way :
+                 detail::supports_matrices(detail::sliced(whole, slices), p.a.type(), p.b.type(),
+                                           device)
+                     .ways)
+                s.ways.push_back({{way.sizes[0], way.sizes[1], way.sizes[2], slices},
+                                  way.seconds + join.best().seconds});
+        }
+        return s;
     }
+    /// Of one slice, or of all of them.
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
         const detail::product p = detail::product_of(asked);
+        return launch_of(way.sizes[3] ? detail::sliced(p, way.sizes[3]) : p, asked, device, way);
+    }
+    static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
+                                       const configuration& way) {
+        array_list<launch> all{make(asked, device, way)};
+        if (const int slices = way.sizes[3]) {
+            const detail::product p = detail::product_of(asked);
+            all.push_back(detail::join_launch(detail::join_of(p, slices), device));
+        }
+        return all;
+    }
+    static std::int64_t scratch(const matmul_problem& asked, const device_info&,
+                                const configuration& way) {
+        if (way.sizes[3] == 0) return 0;
+        return detail::slice_sums(detail::product_of(asked), way.sizes[3]).bytes();
+    }
+
+private:
+    /// Of a workgroup, beyond which products fill a device without slices.
+    static constexpr double most_sums = 2 * 128 * 128;
+
+    static launch launch_of(const detail::product& p, const matmul_problem& asked,
+                            const device_info& device, const configuration& way) {
         return detail::staged_launch(p, detail::matrix_core_for(way, asked.a.type(), device),
                                      device, detail::is_wide(p));
+    }
+};
+
+/// The same, of factors that begin or end anywhere in memory, which are copied to whole tiles
+/// first.
+struct matmul_packed {
+    using problem_type = matmul_problem;
+    static constexpr std::string_view name = "matmul/packed";
+    static constexpr bool portable = false;
+
+    static support supports(const matmul_problem& asked, const device_info& device) {
+        if (support s = detail::supports_programs({&asked.a, &asked.b, &asked.epilogue}, device);
+            !s.yes)
+            return s;
+        const detail::product p = detail::product_of(asked);
+        support s = detail::supports_matrices(p, asked.a.type(), asked.b.type(), device);
+        if (!s.yes) return s;
+        if (!detail::is_ragged(p, p.left, p.m) && !detail::is_ragged(p, p.right, p.n))
+            return support::no("tiles read the factors as they lie");
+        const detail::packed_product packed(p);
+        s = detail::supports_matrices(packed.of, asked.a.type(), asked.b.type(), device);
+        for (configuration& way : s.ways)
+            way.seconds += packed.left.seconds(device) + packed.right.seconds(device);
+        return s;
+    }
+    /// Of the copies.
+    static launch make(const matmul_problem& asked, const device_info& device,
+                       const configuration& way) {
+        const detail::product p = detail::product_of(asked);
+        const detail::product copies = detail::packed_product(p).of;
+        return detail::staged_launch(copies, detail::matrix_core_for(way, asked.a.type(), device),
+                                     device, detail::is_wide(copies));
+    }
+    static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
+                                       const configuration& way) {
+        const detail::product p = detail::product_of(asked);
+        const detail::packed_product packed(p);
+        const bool wide = detail::is_wide(p) || detail::is_wide(packed.of);
+        return {packed.left.make(device, wide), packed.right.make(device, wide),
+                make(asked, device, way)};
+    }
+    static std::int64_t scratch(const matmul_problem& asked, const device_info&,
+                                const configuration&) {
+        const detail::product p = detail::product_of(asked);
+        return detail::packed_product(p).bytes();
     }
 };
 
@@ -162,6 +249,6 @@ struct matmul_split_k {
 };
 
 static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_split_k> &&
-              kernel_type<matmul_cooperative>);
+              kernel_type<matmul_cooperative> && kernel_type<matmul_packed>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -19,8 +19,15 @@ struct product {
     fused left, right;     // over batch ++ {m} ++ depth, batch ++ {n} ++ depth
     fused epilogue;        // over batch ++ {m} ++ columns
     arithmetic sum = arithmetic::f32;
-    shape image = {};  // what the right factor is over whose rows are windows of it; else empty
+    shape image = {};     // what the right factor is over whose rows are windows of it; else empty
+    bool padded = false;  // the factors go on in memory to multiples of `side`
 
+    static constexpr std::int64_t side = 128;  // a multiple of every tile's sides
+    static constexpr std::int64_t up(std::int64_t n) noexcept {
+        return (n + side - 1) / side * side;
+    }
+    /// Rows of a factor that may be read, of those that count.
+    std::int64_t readable(std::int64_t rows) const noexcept { return padded ? up(rows) : rows; }
     bool gathers() const noexcept { return !image.empty(); }
 };
 

@@ -80,9 +80,9 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 }
 
 /// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
-/// invocation waits for four of k at a time, of all of its rows; its sums are as those of a tile
-/// that reaches half of the device's rate; then slices are joined, one by one and row by row. What
-/// is read several times comes from caches.
+/// invocation waits for four of k at a time, of all of its rows, for less where they are narrow;
+/// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
+/// one by one and row by row. What is read several times comes from caches.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
@@ -93,8 +93,8 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;
     return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
-           std::max(sums / rate, turns * rates.latency) +
-           std::max(bytes, again / 2) / rates.bandwidth;
+           std::max({sums / rate, turns * rates.latency * info(p.right.type()).bits / 32,
+                     std::max(bytes, again / 2) / rates.bandwidth});
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and

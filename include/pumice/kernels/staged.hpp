@@ -21,7 +21,8 @@ inline constexpr std::uint32_t band = 8;
 inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
                             bool wide, const special_loader* right = nullptr) {
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
-    const auto way_of = [&](const fused& f, std::int64_t rows, int tile) {
+    const auto way_of = [&](const fused& f, std::int64_t counting, int tile) {
+        const std::int64_t rows = p.readable(counting);
         reading way = core.half.empty()
                           ? reading_of(f, p.batch, rows, p.depth, core.lanes)
                           : packed_reading(f, p.batch, rows, p.depth,

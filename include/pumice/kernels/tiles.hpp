@@ -38,7 +38,7 @@ struct matrix_tile {
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
         return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n &&
-               k >= 8 && m >= 8 && n >= 8;
+               k >= 8 && m >= 8 && n >= 8 && std::max({m, n, k}) <= product::side;
     }
 };
 
@@ -58,14 +58,15 @@ inline constexpr auto register_tiles = checked(std::array<register_tile, 5>{{
     {  32,  32, 16,  4,  4, 0.69},
     {  16,  64, 16,  4,  4, 0.67},
 }});
-inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 6>{{
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 7>{{
     //  m    n   k  wm  wn  speed
     { 128, 128, 64, 64, 64, 1.00},
-    { 128, 128, 32, 64, 64, 0.93},
-    {  64,  64, 32, 32, 32, 0.58},
-    {  32,  32, 32, 16, 16, 0.26},
-    {  32,  32, 16, 16, 16, 0.16},
-    {  32,  32,  8, 16, 16, 0.10},
+    { 128, 128, 32, 64, 64, 0.84},
+    { 128,  64, 64, 64, 32, 0.72},
+    {  64,  64, 32, 32, 32, 0.50},
+    {  32,  32, 32, 16, 16, 0.22},
+    {  32,  32, 16, 16, 16, 0.13},
+    {  32,  32,  8, 16, 16, 0.08},
 }});
 // clang-format on
 
@@ -80,29 +81,34 @@ inline double prologue_work(const fused& f, double access) {
 
 /// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
 /// full device: where they are fewer than keep it busy, each has its part of the device all the
-/// same. Windows are found once for all rows of a tile. Each tile computes its factors' prologues.
-inline double tile_seconds(const product& p, double bytes, int m, int n, double rate, double access,
-                           const device_rates& rates) {
+/// same, and half as much again where it shares a processor with none; `wait` says which part of a
+/// latency each step along k, of `depth`, takes at least. Windows are found once for
+/// all rows of a tile. Each tile computes its factors' prologues.
+inline double tile_seconds(const product& p, double bytes, int m, int n, int depth, double rate,
+                           double access, double wait, const device_rates& rates) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
-    const double rounds = std::max(1.0, static_cast<double>(groups) / rates.groups),
+    const double full = static_cast<double>(groups) / rates.groups,
+                 rounds = full <= 0.5 ? 2.0 / 3 : std::max(1.0, full),
                  sums = 2.0 * m * n * static_cast<double>(p.k) * (p.gathers() ? 1 + 80.0 / m : 1);
     const double prologues = static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
                                                          n * prologue_work(p.right, access));
     return rates.launch + 4 * rates.latency +
-           std::max(rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
-                    bytes / rates.bandwidth);
+           std::max({rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
+                     static_cast<double>(p.k) / depth * wait * rates.latency,
+                     bytes / rates.bandwidth});
 }
 
 /// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work.
 template <class Row, std::size_t N, class Fits>
 support tile_ways(const std::array<Row, N>& rows, const product& p, double rate, double access,
-                  const device_rates& rates, Fits&& fits) {
+                  double wait, const device_rates& rates, Fits&& fits) {
     support s;
     const double bytes = bytes_of(p);
     for (const Row& r : rows)
         if (fits(r))
             s.ways.push_back({{r.m, r.n, r.k},
-                              tile_seconds(p, bytes, r.m, r.n, r.speed * rate, access, rates)});
+                              tile_seconds(p, bytes, r.m, r.n, r.k, r.speed * rate, access, wait,
+                                           rates)});
     s.yes = !s.ways.empty();
     return s;
 }
@@ -111,7 +117,7 @@ support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
 template <class Row, std::size_t N>
 const Row& row_of(const std::array<Row, N>& rows, const configuration& way) {
     std::size_t i = 0;
-    while (way.sizes != std::array{rows[i].m, rows[i].n, rows[i].k, 0}) ++i;
+    while (way.sizes[0] != rows[i].m || way.sizes[1] != rows[i].n || way.sizes[2] != rows[i].k) ++i;
     return rows[i];
 }
 

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Products whose tiles are too few for a device, cut along k: each slice is a product of its own,
+// whose sums a reduction joins.
+#pragma once
+
+#include <pumice/kernels/product.hpp>
+#include <pumice/kernels/reduce.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+/// The sums of the slices of a product, f32 over (batch, slice, m, n) in the launches' scratch.
+struct slice_sums {
+    shape extent;
+    int slice_axis;
+
+    slice_sums(const product& p, int slices) : slice_axis(p.batch.rank()) {
+        extent = p.batch + slices + p.m + p.n;
+    }
+    std::int64_t bytes() const { return byte_count(dtype::f32, element_count(extent)); }
+    operand whole() const { return {-2, dtype::f32, 0, row_major_strides(extent)}; }
+};
+
+/// Whether so many slices divide k, into parts that alignment to 16 bytes survives.
+inline bool can_slice(const product& p, int slices) {
+    return p.depth.rank() == 1 && p.columns.rank() == 1 && p.k % (slices * 64) == 0 &&
+           p.sum == arithmetic::f32 && p.batch.rank() + 4 <= max_rank;
+}
+
+/// One more batch axis, of the slices; its epilogue stores what is summed. Pre: can_slice.
+inline product sliced(product p, int slices) {
+    const slice_sums sums(p, slices);
+    const int axis = sums.slice_axis;
+    const std::int64_t part = p.k / slices;
+    for (fused* f : {&p.left, &p.right})
+        for (operand* o : operands_of(*f)) o->steps.insert(axis, o->steps[axis + 1] * part);
+    p.batch.push_back(slices);
+    p.k = part;
+    p.depth = {part};
+    auto stored = std::make_shared<program>();
+    stored->outputs.push_back(stored->push({instruction::code::given, dtype::f32}));
+    p.epilogue = {};
+    p.epilogue.body = std::move(stored);
+    p.epilogue.outputs.push_back(sums.whole());
+    return p;
+}
+
+/// epilogue(sum over the slices).
+inline reduce_problem join_of(const product& p, int slices) {
+    const slice_sums sums(p, slices);
+    reduce_problem r{reduction::sum, p.batch + p.m + p.columns, {slices}, {}, p.epilogue};
+    auto read = std::make_shared<program>();
+    read->outputs.push_back(read->push({instruction::code::leaf, dtype::f32}));
+    r.prologue.body = std::move(read);
+    operand o = sums.whole();
+    const std::int64_t step = o.steps[sums.slice_axis];
+    o.steps.erase(sums.slice_axis);
+    o.steps.push_back(step);
+    r.prologue.leaves.push_back(o);
+    return r;
+}
+
+inline support supports_join(const reduce_problem& r, const device_info& device) {
+    support s = reduce_vector_columns::supports(r, device);
+    return s.yes ? s : reduce_columns::supports(r, device);
+}
+inline launch join_launch(const reduce_problem& r, const device_info& device) {
+    return reduce_vector_columns::supports(r, device).yes ? reduce_vector_columns::make(r, device)
+                                                          : reduce_columns::make(r, device);
+}
+
+}}}  // namespace pumice::PUMICE_ABI::detail
