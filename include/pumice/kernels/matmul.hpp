@@ -161,12 +161,12 @@ struct matmul_cooperative {
     }
     static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
                                        const configuration& way) {
-        array_list<launch> all{make(asked, device, way)};
+        array_list<launch> launches{make(asked, device, way)};
         if (const int slices = way.sizes[3]) {
             const detail::product p = detail::product_of(asked);
-            all.push_back(detail::join_launch(detail::join_of(p, slices), device));
+            launches.push_back(detail::join_launch(detail::join_of(p, slices), device));
         }
-        return all;
+        return launches;
     }
     static std::int64_t scratch(const matmul_problem& asked, const device_info&,
                                 const configuration& way) {
