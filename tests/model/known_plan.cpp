@@ -56,10 +56,11 @@ TEST_CASE("planner: an evaluation whose plan is known takes no allocation on a d
         {"a submit each", pm::context(pm::gathering::none{})},
         {"unfused", pm::context(pm::fusion::none{})}};
     // The validation layer runs on this thread and allocates.
-    if (std::getenv("VK_INSTANCE_LAYERS")) return;
+    const bool validated = std::getenv("VK_INSTANCE_LAYERS") != nullptr;
     for (const auto& [name, home] : homes) {
         CAPTURE(std::string(name));
         if (home.device().type == pm::device_type::host) continue;
+        if (validated && &home != &homes[0].second) continue;
         const pm::matrix<float> a = pm::ones<float>({300, 400}, home),
                                 b = pm::ones<float>({1, 400}, home);
         pm::eval(a, b);

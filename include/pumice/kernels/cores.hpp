@@ -51,11 +51,6 @@ inline support supports_registers(const product& p, const device_info& device) {
 
 // Cooperative matrices ----------------------------------------------------------------------------
 
-/// What fragments hold of values of a type: f16 holds every float of 8 bits.
-constexpr dtype fragment_type(dtype type) noexcept {
-    return type == dtype::f8_e4m3 || type == dtype::f8_e5m2 ? dtype::f16 : type;
-}
-
 /// The device's largest fragments that multiply what holds `type` and sum in f32; null when it has
 /// none.
 inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
@@ -88,7 +83,8 @@ inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
 
 /// Whether a factor's chunks are shifted together from two, in each tile anew.
 inline bool is_ragged(const product& p, const fused& f, std::int64_t rows) {
-    return packed_reading(f, p.batch, p.readable(rows), p.depth, f.type()).bare == reading::ragged;
+    return packed_reading(f, p.batch, p.readable(rows), p.depth, fragment_type(f.type())).bare ==
+           reading::ragged;
 }
 
 /// In tiles by cooperative matrices, over values of types a and b.

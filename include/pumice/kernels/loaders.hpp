@@ -52,6 +52,11 @@ inline reading reading_of(const fused& f, const shape& batch, std::int64_t rows,
     return {nearer >= 0 ? reading::elements_along_k : reading::elements_along_rows};
 }
 
+/// What fragments hold of values of a type: f16 holds every float of 8 bits.
+constexpr dtype fragment_type(dtype type) noexcept {
+    return type == dtype::f8_e4m3 || type == dtype::f8_e5m2 ? dtype::f16 : type;
+}
+
 /// The same for chunks of eight 16-bit elements, which a mere copy of memory can skip the program
 /// for.
 inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows,

@@ -8,17 +8,20 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-/// A factor of 16-bit elements as it is copied: (batch, line, chunk) in the launches' scratch.
+/// A factor as it is copied, in elements of fragments: (batch, line, chunk) in the launches'
+/// scratch.
 struct packed_factor {
     const fused* from;
+    dtype held;
     reading way;
     shape batch;
     std::int64_t rows, depth, lines, length;  // lines of so many elements, with their padding
     std::int64_t offset;                      // elements before it
 
     packed_factor(const product& p, const fused& f, std::int64_t rows_of, std::int64_t behind)
-        : from(&f), way(packed_reading(f, p.batch, rows_of, p.depth, f.type())), batch(p.batch),
-          rows(rows_of), depth(p.k), lines(product::up(way.chunk_along_k() ? rows : depth)),
+        : from(&f), held(fragment_type(f.type())),
+          way(packed_reading(f, p.batch, rows_of, p.depth, held)), batch(p.batch), rows(rows_of),
+          depth(p.k), lines(product::up(way.chunk_along_k() ? rows : depth)),
           length(product::up(way.chunk_along_k() ? depth : rows)), offset(behind) {}
 
     /// Elements up to its end.
@@ -26,10 +29,10 @@ struct packed_factor {
     /// What reads the copy, over batch ++ {row, k}.
     fused copy() const {
         auto read = std::make_shared<program>();
-        read->outputs.push_back(read->push({instruction::code::leaf, from->type()}));
+        read->outputs.push_back(read->push({instruction::code::leaf, held}));
         fused f;
         f.body = std::move(read);
-        operand o{-2, from->type(), offset, row_major_strides(batch + lines + length)};
+        operand o{-2, held, offset, row_major_strides(batch + lines + length)};
         if (!way.chunk_along_k()) std::swap(o.steps[batch.rank()], o.steps[batch.rank() + 1]);
         f.leaves.push_back(o);
         return f;
@@ -41,7 +44,7 @@ struct packed_factor {
                                32);
     }
     launch make(const device_info& device, bool wide) const {
-        const std::string half = from->type() == dtype::f16 ? "Half" : "Bfloat",
+        const std::string half = held == dtype::f16 ? "Half" : "Bfloat",
                           chunk = cat({"Packed<", half, ">"});
         launch l("pack", "pack",
                  {index_type(wide), chunk, batch.rank(),
@@ -66,7 +69,7 @@ struct packed_factor {
 };
 
 /// A product of factors that are copied first. Pre: its depth is one axis, its factors are of one
-/// 16-bit type.
+/// type of fragments.
 struct packed_product {
     packed_factor left, right;
     product of;  // the copies
