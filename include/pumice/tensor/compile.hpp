@@ -138,6 +138,10 @@ PUMICE_FUNCTION traced_graph trace_graph(const context& home,
 
 namespace detail {
 
+/// Makes a recording for inputs of these types and shapes.
+using make_recording =
+    callback<executable(const context& home, std::span<const executable::value> inputs)>;
+
 /// The recordings of one function: one per context, types and shapes of the arguments.
 class recordings {
 public:
@@ -147,6 +151,10 @@ public:
     /// was not used for longest where there are too many.
     PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
                                     const traced_function& function);
+    /// The same, whatever the arguments have along their `axes`: as if each had `most` there.
+    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
+                                    std::span<const index_list> axes, std::int64_t most,
+                                    const make_recording& make);
     std::size_t size() const {
         const small_lock lock(mutex_);
         return list_.size();
@@ -353,15 +361,29 @@ namespace detail {
 
 PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
                                         const traced_function& function) {
+    return find(arguments, {}, 0,
+                [&](const context& home, std::span<const executable::value> inputs) {
+                    return trace(home, inputs, function);
+                });
+}
+
+PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
+                                        std::span<const index_list> axes, std::int64_t most,
+                                        const make_recording& make) {
     if (arguments.empty())
         fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});
     if (current_trace) throw_traced_twice();
     const std::shared_ptr<engine>& owner = arguments[0].get()->owner;
+    const auto shape_of = [&](std::size_t i) {
+        shape s = arguments[i].get()->extent;
+        if (!axes.empty())
+            for (const std::int64_t axis : axes[i]) s[static_cast<int>(axis)] = most;
+        return s;
+    };
     const auto fits = [&](const executable& e) {
         if (e.where().get() != owner || e.inputs().size() != arguments.size()) return false;
         for (std::size_t i = 0; i < arguments.size(); ++i)
-            if (arguments[i].dtype() != e.inputs()[i].dtype ||
-                arguments[i].get()->extent != e.inputs()[i].shape)
+            if (arguments[i].dtype() != e.inputs()[i].dtype || shape_of(i) != e.inputs()[i].shape)
                 return false;
         return true;
     };
@@ -372,8 +394,9 @@ PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
             return list_.front();
         }
     std::vector<executable::value> inputs;
-    for (const any_tensor& t : arguments) inputs.push_back({t.dtype(), t.shape()});
-    list_.insert(list_.begin(), trace(context(owner), inputs, function));
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        inputs.push_back({arguments[i].dtype(), shape_of(i)});
+    list_.insert(list_.begin(), make(context(owner), inputs));
     if (list_.size() > most_) list_.pop_back();
     return list_.front();
 }

@@ -46,23 +46,15 @@ namespace detail {
 class varying_recordings {
 public:
     varying_recordings(varying range, std::size_t most, range_preparer* how)
-        : range_(std::move(range)), most_(most), how_(how) {}
-    varying_recordings(varying_recordings&& other) noexcept
-        : range_(std::move(other.range_)), most_(other.most_), how_(other.how_),
-          list_(std::move(other.list_)) {}
+        : range_(std::move(range)), how_(how), kept_(most) {}
     PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
                                     const traced_function& function);
-    std::size_t size() const {
-        const small_lock lock(mutex_);
-        return list_.size();
-    }
+    std::size_t size() const { return kept_.size(); }
 
 private:
     varying range_;
-    std::size_t most_;
     range_preparer* how_;
-    mutable small_mutex mutex_;
-    array_list<executable> list_;  // the last used first
+    recordings kept_;
 };
 
 /// A recording for all extents of those axes (of each input, in range) up to `most`, for which the
@@ -268,34 +260,13 @@ namespace detail {
 
 PUMICE_BODY executable varying_recordings::find(std::span<const any_tensor> arguments,
                                                 const traced_function& function) {
-    if (arguments.empty())
-        fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});
-    if (current_trace) throw_traced_twice();
-    const array_list<index_list> axes = varying_axes(range_, arguments);
-    std::vector<executable::value> inputs;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        inputs.push_back({arguments[i].dtype(), arguments[i].shape()});
-        for (const std::int64_t axis : axes[i])
-            inputs.back().shape[static_cast<int>(axis)] = range_.at_most;
-    }
-    const std::shared_ptr<engine>& owner = arguments[0].get()->owner;
-    const auto fits = [&](const executable& e) {
-        if (e.where().get() != owner || e.inputs().size() != inputs.size()) return false;
-        for (std::size_t i = 0; i < inputs.size(); ++i)
-            if (inputs[i].dtype != e.inputs()[i].dtype || inputs[i].shape != e.inputs()[i].shape)
-                return false;
-        return true;
-    };
-    const small_lock lock(mutex_);
-    for (std::size_t i = 0; i < list_.size(); ++i)
-        if (fits(list_[i])) {
-            for (; i > 0; --i) std::swap(list_[i], list_[i - 1]);
-            return list_.front();
-        }
-    list_.insert(list_.begin(), trace_range(context(owner), inputs, axes, range_.at_most, function,
-                                            of_engine(how_)));
-    if (list_.size() > most_) list_.pop_back();
-    return list_.front();
+    array_list<index_list> axes;
+    if (!arguments.empty()) axes = varying_axes(range_, arguments);
+    return kept_.find(arguments, {axes.data(), axes.size()}, range_.at_most,
+                      [&](const context& home, std::span<const executable::value> inputs) {
+                          return trace_range(home, inputs, axes, range_.at_most, function,
+                                             of_engine(how_));
+                      });
 }
 
 }  // namespace detail
