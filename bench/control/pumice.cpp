@@ -15,12 +15,16 @@ namespace {
 using number = pm::tensor<std::int32_t, pm::dims<0>>;
 using body = std::function<pm::any_tensor(const pm::any_tensor& x, const pm::any_tensor& z)>;
 
+double latency(const pm::executable& e, std::span<const pm::any_tensor> inputs) {
+    return bench::median(bench::measure_recorded(e, inputs, 20, 2).sync);
+}
+
 /// Microseconds a step, and what of them is not the kernels'.
 void line(const std::string& name, int steps, double us, double kernels) {
-    std::printf(
-        "{\"peer\":\"pumice\",\"name\":\"%s\",\"us_a_step\":%.3f,\"above_kernels_us\":%.3f}\n",
-        name.c_str(), us / steps, (us - kernels) / steps);
-    std::fflush(stdout);
+    bench::json_line()
+        .add("case", "loop_" + name)
+        .add("us_a_step", us / steps)
+        .add("above_kernels_us", (us - kernels) / steps);
 }
 
 void compare(const pm::context& home, const std::string& name, int steps, const pm::shape& extent,
@@ -50,18 +54,18 @@ void compare(const pm::context& home, const std::string& name, int steps, const 
             },
             pm::full(pm::dtype::i32, {}, 0, home), v);
     };
-    const double kernels = bench::measure(chain.get(x, z), inputs, 20).sync_us;
+    const double kernels = latency(chain.get(x, z), inputs);
     line(name + "_kernels", steps, kernels, kernels);
     const auto recorded = pm::compile(counted);
-    line(name + "_fori_loop", steps, bench::measure(recorded.get(x, z), inputs, 20).sync_us,
-         kernels);
+    line(name + "_fori_loop", steps, latency(recorded.get(x, z), inputs), kernels);
     line(name + "_fori_loop_evaluated", steps,
-         bench::measure([&] { return counted(x, z); }, 20).sync_us, kernels);
+         bench::median(bench::measure_calls([&](std::size_t) { return counted(x, z); }, 20, 2)
+                           .sync),
+         kernels);
     const auto tested = pm::compile([&](const pm::any_tensor& v, const pm::any_tensor& w) {
         return std::get<1>(counting(v, w));
     });
-    line(name + "_while_loop", steps, bench::measure(tested.get(x, z), inputs, 20).sync_us,
-         kernels);
+    line(name + "_while_loop", steps, latency(tested.get(x, z), inputs), kernels);
 }
 
 }  // namespace
@@ -69,8 +73,11 @@ void compare(const pm::context& home, const std::string& name, int steps, const 
 int main(int count, char** arguments) try {
     const int steps = count > 1 ? std::atoi(arguments[1]) : 1000;
     const pm::context home{pm::fusion::none{}};  // so that a chain has a kernel for each step
-    std::printf("{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\",\"steps\":%d}\n",
-                home.device().name.c_str(), steps);
+    {
+        bench::json_line l;
+        bench::add_machine(l, home);
+        l.add("steps", steps);
+    }
     compare(home, "add_f32_4096", steps, {4096},
             [](const pm::any_tensor& x, const pm::any_tensor& z) { return x + z; });
     compare(home, "matmul_f32_256", steps, {256, 256},

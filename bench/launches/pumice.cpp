@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What it costs the host to evaluate a graph of one kernel whose plan is known: time, allocations
-// and submits of an evaluation that nobody waits for. usage: [part of a name]
+// and submits of an evaluation that nobody waits for. usage: [regular expression of names]
 #include <bench/support/measure.hpp>
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace pm = pumice;
 
 namespace {
 
-const char* only = "";
+const bench::filter* asked = nullptr;
 thread_local std::uint64_t allocations = 0;  // of this thread
 
 void* counted(std::size_t size) {
@@ -24,7 +23,7 @@ void* counted(std::size_t size) {
 /// `make` gives a fresh lazy tensor each time.
 void known(const pm::context& home, const char* name, const std::function<pm::any_tensor()>& make,
            int count, bool computes = true) {
-    if (!std::strstr(name, only)) return;
+    if (!asked->takes(name)) return;
     pm::any_tensor last;
     const auto run = [&] {
         pm::any_tensor t = make();
@@ -49,12 +48,12 @@ void known(const pm::context& home, const char* name, const std::function<pm::an
         finish();
         queued.push_back((bench::now() - start) / count);
     }
-    std::printf(
-        "{\"peer\":\"pumice\",\"case\":\"%s\",\"host_us\":%.3f,\"queued_us\":%.3f,"
-        "\"submits\":%.3f,\"allocations\":%.3f}\n",
-        name, bench::median(host), bench::median(queued), double(submits) / (rounds * count),
-        double(allocates) / (rounds * count));
-    std::fflush(stdout);
+    bench::json_line()
+        .add("case", std::string("launch_") + name)
+        .add("host_us", bench::median(host))
+        .add("med_us", bench::median(queued))
+        .add("submits", double(submits) / (rounds * count))
+        .add("allocations", double(allocates) / (rounds * count));
 }
 
 pm::any_tensor given(const pm::context& home, std::int64_t count) {
@@ -67,14 +66,14 @@ void all(const pm::context& home, const std::string& end, bool computes) {
     const pm::any_tensor a = given(home, 4096), b = given(home, 4096), large = given(home, 4 << 20),
                          other = given(home, 4 << 20);
     const int count = computes ? 200 : 2000;
-    known(home, ("add_16KiB" + end).c_str(), [&] { return a + b; }, count, computes);
+    known(home, ("add_f32_16KiB" + end).c_str(), [&] { return a + b; }, count, computes);
     known(
-        home, ("chain_16KiB" + end).c_str(), [&] { return pm::relu(a * b + 1.0f) - a; }, count,
+        home, ("chain_f32_16KiB" + end).c_str(), [&] { return pm::relu(a * b + 1.0f) - a; }, count,
         computes);
-    known(home, ("add_16MiB" + end).c_str(), [&] { return large + other; }, count, computes);
+    known(home, ("add_f32_16MiB" + end).c_str(), [&] { return large + other; }, count, computes);
     pm::any_tensor sum = a;
     known(
-        home, ("dependent_add_16KiB" + end).c_str(),
+        home, ("dependent_add_f32_16KiB" + end).c_str(),
         [&] {
             sum = sum + b;
             return sum;
@@ -93,15 +92,18 @@ void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 int main(int argc, char** argv) try {
-    if (argc > 1) only = argv[1];
+    const bench::filter names(argc > 1 ? argv[1] : nullptr);
+    asked = &names;
     const pm::context home;
-    std::printf("{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\"}\n",
-                home.device().name.c_str());
+    {
+        bench::json_line line;
+        bench::add_machine(line, home);
+    }
     pm::device_info described = home.device();
     all(pm::context(pm::null_device{described}), "_null", false);
     all(home, "", true);
     all(pm::context(pm::gathering::none{}), "_submit_each", true);
-} catch (const pm::error& e) {
+} catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;
 }

@@ -128,14 +128,14 @@ void run(const std::filesystem::path& folder, std::int64_t size) {
     }
     const double first = times.front();
     times.erase(times.begin());
-    std::printf(
-        "{\"peer\":\"pumice\",\"case\":\"load_%lldMiB\",\"first_ms\":%.0f,\"ms\":%.0f,"
-        "\"GBps\":%.1f,\"host_peak_MiB\":%.1f,\"device\":\"%s\",\"right\":%s}\n",
-        static_cast<long long>(size), first, bench::median(times),
-        static_cast<double>(size * mib) / 1e6 / bench::median(times),
-        static_cast<double>(peak) / static_cast<double>(mib),
-        pm::default_context().device().name.c_str(), right ? "true" : "false");
-    std::fflush(stdout);
+    const double ms = bench::median(times);
+    bench::json_line()
+        .add("case", "load_" + std::to_string(size) + "MiB")
+        .add("first_ms", first)
+        .add("ms", ms)
+        .add("gbps", static_cast<double>(size * mib) / 1e6 / ms)
+        .add("host_peak_mib", static_cast<double>(peak) / static_cast<double>(mib))
+        .add("right", right);
 }
 
 }  // namespace
@@ -143,6 +143,10 @@ void run(const std::filesystem::path& folder, std::int64_t size) {
 int main(int argc, char** argv) try {
     const std::filesystem::path folder = argc > 1 ? argv[1] : ".";
     std::filesystem::create_directories(folder);
+    {
+        bench::json_line line;
+        bench::add_machine(line, pm::default_context());
+    }
     if (argc < 3) run(folder, 1024);
     for (int i = 2; i < argc; ++i) run(folder, std::stoll(argv[i]));
 } catch (const pm::error& e) {

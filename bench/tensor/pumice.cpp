@@ -1,220 +1,120 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cases of bench/peers/torch_ref.py under the same names. usage: [part of a name]
-// [divisor of sizes]
-#include <bench/support/measure.hpp>
+// Products, rows, elementwise work, convolutions: queued, with a submit each; alone and waited for;
+// and the kernels by the device's clock. usage: [regular expression of names] [divisor of sizes]
+#include <bench/support/ceilings.hpp>
+#include <bench/tensor/cases.hpp>
 
-#include <pumice/measure_rates.hpp>
 #include <pumice/policy/passes.hpp>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <string>
+#include <limits>
 
 namespace pm = pumice;
 
 namespace {
 
-const char* only = "";
-std::int64_t shrink = 1;
+constexpr double cache = 64e6;  // bytes; operands rotate through four times as many
 
-template <class T>
-pm::matrix<T> random(std::int64_t rows, std::int64_t columns) {
-    pm::matrix<T> m = pm::random::normal<T>({rows, columns});
-    pm::eval(m);
-    return m;
+double bytes_of(const bench::tensor_case& c) {
+    double sum = 0;
+    for (const bench::tensor_input& i : c.inputs)
+        sum += double(pm::element_count(i.extent)) * pm::info(i.type).bits / 8;
+    return sum;
 }
 
-/// `kernels`: also by the device's clock.
-void run(const char* name, double flop, double bytes, int iterations,
-         const std::function<pm::any_tensor()>& call, bool kernels = false) {
-    if (!std::strstr(name, only)) return;
-    const bench::timing t = bench::measure(call, iterations);
-    pm::any_tensor one = call();
-    pm::eval(std::span<const pm::any_tensor>(&one, 1));
-    const double seconds = kernels ? pm::kernel_seconds(pm::default_context(), call) : 0;
-    bench::report(name, t, flop, bytes, pm::explain(one), seconds * 1e6);
-}
-
-template <class T>
-void product(const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
-    if (!std::strstr(name, only)) return;
-    m /= shrink, n /= shrink, k /= shrink;
-    const auto a = random<T>(m, k), b = random<T>(k, n);
-    run(
-        name, 2.0 * double(m) * double(n) * double(k), 0, 20,
-        [&] { return pm::any_tensor(pm::matmul(a, b)); }, true);
-}
-
-/// Of a right factor that lies (n, k) in memory, and of 32 pairs.
-template <class T>
-void further_products(const std::string& type) {
-    const std::int64_t n = 4096 / shrink, small = 512 / shrink;
-    const std::string turned = "gemm_" + type + "_4096_turned", batch = "bmm_" + type + "_32x512";
-    if (std::strstr(turned.c_str(), only)) {
-        const auto a = random<T>(n, n), b = random<T>(n, n);
-        run(
-            turned.c_str(), 2.0 * double(n) * double(n) * double(n), 0, 20,
-            [&] { return pm::any_tensor(pm::matmul(a, pm::transpose(b))); }, true);
+/// Sets of operands of a case, taken in turn.
+class rotation {
+public:
+    rotation(const bench::tensor_case& c, const pm::context& home, double shrink)
+        : op_(c.op), width_(c.inputs.size()) {
+        const auto sets =
+            static_cast<std::size_t>(std::clamp(4 * cache / (shrink * shrink) / bytes_of(c), 1.0,
+                                                256.0));
+        std::uint32_t key = 0;
+        for (std::size_t s = 0; s < sets; ++s)
+            for (const bench::tensor_input& i : c.inputs) {
+                operands_.push_back(pm::random::normal(i.type, i.extent, pm::random::key(++key), 0,
+                                                       i.scale, home));
+                pm::eval(std::span(&operands_.back(), 1));
+            }
+        bench::drain(operands_.back());
     }
-    if (std::strstr(batch.c_str(), only)) {
-        const auto made = [&](std::uint32_t key) {
-            const pm::any_tensor t =
-                pm::random::normal(pm::dtype_of<T>, pm::shape{32, small, small},
-                                   pm::random::key(key), 0, 1, pm::default_context());
-            pm::eval(std::span(&t, 1));
-            return t;
-        };
-        const pm::any_tensor a = made(1), b = made(2);
-        run(
-            batch.c_str(), 64.0 * double(small) * double(small) * double(small), 0, 20,
-            [&] { return pm::matmul(a, b); }, true);
+    pm::any_tensor operator()(std::size_t i) const {
+        const std::size_t sets = operands_.size() / width_;
+        return op_(std::span(operands_).subspan(i % sets * width_, width_));
     }
-}
 
-/// relu(a) * c as the left factor; and the same in one kernel, whatever that takes.
-template <class T>
-void with_prologue(const char* name, std::int64_t n) {
-    static const pm::context fused(pm::without_pass{"store_prologues"});
-    n /= shrink;
-    const pm::context homes[] = {pm::default_context(), fused};
-    for (const pm::context& home : homes) {
-        const std::string full = std::string(name) + (&home == &homes[1] ? "_fused" : "");
-        if (!std::strstr(full.c_str(), only)) continue;
-        const auto a = pm::to(random<T>(n, n), home), b = pm::to(random<T>(n, n), home),
-                   c = pm::to(random<T>(n, n), home);
-        run(full.c_str(), 2.0 * double(n) * double(n) * double(n), 0, 20,
-            [&] { return pm::any_tensor(pm::matmul(pm::relu(a) * c, b)); });
-    }
-}
+private:
+    const std::function<pm::any_tensor(bench::tensor_case::operands)>& op_;
+    std::size_t width_;
+    std::vector<pm::any_tensor> operands_;
+};
 
-/// What does little but read and write a square.
-template <class T>
-void rows(const std::string& type, std::int64_t side) {
-    const std::string end = "_" + type + "_8192x8192";
-    const double bytes = double(sizeof(T)) * double(side) * double(side);
-    const auto x = random<T>(side, side);
-    pm::vector<T> w = pm::random::normal<T>({side}), b = pm::ones<T>({side});
-    pm::eval(w, b);
-    const auto each = [&](const char* name, double moved, const auto& f) {
-        run((name + end).c_str(), 0, moved, 30, [&] { return pm::any_tensor(f()); }, true);
-    };
-    each("softmax", 2 * bytes, [&] { return pm::softmax(x, pm::axis<1>); });
-    each("layernorm", 2 * bytes, [&] { return pm::matrix<T>(pm::layer_norm(x) * w + b); });
-    each("rmsnorm", 2 * bytes, [&] { return pm::matrix<T>(pm::rms_norm(x) * w); });
-    each("cumsum_rows", 2 * bytes, [&] { return pm::cumulative_sum(x, pm::axis<1>); });
-    each("cumsum_cols", 2 * bytes, [&] { return pm::cumulative_sum(x, pm::axis<0>); });
-    each("sum_rows", bytes, [&] { return pm::sum(x, pm::axis<1>); });
-    each("sum_cols", bytes, [&] { return pm::sum(x, pm::axis<0>); });
-    each("sum_full", bytes, [&] { return pm::sum(x); });
-    each("transpose", 2 * bytes, [&] { return pm::copy(pm::transpose(x)); });
-}
+struct homes {
+    pm::context each{pm::gathering::none{}}, gathered,
+        fused{pm::gathering::none{}, pm::without_pass{"store_prologues"}};
+};
 
-/// What else memory limits.
-template <class T>
-void others(const std::string& type) {
-    const double size = sizeof(T);
-    const pm::dtype t = pm::dtype_of<T>;
-    const auto given = [&](const pm::shape& s) {
-        const pm::any_tensor made =
-            pm::random::normal(t, s, pm::random::key(1), 0, 1, pm::default_context());
-        pm::eval(std::span(&made, 1));
-        return made;
-    };
-    const auto each = [&](const std::string& name, double bytes, const auto& f) {
-        run(name.c_str(), 0, bytes, 30, [&] { return pm::any_tensor(f()); }, true);
-    };
-    {
-        const auto count = [&](std::int64_t bytes) {
-            return bytes / std::int64_t(sizeof(T)) / (shrink * shrink);
-        };
-        const std::int64_t few = count(64 << 20), many = count(1 << 30);
-        const pm::any_tensor v = given({few}), w = given({many}), u = given({many});
-        each("gelu_" + type + "_64MiB", 2 * size * double(few), [&] { return pm::gelu(v); });
-        each("gelu_tanh_" + type + "_64MiB", 2 * size * double(few),
-             [&] { return pm::gelu_tanh(v); });
-        each("add_" + type + "_1GiB", 3 * size * double(many), [&] { return w + u; });
-        each("chain_" + type + "_1GiB", 3 * size * double(many),
-             [&] { return pm::relu(w * u + w) * 0.5f - u; });
-        each("cast_" + type + "_1GiB", 1.5 * size * double(many),
-             [&] { return pm::astype(w, sizeof(T) == 4 ? pm::dtype::f16 : pm::dtype::i8); });
+void run(const bench::tensor_case& c, const homes& on, const bench::ceilings& most,
+         std::int64_t shrink) {
+    const pm::context& home = c.fused_whatever ? on.fused : on.each;
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    double kernel = unknown, gathered = unknown;
+    const rotation call(c, home, double(shrink));
+    const bench::timing t = bench::measure_calls(std::cref(call));
+    if (home.device().timestamp_period > 0) {
+        std::size_t i = 0;
+        kernel = 1e6 * pm::kernel_seconds(home, [&] { return call(i++); });
     }
-    const std::int64_t images = std::max<std::int64_t>(32 / shrink, 1);
-    const double moved = 2 * size * double(images * 56 * 56 * 256);
-    const pm::any_tensor nhwc = given({images, 56, 56, 256}), nchw = given({images, 256, 56, 56}),
-                         taps = given({256, 1, 3, 3});
-    each("nhwc_to_nchw_" + type + "_32x56x56x256", moved,
-         [&] { return pm::copy(pm::permute_dims(nhwc, std::array<std::int64_t, 4>{0, 3, 1, 2})); });
-    each("depthwise_" + type + "_32x256x56x56", moved, [&] {
-        pm::conv_op how;
-        how.group = 256;
-        for (int i = 0; i < 2; ++i) how.pad_begin[i] = how.pad_end[i] = 1;
-        return pm::conv(nchw, taps, how);
-    });
-    const std::int64_t k = 14336 / shrink, n = 4096 / shrink;
-    const pm::any_tensor tall = given({k, n}),
-                         turned = pm::permute_dims(tall, std::array<std::int64_t, 2>{1, 0});
-    for (const std::int64_t rows : {1, 8}) {
-        const pm::any_tensor a = given({rows, k}), b = given({rows, n});
-        const std::string name = "gemv_" + type + "_14336x4096_rows" + std::to_string(rows);
-        each(name, size * double(k * n), [&] { return pm::matmul(a, tall); });
-        each(name + "_turned", size * double(k * n), [&] { return pm::matmul(b, turned); });
+    if (bytes_of(c) < 64e6) {  // where the host's part may be seen
+        const rotation again(c, on.gathered, double(shrink));
+        gathered = bench::measure_calls(std::cref(again)).queued;
     }
+    const double judged = std::isnan(kernel) ? t.queued : kernel;
+    const bool half = pm::info(c.inputs[0].type).bits == 16;
+    const double rate = half && most.matrix > 0 ? most.matrix : most.arithmetic;
+
+    bench::json_line line;
+    line.add("case", c.name);
+    bench::add_timing(line, t);
+    line.add("kernel_us", kernel).add("gathered_us", gathered);
+    if (c.flop > 0) line.add("tflops", c.flop / judged * 1e-6);
+    if (c.bytes > 0) line.add("gbps", c.bytes / judged * 1e-3);
+    if (most.copy > 0)
+        line.add("share", std::max(c.flop / rate, c.bytes / most.copy) / (judged * 1e-6));
+    pm::any_tensor one = call(0);
+    pm::eval(std::span(&one, 1));
+    const std::string kernels = "\n" + pm::explain(one);  // a line that is not indented for each
+    std::size_t count = 0;
+    for (std::size_t i = 0; i + 1 < kernels.size(); ++i)
+        count += kernels[i] == '\n' && kernels[i + 1] != ' ';
+    line.add("kernel", kernels.substr(1, kernels.find('\n', 1) - 1)).add("kernels", double(count));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-    if (argc > 1) only = argv[1];
-    if (argc > 2) shrink = std::max(1, std::atoi(argv[2]));
-    std::printf("{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\"}\n",
-                pm::default_context().device().name.c_str());
-
-    product<pm::f16>("gemm_f16_4096", 4096, 4096, 4096);
-    product<pm::f16>("gemm_f16_8192", 8192, 8192, 8192);
-    product<pm::f16>("gemm_f16_2048", 2048, 2048, 2048);
-    product<pm::f16>("gemm_f16_1024", 1024, 1024, 1024);
-    product<pm::f16>("gemm_f16_512", 512, 512, 512);
-    product<pm::f16>("gemm_f16_odd", 4095, 4097, 4093);
-    product<pm::f16>("gemm_f16_4096x512x14336", 4096, 512, 14336);
-    further_products<pm::f16>("f16");
-    product<pm::bf16>("gemm_bf16_4096", 4096, 4096, 4096);
-    product<float>("gemm_f32_4096", 4096, 4096, 4096);
-    product<float>("gemm_f32_2048", 2048, 2048, 2048);
-    product<float>("gemm_f32_1024", 1024, 1024, 1024);
-    with_prologue<pm::f16>("gemm_f16_4096_prologue", 4096);
-    with_prologue<pm::f16>("gemm_f16_512_prologue", 512);
-    with_prologue<float>("gemm_f32_4096_prologue", 4096);
-
-    const std::int64_t side = 8192 / shrink, chain = (std::int64_t(1) << 28) / (shrink * shrink);
-    const double square_bytes = 4.0 * double(side) * double(side);
-    if (std::strstr("eltchain_f32_1GiB", only)) {
-        std::vector<pm::vector<float>> v;
-        for (int i = 0; i < 5; ++i) {
-            v.push_back(pm::random::normal<float>({chain}));
-            pm::eval(v.back());
-        }
-        run("eltchain_f32_1GiB", 0, 6 * 4.0 * double(chain), 20, [&] {
-            return pm::any_tensor(pm::vector<float>(pm::relu(v[0] * v[1] + v[2]) * v[3] + v[4]));
-        });
+    const bench::filter asked(argc > 1 ? argv[1] : nullptr);
+    const std::int64_t shrink = argc > 2 ? std::max(1, std::atoi(argv[2])) : 1;
+    const homes on;
+    const bench::ceilings most = bench::measure_ceilings(on.each, shrink);
+    {
+        bench::json_line line;
+        bench::add_machine(line, on.each);
+        bench::add_ceilings(line, most);
+        line.add("shrink", double(shrink));
     }
-    rows<float>("f32", side);
-    rows<pm::f16>("f16", side);
-    others<float>("f32");
-    others<pm::f16>("f16");
-    const auto x = random<float>(side, side);
-    run("layernorm_written_out_f32_8192x8192", 0, 2 * square_bytes, 30, [&] {
-        const pm::matrix<float> d = x - pm::mean(x, pm::axis<1>, pm::keepdims),
-                                v = pm::mean(d * d, pm::axis<1>, pm::keepdims);
-        return pm::any_tensor(pm::matrix<float>(d / pm::sqrt(v + 1e-5f)));
-    });
-    run("softmax_written_out_f32_8192x8192", 0, 2 * square_bytes, 30, [&] {
-        const pm::matrix<float> e = pm::exp(x - pm::max(x, pm::axis<1>, pm::keepdims));
-        return pm::any_tensor(pm::matrix<float>(e / pm::sum(e, pm::axis<1>, pm::keepdims)));
-    });
-} catch (const pm::error& e) {
+    const bench::tensor_cases cases(shrink);
+    for (const bench::tensor_case& c : cases.list()) {
+        if (!asked.takes(c.name)) continue;
+        try {
+            run(c, on, most, shrink);
+        } catch (const pm::error& e) {
+            bench::json_line().add("case", c.name).add("error", e.what());
+        }
+    }
+} catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;
 }
