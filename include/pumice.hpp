@@ -12,6 +12,9 @@
 #ifdef PUMICE_CONTROL
 #include <pumice/exec/control.hpp>
 #endif
+#ifdef PUMICE_DEVICES
+#include <pumice/exec/make_devices.hpp>
+#endif
 #ifdef PUMICE_VARYING
 #include <pumice/exec/varying.hpp>
 #endif

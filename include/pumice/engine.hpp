@@ -7,6 +7,7 @@
 
 #include <pumice/exec/adopt.hpp>
 #include <pumice/exec/control.hpp>
+#include <pumice/exec/make_devices.hpp>
 #include <pumice/exec/varying.hpp>
 #include <pumice/tensor/control.hpp>
 #include <pumice/tensor/varying.hpp>
@@ -38,6 +39,7 @@ template struct every_family<control_op>;
 template std::shared_ptr<prepared_graph> prepare_graph<0>(engine&, const traced_graph&);
 template std::shared_ptr<prepared_graph> prepare_range<0>(engine&, const traced_range&);
 template std::shared_ptr<engine> make_null_engine<0>(policy_set);
+template std::shared_ptr<engine> make_devices_engine<0>(const device_list&, const policy_set&);
 template void place_below<0>(std::int64_t, placement&);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -93,12 +93,12 @@ struct buffer final : pm::storage {
     std::byte* when_unused() {
         for (const std::shared_ptr<event>& e : last_use)
             if (e) e->wait();
-        return bytes.data();
+        return when_written();
     }
     std::shared_ptr<bytes_left> from;
     std::vector<std::byte> bytes;
     std::shared_ptr<event> written;      // by the last step that writes it; null: by the host
-    std::shared_ptr<event> last_use[2];  // in each lane
+    std::shared_ptr<event> last_use[3];  // in each lane
 };
 
 class backend final : public pm::graph_engine {
@@ -154,6 +154,12 @@ private:
         return static_cast<buffer&>(*n.data);
     }
 
+    std::shared_ptr<const pm::kernel_record> record_of(const pm::plan&,
+                                                       const pm::plan_step& s) const override {
+        const std::shared_ptr<pm::kernel_record> record = pm::host_record(s);
+        record->kernel = pm::cat({"mine/", pm::family_of(s.what)});
+        return record;
+    }
     void execute(pm::plan_run& run, pumice::stop_view stop) override {
         const pm::plan& p = run.what();
         pm::array_list<std::shared_ptr<buffer>> at(p.values.size());
@@ -173,9 +179,7 @@ private:
                 if (fail_in >= 0 && fail_in-- == 0)
                     pm::fail(pm::errc::device_lost, "mine", {"it was told to fail"});
             });
-            const std::shared_ptr<pm::kernel_record> record = pm::host_record(p.steps[i]);
-            record->kernel = pm::cat({"mine/", pm::family_of(p.steps[i].what)});
-            run.records[i] = record;
+            run.records[i] = record_of(p, p.steps[i]);
         }
         const auto numbers = std::make_shared<pm::array_list<pm::scalar>>(run.numbers);
         for (std::size_t i = 0; i < p.steps.size(); ++i) submit(run, i, at, numbers);
@@ -203,6 +207,7 @@ private:
             places.push_back(at[value]->bytes.data() + run.begin_of(value));
         }
         const auto done = std::make_shared<event>();
+        for (const std::shared_ptr<buffer>& b : buffers) b->last_use[s.place] = done;
         for (const int v : s.outputs) at[static_cast<std::size_t>(v)]->written = done;
         ++dispatches_;
         lanes_[s.place].add([what = s.what, keep = run.planned, buffers, before, places, numbers,

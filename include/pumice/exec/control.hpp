@@ -272,8 +272,8 @@ inline void execute_decided(graph_engine& home, evaluation& e) {
                 give(whole, by.make_tensor(p.at(whole), one.made[static_cast<std::size_t>(v)],
                                            one.record_of(one.what().at(v))));
             }
-            for (std::size_t i = part.begin; i < part.end; ++i)
-                run.records[i] = one.records[i - part.begin];
+            for (std::size_t i = 0; i < part.step_of.size(); ++i)
+                run.records[part.step_of[i]] = one.records[i];
             continue;
         }
         const plan_step& s = p.steps[part.begin];

@@ -64,7 +64,8 @@ public:
     std::shared_ptr<engine> keeper(kept_by by) {
         return by == kept_by::engine ? nullptr : shared_from_this();
     }
-    std::shared_ptr<prepared_graph> replay(evaluation&& e, kept_by by) {
+    /// Makes a plan ready to run often, where the engine records none.
+    virtual std::shared_ptr<prepared_graph> replay(evaluation&& e, kept_by by) {
         const auto lock = lock_unless(by);
         return std::make_shared<replayed_graph>(*this, std::move(e), by);
     }
@@ -107,6 +108,7 @@ public:
 
 protected:
     friend class decision_runner;
+    friend class devices_engine;
     friend class replayed_range;
 
     /// `own_process`: what the engine holds serves no other process.
@@ -359,6 +361,7 @@ protected:
     static std::string text_of(const kernel_record& r, const shape& extent) {
         std::string text =
             cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
+        if (!r.place.empty()) append_text(text, {"  on ", r.place, "\n"});
         if (!r.origin.empty()) append_text(text, {"  for ", r.origin, "\n"});
         if (r.seconds > 0)
             append_text(text, {"  ", expected_text(r.seconds, r.configuration), "\n"});

@@ -55,6 +55,21 @@ public:
     void remark(track on, std::string_view what) {
         append_text(profile_.tracks[on], {" (", what, ")"});
     }
+    /// Adds what another recorder took, which began `offset` microseconds after this one: its
+    /// host's events to the host's, its device as a track of its own.
+    void join(const profile& other, double offset) {
+        const int device = static_cast<int>(profile_.tracks.size());
+        profile_.tracks.push_back(other.tracks[on_device]);
+        profile_.dropped += other.dropped;
+        for (const profile_event& e : other.events) {
+            if (full())
+                return drop(static_cast<std::size_t>(other.events.data() + other.events.size() -
+                                                     &e));
+            profile_.events.push_back(e);
+            profile_.events.back().begin_us += offset;
+            profile_.events.back().track = e.track == on_host ? on_host : device;
+        }
+    }
     profile take() && { return std::move(profile_); }
 
 private:

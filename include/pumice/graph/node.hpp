@@ -43,6 +43,7 @@ struct kernel_record {
     int dispatches = 0;
     std::int64_t written = 0;  // bytes of results
     std::string origin = {};   // the nodes that it computes, where they have names
+    std::string place = {};    // the device, where a context has several
 };
 
 namespace detail {

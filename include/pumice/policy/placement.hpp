@@ -10,7 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// The place that is the host; -1: none beside the first, which is the context's device.
 inline int host_among(std::span<const device_info* const> places) {
-    for (std::size_t p = 1; p < places.size(); ++p)
+    for (std::size_t p = places.size(); p-- > 1;)
         if (places[p]->type == device_type::host) return static_cast<int>(p);
     return -1;
 }

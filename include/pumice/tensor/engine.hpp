@@ -30,6 +30,7 @@ struct statistics {
     std::uint64_t uploads = 0;    // host to device copies, one per tensor
     std::uint64_t downloads = 0;  // device to host copies, one per tensor
     std::uint64_t uploaded_bytes = 0, downloaded_bytes = 0;
+    std::uint64_t transfers = 0;  // of tensors from one of several devices to another
     std::uint64_t maps = 0;
     std::uint64_t allocations = 0;  // of device memory blocks
     std::uint64_t recordings = 0;   // command buffers

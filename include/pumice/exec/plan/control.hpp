@@ -4,7 +4,7 @@
 // stretches of a plan between its decisions.
 #pragma once
 
-#include <pumice/exec/plan/planner.hpp>
+#include <pumice/exec/plan/part.hpp>
 #include <pumice/graph/control.hpp>
 #include <pumice/tensor/creation.hpp>
 
@@ -147,13 +147,6 @@ inline const op_functions& functions_of<control_op>() {
     return detail::functions_of_family<control_op>::value;
 }
 
-/// A stretch of a plan's steps between decisions, as a plan of its own; or a decision.
-struct plan_part {
-    std::size_t begin, end;             // steps of the whole
-    std::shared_ptr<known_plan> steps;  // null for a decision
-    array_list<int> whole;              // of each value of `steps` its number in the whole
-};
-
 inline bool decides(const plan_step& s) { return s.what.kind().decisions != nullptr; }
 
 inline void order_by_decisions(plan& p) {
@@ -187,65 +180,17 @@ inline void order_by_decisions(plan& p) {
     p.steps = std::move(steps);
 }
 
-namespace detail {
-
-inline plan_part part_of(const plan& p, std::size_t begin, std::size_t end) {
-    plan_part part{begin, end, std::shared_ptr<known_plan>(new known_plan), {}};
-    plan& made = part.steps->what;
-    made.numbers = p.numbers;
-    array_list<char> written(p.values.size(), 0), read_later(p.values.size(), 0);
-    for (std::size_t i = begin; i < p.steps.size(); ++i) {
-        const plan_step& s = p.steps[i];
-        for (const int v : i < end ? s.outputs : s.buffers)
-            (i < end ? written : read_later)[static_cast<std::size_t>(v)] = 1;
-    }
-    array_list<int> number(p.values.size(), -1);
-    const auto number_of = [&](int v) {
-        const auto at = static_cast<std::size_t>(v);
-        if (number[at] >= 0) return number[at];
-        number[at] = static_cast<int>(made.values.size());
-        plan_value value = p.at(v);
-        if (!value.is_given() && !written[at]) {
-            value.role = value_role::input;
-            value.made_by = -1;
-            if (!is_row_major(value.extent, value.layout)) {  // its elements as they lie
-                value.extent = {value.count()};
-                value.layout = row_major_strides(value.extent);
-            }
-        } else if (!value.is_given() && value.role != value_role::output) {
-            value.role = read_later[at] ? value_role::output : value_role::temporary;
-        }
-        value.index = made.of_role(value.role).size();
-        made.of_role(value.role).push_back(number[at]);
-        made.values.push_back(std::move(value));
-        part.whole.push_back(v);
-        return number[at];
-    };
-    for (std::size_t i = begin; i < end; ++i) {
-        plan_step s = p.steps[i];
-        for (array_list<int>* const list : {&s.buffers, &s.outputs})
-            for (int& v : *list) v = number_of(v);
-        s.unless_given = -1;
-        for (const int v : s.outputs) made.at(v).made_by = static_cast<int>(i - begin);
-        made.steps.push_back(std::move(s));
-    }
-    find_givings(made);
-    return part;
-}
-
-}  // namespace detail
-
 /// The plan's stretches and decisions, in order.
 inline array_list<plan_part> cut_at_decisions(const plan& p) {
     array_list<plan_part> parts;
     for (std::size_t begin = 0, end = 0; begin < p.steps.size(); begin = end) {
         end = begin + 1;
         if (decides(p.steps[begin])) {
-            parts.push_back({begin, end, nullptr, {}});
+            parts.push_back({begin, end, nullptr, {}, {}});
             continue;
         }
         while (end < p.steps.size() && !decides(p.steps[end])) ++end;
-        parts.push_back(detail::part_of(p, begin, end));
+        parts.push_back(part_of(p, begin, end));
     }
     return parts;
 }

@@ -14,6 +14,18 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// A step that copies the memory of a value whole to that of another, which lies as it does.
+inline plan_step copy_step(const plan_value& like, int from, int to) {
+    elementwise_problem p;
+    p.domain = like.extent;
+    const auto body = std::make_shared<program>();
+    body->outputs.push_back(body->push({instruction::code::leaf, like.type, 0, {}, nullptr}));
+    p.body.body = body;
+    p.body.leaves.push_back({0, like.type, 0, like.layout});
+    p.body.outputs.push_back({1, like.type, 0, like.layout});
+    return {std::make_shared<elementwise_problem>(std::move(p)), {from, to}, {to}};
+}
+
 namespace detail {
 
 /// Puts the steps where they run: those of one place together as far as their order allows, with
@@ -75,14 +87,7 @@ private:
         const plan_value from = builder_.made.at(value);
         const int copy = builder_.add_temporary(from, place);
         known = static_cast<std::size_t>(copy);
-        elementwise_problem p;
-        p.domain = from.extent;
-        const auto body = std::make_shared<program>();
-        body->outputs.push_back(body->push({instruction::code::leaf, from.type, 0, {}, nullptr}));
-        p.body.body = body;
-        p.body.leaves.push_back({0, from.type, 0, from.layout});
-        p.body.outputs.push_back({1, from.type, 0, from.layout});
-        plan_step s{std::make_shared<elementwise_problem>(std::move(p)), {value, copy}, {copy}};
+        plan_step s = copy_step(from, value, copy);
         s.place = place == host_ ? from.place : place;
         if (from.label) {
             s.origin.push_back(node_label(cat({from.label.name(), " (copy)"})));
