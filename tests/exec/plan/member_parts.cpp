@@ -86,6 +86,15 @@ TEST_CASE(
     CHECK(parts.list[0].steps->what.outputs.size() == 2);
 }
 
+TEST_CASE("member_parts: what another part made is copied where the copy lies") {
+    // To the host, by the lane that has made it; then what it made is an input.
+    const pm::plan p = made_of({value(input, 4, 1), value(temporary, 4, 1), value(output, 4, 2)},
+                               {step(0, 1, 1), step(1, 2, 1)});
+    CHECK(p.is_transfer(p.steps[1]));
+    CHECK(pm::part_of(p, 0, 2).steps->what.steps[1].place == 1);
+    CHECK(pm::part_of(p, 1, 2).steps->what.steps[0].place == 2);
+}
+
 TEST_CASE("member_parts: the source of a copy that a run gives away is kept to its end") {
     const pm::plan p = made_of({value(input, 4, 0), value(temporary, 4, 0), value(output, 4, 3)},
                                {step(0, 1, 0), step(1, 2, 3)});

@@ -74,6 +74,8 @@ inline plan_part part_of(const plan& p, std::size_t begin, std::size_t end) {
         }
         for (array_list<int>* const list : {&s.buffers, &s.outputs})
             for (int& v : *list) v = number_of(v);
+        if (p.is_transfer(p.steps[i]) && !made.is_transfer(s))  // what is given is brought there
+            s.place = made.at(s.outputs[0]).place;
         s.unless_given = -1;
         for (const int v : s.outputs) made.at(v).made_by = static_cast<int>(made.steps.size());
         made.steps.push_back(std::move(s));
