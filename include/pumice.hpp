@@ -15,6 +15,9 @@
 #ifdef PUMICE_DEVICES
 #include <pumice/exec/make_devices.hpp>
 #endif
+#ifdef PUMICE_RUNNER
+#include <pumice/exec/placed_memory.hpp>
+#endif
 #ifdef PUMICE_VARYING
 #include <pumice/exec/varying.hpp>
 #endif

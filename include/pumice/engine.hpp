@@ -8,6 +8,7 @@
 #include <pumice/exec/adopt.hpp>
 #include <pumice/exec/control.hpp>
 #include <pumice/exec/make_devices.hpp>
+#include <pumice/exec/placed_memory.hpp>
 #include <pumice/exec/varying.hpp>
 #include <pumice/tensor/control.hpp>
 #include <pumice/tensor/varying.hpp>
@@ -41,6 +42,8 @@ template std::shared_ptr<prepared_graph> prepare_range<0>(engine&, const traced_
 template std::shared_ptr<engine> make_null_engine<0>(policy_set);
 template std::shared_ptr<engine> make_devices_engine<0>(const device_list&, const policy_set&);
 template void place_below<0>(std::int64_t, placement&);
+template std::shared_ptr<placed_memory> place_memory<0>(const std::shared_ptr<engine>&,
+                                                        const placed_request&);
 
 }}  // namespace pumice::PUMICE_ABI
 

@@ -132,7 +132,9 @@ void whole_run(const std::shared_ptr<vulkan::instance>& instance,
     memory.flush(block, 0, block.size);
     std::vector<std::uint32_t> host(5000, 1);
     std::string why;
-    const auto lent = vulkan::host_import::open(device, host.data(), 4096, why);
+    const auto lent =
+        vulkan::external_memory::open(device,
+                                      {vulkan::external_kind::host_pages, 4096, host.data()}, why);
     const struct idle {  // what the device may still use when a wait fails is destroyed after this
         vulkan::queue& queue;
         ~idle() { queue.wait_idle(); }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pumice/vk/command_cache.hpp>
-#include <pumice/vk/host_import.hpp>
+#include <pumice/vk/external_memory.hpp>
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>

@@ -20,6 +20,7 @@ using log_sink = void (*)(severity, std::string_view);
 namespace detail {
 
 inline constinit std::atomic<log_sink> sink{nullptr};
+inline constinit std::atomic<int> level_asked_for{-1};  // by set_log_level; -1: none
 
 /// PUMICE_LOG: from which severity on something is told where no sink is set; warnings by default.
 inline severity least_told() noexcept {
@@ -50,9 +51,17 @@ inline void tell(severity level, std::string_view text) {
 /// for what PUMICE_LOG asks for.
 inline log_sink set_log_sink(log_sink sink) noexcept { return detail::sink.exchange(sink); }
 
+/// From which severity on the log is told at all, a sink too; `severity(3)`: of nothing. Until it
+/// is called a sink is told everything, and stderr what PUMICE_LOG asks for.
+inline void set_log_level(severity from) noexcept {
+    detail::level_asked_for = static_cast<int>(from);
+}
+
 inline void write_log(severity level, std::string_view text) {
+    const int least = detail::level_asked_for.load(std::memory_order_relaxed);
+    if (static_cast<int>(level) < least) return;
     if (log_sink sink = detail::sink.load(std::memory_order_acquire)) sink(level, text);
-    else if (level >= detail::least_told()) detail::tell(level, text);
+    else if (least >= 0 || level >= detail::least_told()) detail::tell(level, text);
 }
 
 }}  // namespace pumice::PUMICE_ABI

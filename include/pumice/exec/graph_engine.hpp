@@ -273,12 +273,15 @@ protected:
                 lend(p.inputs[i], home_.dense(inputs[i], 0));
             for (std::size_t i = 0; i < keys.size(); ++i)
                 lend(p.parameters[i], home_.create(dtype::u32, {}, &keys[i]));
+            keep_outputs(outputs);
             home_.execute(run, stop);
             std::vector<any_tensor> results;
             results.reserve(outputs.size());
-            for (const int v : p.outputs)
+            for (const int v : p.outputs) {
+                if (const auto& kept = run.made[static_cast<std::size_t>(v)]) kept->lost = false;
                 results.push_back(home_.make_tensor(p.at(v), run.made[static_cast<std::size_t>(v)],
                                                     run.record_of(p.at(v))));
+            }
             run.settle();
             std::move(results.begin(), results.end(), outputs.begin());
             return {};
@@ -302,6 +305,16 @@ protected:
                 from.held_.clear();
             }
         };
+        /// Outputs that nobody else holds are written where they lie, by an engine that looks.
+        void keep_outputs(std::span<any_tensor> outputs) {
+            plan_run& run = planned_.run;
+            const plan& p = run.what();
+            for (std::size_t i = 0; i < outputs.size(); ++i) {
+                const plan_value& v = p.at(p.outputs[i]);
+                if (v.alias < 0 && home_.may_overwrite(outputs[i], v))
+                    run.made[static_cast<std::size_t>(p.outputs[i])] = outputs[i].get()->data;
+            }
+        }
         void lend(int value, node_ptr n) {
             planned_.run.given[static_cast<std::size_t>(value)] = n.get();
             held_.push_back(std::move(n));

@@ -176,11 +176,14 @@ private:
         array_list<storage*> over;
         take_over(run, over);
         for (const array_list<int>* list : {&p.outputs, &p.temporaries})
-            for (const int v : *list)
-                if (const auto number = static_cast<std::size_t>(v);
-                    p.at(v).alias < 0 && !over[number])
+            for (const int v : *list) {
+                const auto number = static_cast<std::size_t>(v);
+                if (p.at(v).alias >= 0 || over[number]) continue;
+                if (run.made[number]) over[number] = run.made[number].get();  // an output's own
+                else
                     run.made[number] =
                         at_value(p, v, [&] { return allocate(p.at(v).bytes(), label_of(p, v)); });
+            }
         array_list<std::byte*> memory(p.values.size(), nullptr);
         for (std::size_t v = 0; v < memory.size(); ++v)
             if (const node* const given = run.given[v])

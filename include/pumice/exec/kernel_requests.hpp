@@ -47,6 +47,7 @@ inline service_options service_options_of(const policy_set& policies) {
     service_options o;
     o.modules = shader_library();
     o.cache_folder = cache_folder_of(policies);
+    o.messages = policies.compiler_messages;
     if (!policies.pack_file.empty() || !policies.pack_bytes.empty()) {
         std::string kept;
         std::span<const std::byte> bytes = policies.pack_bytes;

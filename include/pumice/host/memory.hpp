@@ -148,6 +148,12 @@ public:
     }
     /// In `bytes + alignment` bytes that somebody else owns.
     host_memory(std::int64_t bytes, void* room) noexcept : size_(bytes), data_(aligned(room)) {}
+    /// Somebody else's bytes, as they lie.
+    struct as_they_lie {
+        std::byte* data;
+    };
+    host_memory(std::int64_t bytes, as_they_lie theirs) noexcept
+        : size_(bytes), data_(theirs.data) {}
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
     ~host_memory() {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct model_value {
     std::vector<model_dim> dims;
     bool has_shape = false;  // false: the file does not say, any shape is taken
     bool has_dtype = true;   // false: the file does not say, of an output
+    /// Where the file quantises it at once, or gives it quantised: real = scale * (stored -
+    /// zero_point), of the tensor or along `axis`; empty elsewhere.
+    std::vector<float> scale = {};
+    std::vector<std::int64_t> zero_point = {};
+    std::optional<std::int64_t> axis = {};
 
     /// "f32 (batch, 1, 28, 28)".
     std::string text() const {

@@ -87,7 +87,9 @@ struct policy_set {
     callback<void(placement&)> place;
     /// What becomes of a step that the device cannot run.
     cpu_fallback::mode fallback = cpu_fallback::mode::warn;
-    std::string cache_folder;  // empty: the default place
+    std::string cache_folder;        // empty: the default place
+    bool compiler_messages = false;  // what Slang says of kernels that compile goes to the log
+    int queue_index = 0;             // of the device's queues
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
     std::span<const std::byte> pack_bytes;

@@ -72,8 +72,9 @@ class slang_compiler {
 public:
     /// Pre: `library` outlives the compiler (it does: libraries are never closed).
     slang_compiler(slang_library& library, const array_list<library_module>& modules,
-                   module_store store = {}, bool debug = detail::slang_debug())
-        : library_(library), store_(std::move(store)), debug_(debug) {
+                   module_store store = {}, bool debug = detail::slang_debug(),
+                   bool messages = false)
+        : library_(library), store_(std::move(store)), debug_(debug), tells_(debug || messages) {
         for (const library_module& m : modules)
             modules_.push_back({m.name, std::string(m.source), {}, false});
         files_.lookup = [this](std::string_view path) { return file(path); };
@@ -122,7 +123,7 @@ private:
 
     slang_library& library_;
     module_store store_;
-    bool debug_;
+    bool debug_, tells_;
     array_list<module_state> modules_;
     array_list<generated_state> generated_;  // of this session
     detail::memory_files files_;
@@ -230,7 +231,7 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
     std::string text(detail::text_of(diagnostics));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
     if (good) {
-        if (!text.empty() && debug_) write_log(severity::warning, cat({"[slang] ", text}));
+        if (!text.empty() && tells_) write_log(severity::warning, cat({"[slang] ", text}));
         return;
     }
     std::vector<std::string> reasons{cat({step, " failed in Slang ", tag_})};

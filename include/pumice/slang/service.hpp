@@ -27,6 +27,7 @@ struct service_options {
     std::string slang_library = {};  // file or folder; empty: see find_slang
     std::filesystem::path cache_folder = default_cache_folder();
     std::uint64_t cache_limit = disk_cache::default_limit;
+    bool messages = false;  // what Slang says of kernels that compile goes to the log
     /// A shipped pack; asked after the disk. The digest names the kernel whatever Slang made it.
     callback<std::shared_ptr<const spirv_code>(const digest&)> pack = {};
     /// Told of each kernel the first time that this service gives it: how a pack is recorded.
@@ -189,8 +190,8 @@ private:
                              const std::string& blob) {
             cache_.write(module_key(module, tag), library_->identity(), blob);
         };
-        compiler_ =
-            std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store), debug_);
+        compiler_ = std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store),
+                                                     debug_, options_.messages);
         return *compiler_;
     }
 

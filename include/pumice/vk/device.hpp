@@ -13,6 +13,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 struct device_options {
     bool robust = false;              // robustBufferAccess, where offered
+    std::uint32_t queue_index = 0;    // of the family's queues
     dispatcher_hook edit_dispatcher;  // once the device's functions are loaded
 };
 
@@ -29,7 +30,7 @@ struct adopted_device {
 class device {
 public:
     /// Switches on every feature that `chosen.info` reports. Throws errc::no_device for a refused
-    /// candidate.
+    /// candidate, errc::invalid_argument for a queue that its family does not have.
     static std::shared_ptr<device> create(std::shared_ptr<const instance> parent,
                                           const candidate& chosen,
                                           const device_options& options = {}) {
@@ -157,11 +158,11 @@ private:
         chosen_.handle.getFeatures2(offered.link(chosen_.extensions), parent_->table());
         features enabled = wanted_features(offered, options.robust);
 
-        const float priority = 1.0f;
+        const array_list<float> priorities(checked_index(options.queue_index) + 1, 1.0f);
         vk::DeviceQueueCreateInfo queue{};
         queue.queueFamilyIndex = chosen_.family;
-        queue.queueCount = 1;
-        queue.pQueuePriorities = &priority;
+        queue.queueCount = options.queue_index + 1;
+        queue.pQueuePriorities = priorities.data();
         vk::DeviceCreateInfo info{};
         info.pNext = enabled.link(chosen_.extensions);
         info.queueCreateInfoCount = 1;
@@ -171,7 +172,21 @@ private:
         check(chosen_.handle.createDevice(&info, nullptr, &handle_, parent_->table()),
               "vkCreateDevice", chosen_.info.name);
         load(options.edit_dispatcher);
-        handle_.getQueue(chosen_.family, 0, &queue_, table_);
+        handle_.getQueue(chosen_.family, options.queue_index, &queue_, table_);
+    }
+
+    std::uint32_t checked_index(std::uint32_t index) const {
+        if (index == 0) return index;
+        std::uint32_t families = 0;
+        chosen_.handle.getQueueFamilyProperties(&families, nullptr, parent_->table());
+        array_list<vk::QueueFamilyProperties> list(families);
+        chosen_.handle.getQueueFamilyProperties(&families, list.data(), parent_->table());
+        const std::uint32_t count = list[chosen_.family].queueCount;
+        if (index >= count)
+            fail(errc::invalid_argument, "vulkan",
+                 {chosen_.info.name, " has ", count,
+                  " queues of its compute family, so none of index ", index});
+        return index;
     }
 
     void load(const dispatcher_hook& edit) {

@@ -23,7 +23,8 @@
     X(vkDestroyInstance) X(vkEnumerateDeviceExtensionProperties) X(vkEnumeratePhysicalDevices)    \
     X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)                      \
     X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)                                             \
-    X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR) X(vkGetPhysicalDeviceFeatures2)          \
+    X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)                                          \
+    X(vkGetPhysicalDeviceExternalBufferProperties) X(vkGetPhysicalDeviceFeatures2)                \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceMemoryProperties2)                \
     X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                            \
     X(vkGetPhysicalDeviceQueueFamilyProperties)
@@ -40,7 +41,8 @@
     X(vkFlushMappedMemoryRanges) X(vkFreeMemory) X(vkGetBufferDeviceAddress)                      \
     X(vkGetBufferMemoryRequirements) X(vkGetCalibratedTimestampsEXT)                              \
     X(vkGetCalibratedTimestampsKHR) X(vkGetDeviceQueue)                                           \
-    X(vkGetMemoryHostPointerPropertiesEXT) X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)     \
+    X(vkGetMemoryFdKHR) X(vkGetMemoryFdPropertiesKHR) X(vkGetMemoryHostPointerPropertiesEXT)      \
+    X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)                                            \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkSignalSemaphore)               \

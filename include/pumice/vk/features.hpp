@@ -24,6 +24,8 @@ inline constexpr const char* wanted_extensions[] = {
     VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
     VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
     VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+    VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+    VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
     VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME,
     VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME,  // the same under its older name
     // must be enabled where offered (a beta header declares the macro)

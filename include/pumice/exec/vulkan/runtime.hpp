@@ -28,8 +28,10 @@ public:
     }
 
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance, const vulkan::candidate& chosen,
-                   const policy_set& policies, const vulkan::device_options& options = {})
-        : vulkan_runtime(instance, vulkan::device::create(instance, chosen, options), policies) {}
+                   const policy_set& policies, vulkan::device_options options = {})
+        : vulkan_runtime(instance,
+                         vulkan::device::create(instance, chosen, with_queue(options, policies)),
+                         policies) {}
     vulkan_runtime(std::shared_ptr<vulkan::instance> instance,
                    std::shared_ptr<vulkan::device> device, const policy_set& policies)
         : instance_(std::move(instance)), device_(std::move(device)),
@@ -118,6 +120,11 @@ public:
     }
 
 private:
+    static const vulkan::device_options& with_queue(vulkan::device_options& options,
+                                                    const policy_set& policies) {
+        options.queue_index = static_cast<std::uint32_t>(policies.queue_index);
+        return options;
+    }
     static vulkan::memory_options memory_options(const policy_set& policies) {
         vulkan::memory_options o;
         if (policies.memory_limit > 0) o.limit = static_cast<std::uint64_t>(policies.memory_limit);

@@ -16,6 +16,7 @@ public:
         signature_.name = model_.file.from.name;
         for (const value_info& v : model_.input_info) signature_.inputs.push_back(declared(v));
         for (const value_info& v : model_.file.outputs) signature_.outputs.push_back(declared(v));
+        for (const resolved_node& step : model_.steps) find_quantization(step);
     }
 
     std::vector<any_tensor> build(std::span<const any_tensor> inputs,
@@ -71,6 +72,42 @@ private:
                 if (g) close(*g);
     }
 
+    /// Of a constant, on the host or in a file.
+    template <element To>
+    static std::vector<To> read(const any_tensor& t) {
+        return constant_of(t)->with_bytes([&](std::span<const std::byte> bytes) {
+            return values_of<To>(t.dtype(), bytes, t.size());
+        });
+    }
+    /// Of inputs that the step quantises or takes quantised, and of outputs that it gives so.
+    void find_quantization(const resolved_node& step) {
+        const std::string_view op = step.from->op_type;
+        if ((op != "QuantizeLinear" && op != "DequantizeLinear") || step.inputs.size() < 2) return;
+        const auto constant = [&](std::size_t input) {
+            const int slot = input < step.inputs.size() ? step.inputs[input] : -1;
+            return slot < 0 ? any_tensor() : model_.constants[static_cast<std::size_t>(slot)];
+        };
+        const any_tensor scale = constant(1), zero = constant(2);
+        if (!scale.has_value() || !is_floating(scale.dtype())) return;
+        std::optional<std::int64_t> axis;
+        if (scale.size() > 1) axis = 1;
+        for (const attribute& a : step.from->attributes) {
+            if (a.name == "block_size" && a.integer != 0) return;
+            if (a.name == "axis" && axis) axis = a.integer;
+        }
+        const auto put = [&](model_value& v) {
+            if (!v.scale.empty()) return;
+            v.scale = read<float>(scale);
+            v.zero_point.assign(v.scale.size(), 0);
+            if (zero.has_value() && !is_floating(zero.dtype()))
+                v.zero_point = read<std::int64_t>(zero);
+            v.axis = axis;
+        };
+        for (std::size_t i = 0; i < signature_.inputs.size() && i < model_.inputs.size(); ++i)
+            if (model_.inputs[i] == step.inputs[0]) put(signature_.inputs[i]);
+        for (std::size_t i = 0; i < signature_.outputs.size() && i < model_.outputs.size(); ++i)
+            if (model_.outputs[i] == step.outputs[0]) put(signature_.outputs[i]);
+    }
     static model_value declared(const value_info& v) {
         model_value m{std::string(v.name),
                       to_dtype(v.elem_type).value_or(dtype::f32),
