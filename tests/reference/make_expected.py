@@ -117,7 +117,7 @@ REAL_BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, 
                "atan2": np.arctan2, "fmod": np.fmod, "remainder": np.remainder, "floor_divide": np.floor_divide}
 COMPARE = {"equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
            "greater": np.greater, "greater_equal": np.greater_equal}
-CLASSIFY = {"is_nan": np.isnan, "is_inf": np.isinf, "is_finite": np.isfinite, "signbit": np.signbit}
+CLASSIFY = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "signbit": np.signbit}
 
 for t in REAL:
     for name, (function, how) in REAL_UNARY.items():
@@ -131,7 +131,7 @@ for t in REAL:
             x, y = values(t, (N,), "positive"), values(t, (N,), "unit")
         case("op", name, 4, rounded(function(exact(x), exact(y)), t), x, y)
     x, y = values(t, (N,), "positive"), values(t, (N,), "unit")
-    case("op", "power", 4, rounded(np.power(exact(x), exact(y)), t), x, y)
+    case("op", "pow", 4, rounded(np.power(exact(x), exact(y)), t), x, y)
     for name, function in CLASSIFY.items():
         x = values(t, (N,))
         case("op", name, 0, function(exact(x)), x)
@@ -156,7 +156,7 @@ for t in INTEGER:
     case("op", "bitwise_left_shift", 0, np.left_shift(x, y), x, y)
     case("op", "bitwise_right_shift", 0, np.right_shift(x, y), x, y)
     x, y = rng.integers(0, 6, N).astype(TYPES[t]), rng.integers(0, 5, N).astype(TYPES[t])
-    case("op", "power", 0, wrap(np.power(x.astype(np.uint64), y.astype(np.uint64)).astype(object), t), x, y)
+    case("op", "pow", 0, wrap(np.power(x.astype(np.uint64), y.astype(np.uint64)).astype(object), t), x, y)
     x = values(t, (N,))
     for name, function in {"negative": lambda v: -v, "abs": abs, "square": lambda v: v * v, "bitwise_invert": lambda v: ~v,
                            "relu": lambda v: max(v, 0), "sign": lambda v: (v > 0) - (v < 0)}.items():

@@ -4,6 +4,8 @@
 // the values are NumPy's.
 #include "counting.hpp"
 
+#include <pumice/tensor/index.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -178,8 +178,14 @@ TEST_CASE("errors: axes, slices and permutations") {
           [&] { pm::permute_dims(x, axes({0, 1, 2})); });
     fails(errc::invalid_argument, "slice", {"step", "axis 1", "0"},
           [&] { pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{0, 1, 0}); });
-    fails(errc::rank_mismatch, "slice", {"3 slices", "rank 2"},
-          [&] { pm::view(pm::matrix<float>(x), pm::slice{}, pm::slice{}, pm::slice{}); });
+    fails(errc::rank_mismatch, "index", {"3 indices", "2 axes"},
+          [&] { pm::view(x, pm::slice{}, pm::slice{}, pm::slice{}); });
+    fails(errc::index_out_of_range, "index", {"index 6", "axis 1", "(4, 6)"},
+          [&] { pm::view(pm::matrix<float>(x), 0, 6); });
+    fails(errc::shape_mismatch, "masked_select", {"(2,)", "(4, 6)"},
+          [&] { x[of({2}, dtype::boolean)]; });
+    fails(errc::rank_mismatch, "index", {"1 indices", "2 axes"},
+          [&] { pm::select(x, std::vector<pm::any_operand>{0}); });
     fails(errc::index_out_of_range, "take", {"axis 0", "(0, 6)", "no elements"},
           [&] { pm::take(of({0, 6}), of({3}, dtype::i32)); });
 }

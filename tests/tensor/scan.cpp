@@ -55,12 +55,12 @@ TEST_CASE("scan: exclusive and from the end, of run-time type") {
           reals{-0.0f, -6, -6, -3});
 }
 
-TEST_CASE("scan: integers wrap in their type, or are added up in the one named") {
+TEST_CASE("scan: integers widen to 64 bits, or wrap in the type named") {
     const auto x = pm::astype<std::int8_t>(counting<5>() + 50.0f);
-    const auto wraps = pm::cumulative_sum(x);
+    const auto wraps = pm::cumulative_sum<std::int8_t>(x);
     static_assert(std::same_as<decltype(wraps)::element_type, std::int8_t>);
     CHECK(values(wraps) == reals{50, 101, -103, -50, 4});
-    const auto wide = pm::cumulative_sum<std::int64_t>(x);
+    const auto wide = pm::cumulative_sum(x);
     static_assert(std::same_as<decltype(wide)::element_type, std::int64_t>);
     CHECK(values(wide) == reals{50, 101, 153, 206, 260});
 }

@@ -112,6 +112,7 @@ concept integer = !floating<T>;
 template <floating T> bool pm_isnan(T x) { return x != x; }
 template <integer T> constexpr bool pm_isnan(T) { return false; }
 template <floating T> bool pm_isinf(T x) { return libm::isinf(x); }
+template <integer T> constexpr bool pm_isinf(T) { return false; }
 template <floating T> bool pm_signbit(T x) { return libm::signbit(x); }
 
 template <floating T> T pm_abs(T x) { return libm::fabs(x); }
@@ -195,6 +196,15 @@ template <class I> wrapping<I> pm_shift_right(wrapping<I> x, wrapping<I> n) {
 }
 
 template <floating T> T pm_copysign(T x, T y) { return libm::copysign(x, y); }
+/// The next number after x towards y (IEEE 754 nextUp, from its bits).
+template <floating T> T pm_nextafter(T x, T y) {
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    if (pm_isnan(x) || pm_isnan(y)) return x + y;
+    if (x == y) return y;
+    if (x == 0) return libm::copysign(std::bit_cast<T>(bits(1)), y);
+    const bits b = std::bit_cast<bits>(x);
+    return std::bit_cast<T>(bits((x < y) == (x > 0) ? b + 1 : b - 1));
+}
 template <floating T> T pm_sqrt(T x) { return libm::sqrt(x); }
 template <floating T> T pm_cbrt(T x) { return libm::cbrt(x); }
 template <floating T> T pm_hypot(T x, T y) { return libm::hypot(x, y); }

@@ -18,7 +18,7 @@ PUMICE_OP(divide,        2, rules::numeric,        "Div",       pm_divide(x, y))
 PUMICE_OP(floor_divide,  2, rules::numeric,        "",          pm_floor_divide(x, y));
 PUMICE_OP(remainder,     2, rules::numeric,        "Mod",       pm_remainder(x, y));
 PUMICE_OP(fmod,          2, rules::numeric,        "",          pm_fmod(x, y));
-PUMICE_OP(power,         2, rules::numeric,        "Pow",       pm_pow(x, y));
+PUMICE_OP(pow,           2, rules::numeric,        "Pow",       pm_pow(x, y));
 PUMICE_OP(maximum,       2, rules::numeric,        "Max",       x > y || pm_isnan(x) ? x : y);
 PUMICE_OP(minimum,       2, rules::numeric,        "Min",       x < y || pm_isnan(x) ? x : y);
 PUMICE_OP(fmax,          2, rules::numeric,        "",          x > y || pm_isnan(y) ? x : y);
@@ -46,9 +46,9 @@ PUMICE_OP(logical_or,    2, rules::logical,        "Or",             x || y);
 PUMICE_OP(logical_xor,   2, rules::logical,        "Xor",            x != y);
 PUMICE_OP(logical_not,   1, rules::logical,        "Not",            !x);
 PUMICE_OP(where,         3, rules::choose,         "Where",          x ? y : z);
-PUMICE_OP(is_nan,        1, rules::classify,       "IsNaN",          pm_isnan(x));
-PUMICE_OP(is_inf,        1, rules::classify,       "IsInf",          pm_isinf(x));
-PUMICE_OP(is_finite,     1, rules::classify,       "",               !pm_isnan(x) && !pm_isinf(x));
+PUMICE_OP(isnan,         1, rules::order,          "IsNaN",          pm_isnan(x));
+PUMICE_OP(isinf,         1, rules::order,          "IsInf",          pm_isinf(x));
+PUMICE_OP(isfinite,      1, rules::order,          "",               !pm_isnan(x) && !pm_isinf(x));
 PUMICE_OP(signbit,       1, rules::classify,       "",               pm_signbit(x));
 // bits --------------------------------------------------------------------------------------------
 PUMICE_OP(bitwise_and,   2, rules::integral,       "BitwiseAnd",     x & y);
@@ -115,14 +115,20 @@ PUMICE_OP(shrink,        3, rules::signed_numeric, "Shrink lambd=0.5 bias=0", x 
 PUMICE_OP(heaviside,     2, rules::floating,       "",          pm_isnan(x) ? x : (x < T(0) ? T(0) : (x > T(0) ? T(1) : y)));
 // clang-format on
 
+// Names until 0.1, for one release.
+[[deprecated("isnan")]] inline constexpr op_function<op::isnan> is_nan{};
+[[deprecated("isinf")]] inline constexpr op_function<op::isinf> is_inf{};
+[[deprecated("isfinite")]] inline constexpr op_function<op::isfinite> is_finite{};
+[[deprecated("pow")]] inline constexpr op_function<op::pow> power{};
+
 /// Every op of the table, for tests, docs and the model loader.
 using all_ops =
     op_list<op::add, op::subtract, op::multiply, op::divide, op::floor_divide, op::remainder,
-            op::fmod, op::power, op::maximum, op::minimum, op::fmax, op::fmin, op::fma, op::lerp,
+            op::fmod, op::pow, op::maximum, op::minimum, op::fmax, op::fmin, op::fma, op::lerp,
             op::squared_difference, op::negative, op::positive, op::abs, op::sign, op::square,
             op::reciprocal, op::copysign, op::clip, op::equal, op::not_equal, op::less,
             op::less_equal, op::greater, op::greater_equal, op::logical_and, op::logical_or,
-            op::logical_xor, op::logical_not, op::where, op::is_nan, op::is_inf, op::is_finite,
+            op::logical_xor, op::logical_not, op::where, op::isnan, op::isinf, op::isfinite,
             op::signbit, op::bitwise_and, op::bitwise_or, op::bitwise_xor, op::bitwise_invert,
             op::bitwise_left_shift, op::bitwise_right_shift, op::sqrt, op::rsqrt, op::cbrt,
             op::hypot, op::exp, op::exp2, op::expm1, op::log, op::log2, op::log10, op::log1p,

@@ -41,6 +41,12 @@ public:
         return node_;
     }
 
+    /// Indexed as a typed tensor is (tensor/index.hpp).
+    template <class... I>
+    any_tensor operator()(const I&... index) const;
+    template <class I>
+    any_tensor operator[](const I& index) const;
+
     /// The typed handle. Throws errc::dtype_mismatch or errc::shape_mismatch, naming both sides.
     template <class Tensor>
     Tensor as() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/view.hpp>
 
@@ -37,10 +38,10 @@ any_tensor apply(const Operands&... operands) {
 /// x converted to another element type (see core/scalar.hpp for the rules); x itself if it has it.
 PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 
-/// Reduces over `axes` (all where empty). sum and prod keep the element type (small integers do not
-/// widen), mean, var (of the population) and logsumexp take floats, any and all give bool, argmax
-/// and argmin give i64 and take one axis or, where empty, the flattened array. max, min, argmax,
-/// argmin of nothing throw.
+/// Reduces over `axes` (all where empty). sum and prod keep the element type (pm::sum and pm::prod
+/// widen integers first), mean, var (of the population) and logsumexp take floats, any and all give
+/// bool, argmax and argmin give i64 and take one axis or, where empty, the flattened array. max,
+/// min, argmax, argmin of nothing throw.
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
                                   std::span<const std::int64_t> axes = {}, bool keepdims = false);
 
@@ -73,7 +74,7 @@ inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool loga
 }
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an
-/// axis.
+/// axis. Integers wrap; of bool it is any(a & b).
 PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
 
 /// Joins along `axis`; all other extents and the element types agree.
@@ -306,6 +307,36 @@ PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,
                                 {x.get()}));
 }
 
+namespace detail {
+/// The product of (..., m, k) and (..., k, n) of one type, which is no floating point: products
+/// summed as they are made, in one kernel.
+PUMICE_FUNCTION any_tensor product_of_integers(any_tensor a, any_tensor b, const shape& out) {
+    if (out.rank() == max_rank) {  // one axis for all that are multiplied apart
+        shape wide_a = out, wide_b = out;
+        wide_a[max_rank - 1] = a.shape().back();
+        wide_b[max_rank - 2] = b.shape()[b.rank() - 2];
+        a = broadcast_to(a, wide_a), b = broadcast_to(b, wide_b);
+        const auto folded = [](const any_tensor& x) {
+            const std::int64_t last = x.shape().back(), rows = x.shape()[max_rank - 2];
+            std::int64_t batch = 1;
+            for (int i = 0; i < max_rank - 2; ++i) batch *= x.shape()[i];
+            return reshape(x, {batch, rows, last});
+        };
+        a = folded(a), b = folded(b);
+        return reshape(product_of_integers(a, b, {a.shape()[0], a.shape()[1], b.shape()[2]}), out);
+    }
+    array_list<std::int64_t> turned;
+    for (int i = 0; i < b.rank(); ++i) turned.push_back(i);
+    std::swap(turned.begin()[b.rank() - 1], turned.begin()[b.rank() - 2]);
+    const any_tensor rows = expand_dims(a, -2),                        // (..., m, 1, k)
+        columns = expand_dims(permute_dims(b, turned), b.rank() - 2);  // (..., 1, n, k)
+    const std::int64_t last = out.rank();
+    return a.dtype() == dtype::boolean
+               ? reduce(reduction::any, apply<op::logical_and>(rows, columns), {&last, 1})
+               : reduce(reduction::sum, apply<op::multiply>(rows, columns), {&last, 1});
+}
+}  // namespace detail
+
 PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     const shape sa = a.shape(), sb = b.shape();
     const dtype types[] = {a.dtype(), b.dtype()};
@@ -314,8 +345,9 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
              {"shapes ", to_string(sa), " and ", to_string(sb),
               ": a scalar has no matrix product"});
     const auto common = promote(a.dtype(), b.dtype());
-    if (!common || !is_floating(*common))
-        detail::throw_types("matmul", types, "needs two floating types; use astype");
+    if (!common)
+        detail::throw_types("matmul", types,
+                            "the array API does not mix these kinds; convert one with astype");
     a = astype(a, *common);
     b = astype(b, *common);
     if (sa.rank() == 1) a = expand_dims(a, 0);
@@ -337,7 +369,9 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     }
     out.push_back(x[x.rank() - 2]);
     out.push_back(y.back());
-    any_tensor r(make_node(*common, out, matmul_op{}, {a.get(), b.get()}));
+    any_tensor r = is_floating(*common)
+                       ? any_tensor(make_node(*common, out, matmul_op{}, {a.get(), b.get()}))
+                       : detail::product_of_integers(a, b, out);
     if (sb.rank() == 1) r = squeeze(r, r.rank() - 1);
     if (sa.rank() == 1) r = squeeze(r, r.rank() - (sb.rank() == 1 ? 1 : 2));
     return r;

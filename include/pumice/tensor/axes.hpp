@@ -21,13 +21,18 @@ inline constexpr axes_t<I> axis{};
 struct keepdims_t {};
 inline constexpr keepdims_t keepdims{};
 
+/// The element type that a sum or product is computed in: `sum(x, pm::axis<1>, pm::as<float>)`.
+template <element T>
+struct as_t {};
+template <element T>
+inline constexpr as_t<T> as{};
+
 /// Named in compile errors; never defined.
 template <int Axis, int Rank> struct axis_is_outside_the_rank;
 template <class A, class B> struct matmul_shapes_do_not_match;
 template <class Element> struct op_needs_floating_point_use_astype;
-template <class Element> struct op_needs_bool;
 template <class Element> struct op_needs_numbers_use_astype;
-template <class From, class To> struct cannot_reshape;
+template <class Number> struct name_axes_in_the_type_as_axis_1;
 
 namespace detail {
 
@@ -89,13 +94,19 @@ constexpr bool check_reduced() {
                    What == reduction::var) &&
                   !is_floating(dtype_of<e>))
         static_cast<void>(op_needs_floating_point_use_astype<e>{});
-    if constexpr ((What == reduction::any || What == reduction::all) &&
-                  dtype_of<e> != dtype::boolean)
-        static_cast<void>(op_needs_bool<e>{});
     if constexpr (What != reduction::any && What != reduction::all && What != reduction::by_op &&
                   dtype_of<e> == dtype::boolean)
         static_cast<void>(op_needs_numbers_use_astype<e>{});
     return true;
+}
+
+/// The type that a reduction reads its operand in: sums and products of integers widen to 64 bits,
+/// as the array API says, any and all ask whether an element is not 0.
+constexpr dtype reduced_in(reduction what, dtype type) {
+    const kind k = info(type).kind;
+    if (what == reduction::any || what == reduction::all) return dtype::boolean;
+    if (what != reduction::sum && what != reduction::prod) return type;
+    return k == kind::signed_integer ? dtype::i64 : k == kind::unsigned_integer ? dtype::u64 : type;
 }
 
 /// By `Op` where that is what reduces.
@@ -104,7 +115,7 @@ struct reducer {
     /// Over all axes.
     template <array_argument X>
     auto operator()(X&& x) const {
-        return (*this)(std::forward<X>(x), axes<>);
+        return run<X, false>(x, axes<>);
     }
     template <array_argument X, int... Is>
     auto operator()(X&& x, axes_t<Is...> a) const {
@@ -118,10 +129,37 @@ struct reducer {
     auto operator()(X&& x, keepdims_t) const {
         return run<X, true>(x, axes<>);
     }
-    /// Of run-time type; all axes where none is named.
+    /// In another element type, as the last of any of these.
+    template <array_argument X, element T>
+    auto operator()(X&& x, as_t<T>) const {
+        return (*this)(astype<T>(std::forward<X>(x)), axes<>, as<T>);
+    }
+    template <array_argument X, int... Is, element T>
+    auto operator()(X&& x, axes_t<Is...> a, as_t<T>) const {
+        return run<tensor<T, extents_of<X>>, false, T>(astype<T>(std::forward<X>(x)), a);
+    }
+    template <array_argument X, int... Is, element T>
+    auto operator()(X&& x, axes_t<Is...> a, keepdims_t, as_t<T>) const {
+        return run<tensor<T, extents_of<X>>, true, T>(astype<T>(std::forward<X>(x)), a);
+    }
+    /// The axes of a typed tensor stand in the type: axis<1>.
+    template <array_argument X, std::integral N>
+    auto operator()(X&&, N) const {
+        return name_axes_in_the_type_as_axis_1<N>{};
+    }
+    /// Of run-time type; all axes where none is named. `in` is the type that a sum or product is
+    /// computed in.
     any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},
-                          bool keep = false) const {
-        return noted(reduce_by(What, by(), x, list, keep));
+                          bool keep = false, std::optional<dtype> in = {}) const {
+        return noted(reduce_by(What, by(),
+                               pumice::astype(x, in ? *in : reduced_in(What, x.dtype())), list,
+                               keep));
+    }
+    template <std::integral N>
+    any_tensor operator()(const any_tensor& x, N axis, bool keep = false,
+                          std::optional<dtype> in = {}) const {
+        const std::int64_t list[] = {static_cast<std::int64_t>(axis)};
+        return (*this)(x, list, keep, in);
     }
 
 private:
@@ -129,15 +167,21 @@ private:
         if constexpr (std::is_void_v<Op>) return nullptr;
         else return &op_info_of<Op>;
     }
-    template <class X, bool Keep, class Axes>
+    template <class X, bool Keep, class In = void, class Axes>
     static auto run(const auto& x, Axes) {
         static_assert(check_reduced<What, X, Op>());
         constexpr bool arg = What == reduction::argmax || What == reduction::argmin;
-        using element = std::conditional_t<arg, std::int64_t, element_of_argument<X>>;
+        constexpr dtype own = dtype_of<element_of_argument<X>>,
+                        in = std::is_void_v<In> ? reduced_in(What, own) : own;
+        using element = std::conditional_t<arg, std::int64_t, typename element_for<in>::type>;
         static const auto& lasting =
             *new operation(make_reduction(What, extents_of<X>::rank, Axes::list, Keep, by()));
         return tensor<element, reduced_t<X, Keep, Axes>>(in_place{}, [&] {
-            return reduce_typed(lasting, dtype_of<element>, x.get(), Axes::list);
+            if constexpr (in == own)
+                return reduce_typed(lasting, dtype_of<element>, x.get(), Axes::list);
+            else
+                return reduce_typed(lasting, dtype_of<element>,
+                                    pumice::astype(any_tensor(x.get()), in).get(), Axes::list);
         });
     }
 };
@@ -150,7 +194,8 @@ auto op_function<Op>::reduce(X&& x, A&&... axes) const {
     return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), std::forward<A>(axes)...);
 }
 
-// Reductions keep the element type; mean and logsumexp need floating point, any and all bool.
+// Reductions keep the element type, but for sums and products of integers, which are of 64 bits;
+// mean and logsumexp need floating point; any and all of numbers ask whether one is not 0.
 inline constexpr detail::reducer<reduction::sum> sum;
 inline constexpr detail::reducer<reduction::prod> prod;
 inline constexpr detail::reducer<reduction::max> max;
@@ -227,8 +272,9 @@ constexpr auto matmul_extents() {
 }
 }  // namespace detail
 
-/// NumPy's matmul. Expressions on either side are fused into the loads, what is done to the result
-/// into its store. Throws errc::shape_mismatch where the compiler cannot know.
+/// NumPy's matmul of any element type; of bool it is any(a & b). Expressions on either side are
+/// fused into the loads, what is done to the result into its store. Throws errc::shape_mismatch
+/// where the compiler cannot know.
 template <array_argument A, array_argument B>
 auto matmul(const A& a, const B& b) {
     using ea = detail::element_of_argument<A>;
@@ -236,8 +282,6 @@ auto matmul(const A& a, const B& b) {
     using extents = decltype(detail::matmul_extents<A, B>());
     using common = decltype(detail::common_element<ea, eb>());
     if constexpr (!extents_type<extents>) return extents{};
-    else if constexpr (!is_floating(dtype_of<common>))
-        return op_needs_floating_point_use_astype<common>{};
     else
         return tensor<common, extents>(detail::noted(matmul(any_tensor(a.get()),
                                                             any_tensor(b.get()))));
@@ -271,6 +315,12 @@ auto reshape(const X& x) {
     return tensor<detail::element_of_argument<X>, to>(reshape(any_tensor(x.get()), to::to_shape()));
 }
 /// The elements under a shape of a known rank, of whole numbers; one extent may be -1.
+template <array_argument X, std::size_t Rank>
+auto reshape(const X& x, const std::int64_t (&to)[Rank]) {
+    return tensor<detail::element_of_argument<X>,
+                  dims<int(Rank)>>(reshape(any_tensor(x.get()),
+                                           shape(std::span<const std::int64_t>(to))));
+}
 template <array_argument X, std::integral... N>
 auto reshape_to(const X& x, N... n) {
     return tensor<detail::element_of_argument<X>,
@@ -293,13 +343,6 @@ auto transpose(const X& x) {
     return permute_dims(x, axes<1, 0>);
 }
 
-/// x[start:stop:step, ...]: a view; bounds as NumPy's.
-template <array_argument X, std::same_as<slice>... Slices>
-auto view(const X& x, Slices... slices) {
-    const std::array<slice, sizeof...(Slices)> list{slices...};
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank>,
-                  strided>(slice_view(any_tensor(x.get()), list));
-}
 template <array_argument X, int... Is>
 auto flip(const X& x, axes_t<Is...> a = {}) {
     return tensor<detail::element_of_argument<X>, detail::extents_of<X>,
@@ -319,6 +362,17 @@ template <int I, array_argument X>
 auto squeeze(const X& x, axes_t<I>) {
     return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,
                   strided>(squeeze(any_tensor(x.get()), I));
+}
+// An axis that is known at run time; the result's rank is known all the same.
+template <array_argument X>
+auto expand_dims(const X& x, std::int64_t axis) {
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>,
+                  strided>(expand_dims(any_tensor(x.get()), axis));
+}
+template <array_argument X>
+auto squeeze(const X& x, std::int64_t axis) {
+    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,
+                  strided>(squeeze(any_tensor(x.get()), axis));
 }
 
 #ifndef PUMICE_COMPILED

@@ -147,6 +147,11 @@ class recordings {
 public:
     explicit recordings(std::size_t most) : most_(most) {}
     recordings(recordings&& other) noexcept : most_(other.most_), list_(std::move(other.list_)) {}
+    /// A copy begins with the recordings that are there.
+    recordings(const recordings& other) : most_(other.most_) {
+        const small_lock lock(other.mutex_);
+        list_ = other.list_;
+    }
     /// The recording for these arguments; traces where there is none yet, and forgets the one that
     /// was not used for longest where there are too many.
     PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,

@@ -33,37 +33,58 @@ PUMICE_FUNCTION any_tensor eye(dtype type, std::int64_t rows, std::int64_t colum
 
 // The same, and more, with an element type that the compiler knows.
 
-/// Converts itself to a typed tensor of any rank: what typed creation returns.
+/// A tensor of a known element type whose rank is known at run time: what creation from a shape
+/// gives, and what ops of it give. The typed tensor of its rank is made of it unasked.
 template <element T>
-class created {
+class created : public any_tensor {
 public:
-    explicit created(any_tensor t) : made_(std::move(t)) {}
-    template <extents_type E, layout L>
-    operator tensor<T, E, L>() const {
-        return tensor<T, E, L>(made_);
-    }
-    operator any_tensor() const { return made_; }
-    const node_ptr& get() const { return made_.get(); }
+    explicit created(any_tensor t) : any_tensor(std::move(t)) {}
+    using any_tensor::rank;
     template <int Rank>
     tensor<T, dims<Rank>> rank() const {
-        return tensor<T, dims<Rank>>(made_);
+        return *this;
     }
-
-private:
-    any_tensor made_;
+    T item() const { return tensor<T, dims<1>>(reshape(*this, {-1})).item(); }
+    std::vector<T> to_vector() const { return pumice::to_vector<T>(*this); }
 };
+
+namespace detail {
+/// The tensor that a list of `Rank` extents says.
+template <class T, std::size_t Rank>
+using made_of = tensor<T, dims<static_cast<int>(Rank)>>;
+template <std::size_t Rank>
+using extent_list = const std::int64_t (&)[Rank];
+}  // namespace detail
+
+// Of a shape, `zeros<float>(x.shape())`, or of a list, `zeros<float>({4, 6})`, which says the rank.
 
 template <element T>
 created<T> full(const std::type_identity_t<shape>& extent, T value,
                 const context& home = default_context()) {
     return created<T>(detail::filled(scalar(value), extent, home));
 }
-template <element T> created<T> zeros(const shape& extent,
-                                      const context& home = default_context()) {
+template <element T, std::size_t Rank>
+detail::made_of<T, Rank> full(detail::extent_list<Rank> extent, T value,
+                              const context& home = default_context()) {
+    return full<T>(shape(std::span<const std::int64_t>(extent)), value, home);
+}
+template <element T>
+created<T> zeros(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(0), home);
 }
-template <element T> created<T> ones(const shape& extent, const context& home = default_context()) {
+template <element T, std::size_t Rank>
+detail::made_of<T, Rank> zeros(detail::extent_list<Rank> extent,
+                               const context& home = default_context()) {
+    return full<T>(shape(std::span<const std::int64_t>(extent)), T(0), home);
+}
+template <element T>
+created<T> ones(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(1), home);
+}
+template <element T, std::size_t Rank>
+detail::made_of<T, Rank> ones(detail::extent_list<Rank> extent,
+                              const context& home = default_context()) {
+    return full<T>(shape(std::span<const std::int64_t>(extent)), T(1), home);
 }
 
 template <element T>
@@ -92,6 +113,11 @@ template <element T, class Range>
 created<T> from_span(const shape& extent, const Range& values,
                      const context& home = default_context()) {
     return created<T>(detail::from_elements(extent, std::span<const T>(values), home));
+}
+template <element T, std::size_t Rank, class Range>
+detail::made_of<T, Rank> from_span(detail::extent_list<Rank> extent, const Range& values,
+                                   const context& home = default_context()) {
+    return from_span<T>(shape(std::span<const std::int64_t>(extent)), values, home);
 }
 /// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
 template <class Range>
@@ -133,8 +159,13 @@ private:
     node_ptr traced_;
 };
 
-/// Makes the process-wide stream that calls without a key take from start anew.
+/// The seed of the process-wide stream, which calls without a key take from, unless `seed` sets
+/// another: the same in every process, so that programs repeat.
+inline constexpr std::uint32_t default_seed = 0x9e3779b9u;
+/// Makes the process-wide stream start anew.
 PUMICE_FUNCTION void seed(std::uint32_t value);
+/// What it was started with last.
+PUMICE_FUNCTION std::uint32_t seed();
 
 /// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in
 /// NumPy. Needs floating point; at most 2^32 elements.
@@ -147,6 +178,13 @@ created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0,
                    const context& home = default_context()) {
     return created<T>(uniform(dtype_of<T>, extent, k, low, high, home));
 }
+template <element T, std::size_t Rank>
+    requires(is_floating(dtype_of<T>))
+pumice::detail::made_of<T, Rank> uniform(pumice::detail::extent_list<Rank> extent,
+                                         key k = detail::fresh(), double low = 0, double high = 1,
+                                         const context& home = default_context()) {
+    return uniform<T>(shape(std::span<const std::int64_t>(extent)), k, low, high, home);
+}
 
 /// Normal, by Box and Muller's method. Needs floating point; at most 2^32 elements.
 PUMICE_FUNCTION any_tensor normal(dtype type, const shape& extent, key k = detail::fresh(),
@@ -157,6 +195,14 @@ template <element T>
 created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
                   double deviation = 1, const context& home = default_context()) {
     return created<T>(normal(dtype_of<T>, extent, k, mean, deviation, home));
+}
+template <element T, std::size_t Rank>
+    requires(is_floating(dtype_of<T>))
+pumice::detail::made_of<T, Rank> normal(pumice::detail::extent_list<Rank> extent,
+                                        key k = detail::fresh(), double mean = 0,
+                                        double deviation = 1,
+                                        const context& home = default_context()) {
+    return normal<T>(shape(std::span<const std::int64_t>(extent)), k, mean, deviation, home);
 }
 
 }  // namespace random
@@ -285,7 +331,8 @@ namespace detail {
 
 struct process_stream {
     small_mutex mutex;
-    key keys{0x9e3779b9u};
+    std::uint32_t started = default_seed;
+    key keys{default_seed};
 };
 inline process_stream& the_stream() {
     static process_stream s;
@@ -327,6 +374,11 @@ std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t c
 PUMICE_BODY void seed(std::uint32_t value) {
     const small_lock lock(detail::the_stream().mutex);
     detail::the_stream().keys = key(value);
+    detail::the_stream().started = value;
+}
+PUMICE_BODY std::uint32_t seed() {
+    const small_lock lock(detail::the_stream().mutex);
+    return detail::the_stream().started;
 }
 
 PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,

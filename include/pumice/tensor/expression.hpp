@@ -20,6 +20,8 @@ template <element Element, extents_type Extents, layout Layout = row_major>
 class tensor;
 template <class Tree, extents_type Extents>
 class expression;
+template <element T>
+class created;
 
 /// Named in compile errors; never defined.
 template <class Op, class... Elements> struct op_does_not_take;
@@ -32,7 +34,13 @@ namespace detail {
 /// What an argument contributes: its tree, its extents, its operands.
 template <class X>
 struct argument {
-    static constexpr bool is_array = false, is_number = std::is_arithmetic_v<X>;
+    static constexpr bool is_array = false,
+                          is_number = std::is_arithmetic_v<X> || converts_by_float<X>;
+};
+template <element T>
+struct argument<created<T>> {
+    static constexpr bool is_array = false, is_number = false;
+    using tree = leaf_tree<dtype_of<T>>;
 };
 template <element T, extents_type E, layout L>
 struct argument<tensor<T, E, L>> {
@@ -69,10 +77,23 @@ template <class X>
 concept array_argument = detail::argument_of<X>::is_array;
 template <class X>
 concept number_argument = detail::argument_of<X>::is_number;
+namespace detail {
 template <class X>
-concept any_array = std::same_as<std::remove_cvref_t<X>, any_tensor>;
+inline constexpr bool has_rank_at_run_time = false;
+template <>
+inline constexpr bool has_rank_at_run_time<any_tensor> = true;
+template <class T>
+inline constexpr bool has_rank_at_run_time<created<T>> = true;
+}  // namespace detail
+
+template <class X>
+concept any_array = detail::has_rank_at_run_time<std::remove_cvref_t<X>>;
 
 namespace detail {
+
+/// What `x(index...)` and `x[index]` give (tensor/index.hpp).
+template <class X, class... I>
+auto indexed(const X& x, const I&... index);
 
 template <class X>
 using element_of_argument = typename element_for<argument_of<X>::tree::type>::type;
@@ -105,8 +126,7 @@ template <class X, class Common>
 constexpr auto tree_for() {
     using a = argument_of<X>;
     if constexpr (a::is_number) {
-        if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>> &&
-                      !is_floating(dtype_of<Common>))
+        if constexpr (!std::integral<std::remove_cvref_t<X>> && !is_floating(dtype_of<Common>))
             return number_does_not_fit_the_element_type<std::remove_cvref_t<X>, Common>{};
         else return scalar_tree<dtype_of<Common>>{};
     } else if constexpr (a::tree::type == dtype_of<Common>) {
@@ -128,6 +148,15 @@ PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, const shape&
                                           std::span<node_ptr> leaves,
                                           std::span<const scalar> scalars);
 
+/// A number in a type that elements have.
+template <class N>
+constexpr auto plain_number(N n) {
+    if constexpr (element<N>) return n;
+    else if constexpr (std::floating_point<N>) return static_cast<double>(n);
+    else if constexpr (std::signed_integral<N>) return static_cast<std::int64_t>(n);
+    else return static_cast<std::uint64_t>(n);
+}
+
 /// Moves the operands of an argument into flat arrays.
 struct operand_writer {
     node_ptr* leaf;
@@ -136,7 +165,7 @@ struct operand_writer {
     template <class X, class Common>
     void put(X&& x) {
         using a = argument_of<X>;
-        if constexpr (a::is_number) *number++ = scalar(dtype_of<Common>, x);
+        if constexpr (a::is_number) *number++ = scalar(dtype_of<Common>, plain_number(x));
         else if constexpr (requires { x.take_operands(*this); }) {
             if constexpr (std::is_lvalue_reference_v<X>) take(x.get());
             else x.take_operands(*this);
@@ -186,6 +215,22 @@ public:
         if (cell_.shared()) return std::as_const(*this).get();
         return make(leaves_);
     }
+    /// What a tensor made of it has; they evaluate it, once for all copies.
+    element_type item() const { return tensor<element_type, Extents>(*this).item(); }
+    std::vector<element_type> to_vector() const {
+        return pumice::to_vector<element_type>(any_tensor(get()));
+    }
+    /// The elements where they lie, as long as the expression lives.
+    auto host() const& { return tensor<element_type, Extents>(*this).host(); }
+    auto host() && = delete;
+    template <class... I>
+    auto operator()(const I&... index) const {
+        return detail::indexed(tensor<element_type, Extents>(*this), index...);
+    }
+    template <class I>
+    auto operator[](const I& index) const {
+        return detail::indexed(tensor<element_type, Extents>(*this), index);
+    }
     operator any_tensor() const& { return any_tensor(get()); }
     operator any_tensor() && { return any_tensor(std::move(*this).get()); }
 
@@ -220,7 +265,8 @@ template <bool Skip, class First, class... Rest>
 struct arrays_of<Skip, First, Rest...> {
     using rest = typename arrays_of<false, Rest...>::type;
     using type = typename joined<
-        std::conditional_t<argument_of<First>::is_array && !Skip, pack<First>, pack<>>, rest>::type;
+        std::conditional_t<!argument_of<First>::is_number && !Skip, pack<First>, pack<>>,
+        rest>::type;
 };
 
 template <class P> struct common_of;
@@ -243,7 +289,7 @@ auto wanted_elements(std::index_sequence<I...>)
 
 template <class X>
 any_operand settle(const X& x) {
-    if constexpr (std::is_arithmetic_v<X>) return any_operand(x);
+    if constexpr (number_argument<X>) return any_operand(scalar(plain_number(x)));
     else return any_operand(any_tensor(x.get()));
 }
 template <class Op, class... A>
@@ -252,6 +298,15 @@ any_tensor apply_at_run_time(const A&... a) {
     any_tensor r = pumice::apply(op_info_of<Op>, list);
     r.get()->owner->note(r.get());
     return r;
+}
+
+/// The same of operands with known element types but ranks at run time.
+template <class Op, class... A>
+auto apply_created(const A&... a) {
+    using common = typename common_of<typename arrays_of<Op::rule.selects, A...>::type>::type;
+    using gives = std::conditional_t<Op::rule.gives == type_rule::result::boolean, bool, common>;
+    if constexpr (!element<common>) return common{};
+    else return created<gives>(apply_at_run_time<Op>(a...));
 }
 
 template <class Op, class... Wanted, class... A>
@@ -265,7 +320,7 @@ auto typed_expression(pack<Wanted...>, A&&... a) {
             shape joined;
             const shape* extent = nullptr;  // mostly the first operand's
             const auto widen = [&](const auto& x) {
-                if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(x)>>) {
+                if constexpr (!number_argument<decltype(x)>) {
                     if (!extent) extent = &x.shape();
                     else if (*extent != x.shape())
                         extent = &(joined = broadcast(*extent, x.shape(), Op::name));
@@ -288,8 +343,10 @@ template <class Op>
 template <class... A>
 constexpr auto op_function<Op>::operator()(A&&... operands) const {
     static_assert(sizeof...(A) == Op::arity, "the op takes another number of operands");
-    if constexpr ((any_array<A> || ...)) {
+    if constexpr ((std::same_as<std::remove_cvref_t<A>, any_tensor> || ...)) {
         return detail::apply_at_run_time<Op>(operands...);
+    } else if constexpr ((any_array<A> || ...)) {
+        return detail::apply_created<Op>(operands...);
     } else {
         using common = typename detail::common_of<
             typename detail::arrays_of<Op::rule.selects, A...>::type>::type;

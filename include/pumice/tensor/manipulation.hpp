@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Typed tensors cut, joined, repeated and padded, and einsum, whose result has its rank at run
-// time.
+// Typed tensors cut, joined, repeated and padded, convolutions, and einsum, whose result has its
+// rank at run time.
 #pragma once
 
 #include <pumice/graph/einsum.hpp>
 #include <pumice/graph/manipulation.hpp>
+#include <pumice/graph/window.hpp>
 #include <pumice/tensor/axes.hpp>
+#include <pumice/tensor/creation.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -92,13 +94,27 @@ auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>
                                                 value)));
 }
 
-/// Einstein summation over tensors of any kind: `einsum("ij,jk->ik", a,
-/// b).as<pm::matrix<float>>()`.
+/// Convolution and pooling over the last two axes (graph/window.hpp).
+template <array_argument X, array_argument Weight>
+auto conv(const X& x, const Weight& weight, const conv_op& options = {}) {
+    return detail::of_rank<X>(detail::noted(conv(any_tensor(x.get()), any_tensor(weight.get()),
+                                                 options)));
+}
+template <array_argument X>
+auto pool(const X& x, const pool_op& options) {
+    return detail::of_rank<X>(detail::noted(pool(any_tensor(x.get()), options)));
+}
+
+/// Einstein summation: `pm::matrix<float> c = einsum("ij,jk->ik", a, b)`. The element type is known
+/// where all operands' are.
 template <class... X>
-    requires((array_argument<X> || std::same_as<X, any_tensor>) && ...)
-any_tensor einsum(std::string_view subscripts, const X&... x) {
+    requires((array_argument<X> || any_array<X>) && ...)
+auto einsum(std::string_view subscripts, const X&... x) {
     const any_tensor list[] = {any_tensor(x.get())...};
-    return detail::noted(einsum(subscripts, std::span<const any_tensor>(list)));
+    const any_tensor made = detail::noted(einsum(subscripts, std::span<const any_tensor>(list)));
+    if constexpr ((array_argument<X> && ...))
+        return created<typename detail::common_of<detail::pack<X...>>::type>(made);
+    else return made;
 }
 
 }}  // namespace pumice::PUMICE_ABI

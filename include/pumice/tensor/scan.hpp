@@ -26,7 +26,11 @@ auto one_longer(std::index_sequence<D...>) {
 
 template <class Element, bool Initial, class X, int I>
 auto typed_cumulative(reduction what, const X& x, axes_t<I>) {
-    using e = std::conditional_t<std::is_void_v<Element>, element_of_argument<X>, Element>;
+    using own = element_of_argument<X>;
+    using e =
+        std::conditional_t<std::is_void_v<Element>,
+                           typename element_for<reduced_in(reduction::sum, dtype_of<own>)>::type,
+                           Element>;
     using from = extents_of<X>;
     constexpr int axis = axis_in<I, from::rank>();
     if constexpr (dtype_of<e> == dtype::boolean) return op_needs_numbers_use_astype<e>{};
@@ -48,7 +52,7 @@ auto typed_cumulative(reduction what, const X& x) {
 }  // namespace detail
 
 /// Running sums along an axis, which a vector need not name; in element type `Element` where one is
-/// given, `cumulative_sum<std::int64_t>(x)`. Small integers do not widen by themselves.
+/// given, `cumulative_sum<std::int32_t>(x)`, else integers widen to 64 bits.
 template <class Element = void, array_argument X>
 auto cumulative_sum(const X& x) {
     return detail::typed_cumulative<Element>(reduction::sum, x);
@@ -76,14 +80,18 @@ auto cumulative_prod(const X& x, axes_t<I> along, include_initial_t) {
     return detail::typed_cumulative<Element, true>(reduction::prod, x, along);
 }
 
-/// Of run-time type.
+/// Of run-time type; in the type `in` where one is given.
 inline any_tensor cumulative_sum(const any_tensor& x, std::int64_t along,
-                                 const cumulative_options& options = {}) {
-    return detail::noted(cumulative(reduction::sum, x, along, options));
+                                 const cumulative_options& options = {},
+                                 std::optional<dtype> in = {}) {
+    const dtype type = in ? *in : detail::reduced_in(reduction::sum, x.dtype());
+    return detail::noted(cumulative(reduction::sum, astype(x, type), along, options));
 }
 inline any_tensor cumulative_prod(const any_tensor& x, std::int64_t along,
-                                  const cumulative_options& options = {}) {
-    return detail::noted(cumulative(reduction::prod, x, along, options));
+                                  const cumulative_options& options = {},
+                                  std::optional<dtype> in = {}) {
+    const dtype type = in ? *in : detail::reduced_in(reduction::prod, x.dtype());
+    return detail::noted(cumulative(reduction::prod, astype(x, type), along, options));
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -10,6 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// Named in compile errors; never defined.
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
+template <class Tensor> struct assign_to_a_part_by_at;
 
 namespace detail {
 /// Two extents that may describe one shape.
@@ -42,6 +43,16 @@ inline constexpr bool makes_exactly =
      std::same_as<typename Tensor::layout_type, strided>) &&
     std::same_as<typename argument_of<X>::extents, typename Tensor::extents_type>;
 struct to_be_checked {};  // otherwise the run-time facts decide
+
+/// A list of lists of ... of elements.
+template <class Element, int Rank>
+struct nested_list {
+    using type = std::initializer_list<typename nested_list<Element, Rank - 1>::type>;
+};
+template <class Element>
+struct nested_list<Element, 0> {
+    using type = Element;
+};
 }  // namespace detail
 
 /// A value: a handle to a graph node of known element type, rank and layout. Copies share the node.
@@ -57,9 +68,13 @@ public:
     tensor() = default;
     tensor(const tensor&) = default;
     tensor(tensor&&) = default;
-    // Not to a temporary: `view(x, ...) = y` would be lost; `at(x, ...) = y` is what was meant.
     tensor& operator=(const tensor&) & = default;
     tensor& operator=(tensor&&) & = default;
+    /// Not to a temporary: `view(x, ...) = y` would be lost; `at(x, ...) = y` is what was meant.
+    template <class X>
+    void operator=(const X&) && {
+        static_cast<void>(assign_to_a_part_by_at<X>{});
+    }
 
     /// Throws errc::dtype_mismatch or errc::shape_mismatch unless the run-time facts agree.
     explicit tensor(any_tensor x) : any_tensor(std::move(x)) {
@@ -73,6 +88,7 @@ public:
                  {"the shape ", to_string(this->shape()), " is not one of rank ", Extents::rank,
                   " with ", to_string(Extents::to_shape()), " (-1: any)"});
     }
+    tensor(const created<Element>& x) : tensor(static_cast<const any_tensor&>(x)) {}
     /// For ops that know that `make` gives what this type says.
     template <class Make>
     tensor(detail::in_place, const Make& make) : any_tensor(detail::in_place{}, make) {}
@@ -89,16 +105,32 @@ public:
                  }) {}
 
     /// From nested lists or a flat list of elements in row-major order.
-    tensor(std::initializer_list<Element> values)
-        requires(Extents::rank == 1)
-        : tensor(from_list(pumice::shape{static_cast<std::int64_t>(values.size())},
-                           std::span(values.begin(), values.size()))) {}
-    tensor(std::initializer_list<std::initializer_list<Element>> rows)
-        requires(Extents::rank == 2)
-        : tensor(from_rows(rows)) {}
+    tensor(typename detail::nested_list<Element, Extents::rank>::type list)
+        requires(Extents::rank > 0)
+        : tensor(from_lists(list)) {}
+    /// A number as a tensor of no axes.
+    explicit tensor(Element value)
+        requires(Extents::rank == 0)
+        : tensor(detail::from_elements({}, std::span<const Element>(&value, 1),
+                                       default_context())) {}
 
     static constexpr pumice::dtype dtype() noexcept { return dtype_of<Element>; }
     static constexpr int rank() noexcept { return Extents::rank; }
+    /// The same tensor, its rank said again.
+    template <int Rank>
+    tensor<Element, dims<Rank>> rank() const {
+        return *this;
+    }
+
+    /// x(1, -1), x(pm::slice{0, 2}, pm::newaxis), x(rows, columns), and x[1], x[mask], x[indices].
+    template <class... I>
+    auto operator()(const I&... index) const {
+        return detail::indexed(*this, index...);
+    }
+    template <class I>
+    auto operator[](const I& index) const {
+        return detail::indexed(*this, index);
+    }
 
     /// The value of a tensor of one element; evaluates.
     Element item() const {
@@ -144,23 +176,37 @@ private:
         if constexpr (!std::same_as<Layout, strided>)
             static_cast<any_tensor&>(*this) = copy<Layout>(*this);
     }
-    static any_tensor from_list(const pumice::shape& extent, std::span<const Element> values) {
-        return detail::from_elements(extent, values, default_context());
+    /// The lengths of the first lists at each depth are the extent; the others have to agree.
+    template <class List>
+    static any_tensor from_lists(const List& list) {
+        pumice::shape extent;
+        measure(list, extent);
+        const auto count = static_cast<std::size_t>(element_count(extent));
+        const auto all = std::make_unique<Element[]>(count > 0 ? count : 1);
+        Element* next = all.get();
+        put(list, extent, 0, next);
+        return detail::from_elements(extent, std::span<const Element>(all.get(), count),
+                                     default_context());
     }
-    static any_tensor from_rows(std::initializer_list<std::initializer_list<Element>> rows) {
-        std::vector<Element> flat;
-        const std::size_t columns = rows.size() == 0 ? 0 : rows.begin()->size();
-        auto all = std::make_unique<Element[]>(std::max<std::size_t>(rows.size() * columns, 1));
-        std::size_t n = 0;
-        for (const auto& row : rows) {
-            if (row.size() != columns)
-                fail(errc::shape_mismatch, "tensor",
-                     {"a row has ", row.size(), " elements, the first has ", columns});
-            for (const Element& v : row) all[n++] = v;
+    template <class List>
+    static void measure(const List& list, pumice::shape& extent) {
+        extent.push_back(static_cast<std::int64_t>(list.size()));
+        if constexpr (!std::same_as<typename List::value_type, Element>) {
+            if (list.size() > 0) measure(*list.begin(), extent);
+            else
+                while (extent.rank() < Extents::rank) extent.push_back(0);
         }
-        return from_list({static_cast<std::int64_t>(rows.size()),
-                          static_cast<std::int64_t>(columns)},
-                         std::span<const Element>(all.get(), n));
+    }
+    template <class List>
+    static void put(const List& list, const pumice::shape& extent, int depth, Element*& next) {
+        if (static_cast<std::int64_t>(list.size()) != extent[depth])
+            fail(errc::shape_mismatch, "tensor",
+                 {depth == 1 ? "a row" : "a list", " has ", list.size(),
+                  " elements, the first has ", extent[depth]});
+        for (const auto& each : list) {
+            if constexpr (std::same_as<typename List::value_type, Element>) *next++ = each;
+            else put(each, extent, depth + 1, next);
+        }
     }
 };
 

@@ -71,7 +71,7 @@ inline any_tensor pow(node_builder& b) {
     if (exponent.is_number && exponent.number.as<double>() == 2 && !base.is_number)
         return astype(pumice::apply<op::square>(base.array), result);
     const any_operand pair[] = {base, exponent};
-    return astype(pumice::apply(op_info_of<op::power>, pair), result);
+    return astype(pumice::apply(op_info_of<op::pow>, pair), result);
 }
 
 /// Bounds are inputs from operator set 11 on and attributes before; either may be left out.
@@ -121,7 +121,7 @@ inline any_tensor is_inf(node_builder& b) {
     const bool negative = b.integer("detect_negative", 1) != 0,
                positive = b.integer("detect_positive", 1) != 0;
     const any_tensor x = b.tensor(0);
-    const any_tensor inf = pumice::apply<op::is_inf>(x);
+    const any_tensor inf = pumice::apply<op::isinf>(x);
     if (negative && positive) return inf;
     const any_tensor minus = pumice::apply<op::signbit>(x);
     if (negative) return pumice::apply<op::logical_and>(inf, minus);

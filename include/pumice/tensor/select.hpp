@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Elements picked by a mask, whose number depends on values: these wait for the count, and a
+// function that is compiled cannot have them.
+#pragma once
+
+#include <pumice/graph/gather.hpp>
+#include <pumice/graph/scan.hpp>
+#include <pumice/tensor/creation.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// The places of what is not 0 in the flattened tensor, in order: i64, as long as they are many.
+/// Throws errc::unsupported within a function that is compiled; `place` is the op that asks.
+PUMICE_FUNCTION any_tensor flat_nonzero(const any_tensor& x, const char* place = "flat_nonzero");
+
+/// x[mask]: the elements (or, of a mask of fewer axes, the rows) where a bool mask holds, in order.
+/// The mask has the extents of x's leading axes.
+PUMICE_FUNCTION any_tensor masked_select(const any_tensor& x, const any_tensor& mask);
+
+/// x[i, j, ...]: an element for each tuple of as many indices (integers, or numbers) as x has axes,
+/// which broadcast. Indices as for `take`.
+PUMICE_FUNCTION any_tensor select(const any_tensor& x, std::span<const any_operand> indices);
+
+/// x with `values` where the mask holds, or at rows x[indices]; a number takes x's type. Values
+/// broadcast to x where a mask chooses (`where`), to x[indices] where indices do; of equal indices
+/// the last counts.
+PUMICE_FUNCTION any_tensor select_update(const any_tensor& x, const any_tensor& chosen,
+                                         const any_operand& values);
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+inline void need_known_count(const char* place) {
+    if (current_trace)
+        fail(errc::unsupported, place,
+             {"how many elements it gives depends on values, which a compiled function does not "
+              "have; keep the shape with `where`, or call it outside"});
+}
+
+/// 0, 1, ... as i64.
+PUMICE_FUNCTION any_tensor counting(std::int64_t n, const context& home) {
+    return arange(dtype::i64, 0, static_cast<double>(n), 1, home);
+}
+
+/// A mask of the leading axes of x, with an axis of length 1 for each of the others.
+PUMICE_FUNCTION any_tensor mask_over(const any_tensor& x, const any_tensor& mask,
+                                     const char* place) {
+    const shape& s = mask.shape();
+    bool fits = s.rank() <= x.rank();
+    for (int i = 0; fits && i < s.rank(); ++i) fits = s[i] == x.shape()[i];
+    if (!fits)
+        fail(errc::shape_mismatch, place,
+             {"a mask of shape ", to_string(s), " for ", to_string(x.shape())});
+    shape to = s;
+    while (to.rank() < x.rank()) to.push_back(1);
+    return reshape(mask, to);
+}
+
+}  // namespace detail
+
+PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
+    detail::need_known_count(place);
+    const context home(x.get()->owner);
+    const std::int64_t n = x.size();
+    if (n == 0) return from_bytes(dtype::i64, {0}, {}, home);
+    const dtype type = n < 0x7fffffff ? dtype::i32 : dtype::i64;
+    const any_tensor holds = astype(astype(reshape(x, {n}), dtype::boolean), type),
+                     before = cumulative(reduction::sum, holds, 0, {.exclusive = true});
+    any_tensor count = astype(reduce(reduction::sum, holds), dtype::i64);
+    const any_tensor both[] = {before, count};
+    eval(std::span<const any_tensor>(both));
+    std::int64_t found = 0;
+    read(count, {reinterpret_cast<std::byte*>(&found), sizeof found});
+    if (found == 0) return from_bytes(dtype::i64, {0}, {}, home);
+    // Of the elements with k others before them the last is the one that is not 0, and the last
+    // update of a row is the one that stays: the keys are sorted as they are.
+    const any_tensor places = detail::counting(n, home),
+                     rows = full(dtype::i64, {found, 1}, 0, home);
+    return reshape(any_tensor(make_node(dtype::i64, {found, 1}, scatter_op{scattering::replace},
+                                        {rows.get(), before.get(), places.get(),
+                                         reshape(places, {n, 1}).get()})),
+                   {found});
+}
+
+PUMICE_BODY any_tensor masked_select(const any_tensor& x, const any_tensor& mask) {
+    const dtype type = mask.dtype();
+    if (type != dtype::boolean)
+        detail::throw_types("masked_select", std::span(&type, 1), "the mask must be bool");
+    detail::mask_over(x, mask, "masked_select");
+    shape to{mask.size()};
+    for (int i = mask.rank(); i < x.rank(); ++i) to.push_back(x.shape()[i]);
+    const any_tensor places = flat_nonzero(mask, "masked_select");
+    if (places.size() == 0) {
+        to[0] = 0;
+        return from_bytes(x.dtype(), to, {}, context(x.get()->owner));
+    }
+    return take(reshape(x, to), places, 0);
+}
+
+PUMICE_BODY any_tensor select(const any_tensor& x, std::span<const any_operand> indices) {
+    if (static_cast<int>(indices.size()) != x.rank())
+        fail(errc::rank_mismatch, "index",
+             {indices.size(), " indices for the ", x.rank(), " axes of ", to_string(x.shape())});
+    shape extent;
+    for (const any_operand& i : indices)
+        if (!i.is_number) extent = broadcast(extent, i.array.shape(), "index");
+    shape with = extent;
+    with.push_back(1);
+    any_tensor parts[max_rank];
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+        const any_operand& i = indices[k];
+        if (i.is_number) {
+            const auto at = i.number.as<std::int64_t>(), n = x.shape()[static_cast<int>(k)];
+            if (at < -n || at >= n)
+                fail(errc::index_out_of_range, "index",
+                     {"index ", at, " of axis ", k, " of ", to_string(x.shape())});
+            parts[k] = full(dtype::i64, with, static_cast<double>(at), context(x.get()->owner));
+        } else {
+            detail::need_indices(i.array, "index");
+            parts[k] = reshape(broadcast_to(astype(i.array, dtype::i64), extent), with);
+        }
+    }
+    if (indices.empty()) return x;
+    return gather_nd(x, concat({parts, indices.size()}, extent.rank()));
+}
+
+PUMICE_BODY any_tensor select_update(const any_tensor& x, const any_tensor& chosen,
+                                     const any_operand& values) {
+    if (!values.is_number && values.array.dtype() != x.dtype()) {
+        const dtype types[] = {x.dtype(), values.array.dtype()};
+        detail::throw_types("at", types, "the values need the tensor's type; use astype");
+    }
+    if (chosen.dtype() == dtype::boolean) {
+        if (!values.is_number && broadcast(values.array.shape(), x.shape(), "at") != x.shape())
+            fail(errc::shape_mismatch, "at",
+                 {"values of shape ", to_string(values.array.shape()), " do not broadcast to ",
+                  to_string(x.shape())});
+        return apply<op::where>(detail::mask_over(x, chosen, "at"), values, x);
+    }
+    detail::need_indices(chosen, "at");
+    if (x.rank() == 0) fail(errc::rank_mismatch, "at", {"a tensor of no axes has no rows"});
+    shape rows = chosen.shape(), tuples = rows;
+    for (int i = 1; i < x.rank(); ++i) rows.push_back(x.shape()[i]);
+    tuples.push_back(1);
+    const any_tensor given =
+        values.is_number ? detail::constant_like(x, values.number, "at") : values.array;
+    return scatter_nd(x, reshape(chosen, tuples), broadcast_to(given, rows));
+}
+
+#endif
+
+}}  // namespace pumice::PUMICE_ABI
