@@ -18,7 +18,8 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget columns mirror format docs report embed onnx_schemas call_trace wrong_programs headers_alone cross
+  include_direction header_budget columns mirror format docs array_api report embed onnx_schemas call_trace wrong_programs
+  headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
@@ -34,7 +35,8 @@ columns()           { tests/checks/columns; }
 mirror()            { tests/checks/mirror; }
 format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
-report()            { tests/checks/report; }
+  include_direction header_budget columns mirror format docs array_api report embed onnx_schemas call_trace wrong_programs
+  headers_alone cross
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
 call_trace()        { tests/call_trace/run tools/on-plain-driver; }

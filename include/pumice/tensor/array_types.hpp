@@ -34,7 +34,7 @@ template <class First, class... Rest>
     requires requires(const First& x) { detail::type_of(x); }
 dtype result_type(const First& first, const Rest&... rest) {
     dtype common = detail::type_of(first);
-    const auto join = [&](dtype t) {
+    [[maybe_unused]] const auto join = [&](dtype t) {
         const auto both = promote(common, t);
         if (!both)
             fail(errc::dtype_mismatch, "result_type",

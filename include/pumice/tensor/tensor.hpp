@@ -249,6 +249,20 @@ template <class A> requires detail::operand_alone<A> auto operator-(A&& a) { ret
 template <class A> requires detail::operand_alone<A> auto operator+(A&& a) { return positive(std::forward<A>(a)); }
 // clang-format on
 
+// The handle becomes that of a new value; a typed tensor has += -= *= /= as members.
+// clang-format off
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator+=(T& a, X&& x) { return a = a + std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator-=(T& a, X&& x) { return a = a - std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator*=(T& a, X&& x) { return a = a * std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator/=(T& a, X&& x) { return a = a / std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator%=(T& a, X&& x) { return a = a % std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator&=(T& a, X&& x) { return a = a & std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator|=(T& a, X&& x) { return a = a | std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator^=(T& a, X&& x) { return a = a ^ std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator<<=(T& a, X&& x) { return a = a << std::forward<X>(x); }
+template <class T, class X> requires std::derived_from<T, any_tensor> T& operator>>=(T& a, X&& x) { return a = a >> std::forward<X>(x); }
+// clang-format on
+
 // On bool tensors & | ^ ~ are the logical ops, as in NumPy.
 template <class A, class B>
     requires detail::operands<A, B>
