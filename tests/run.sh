@@ -35,8 +35,7 @@ columns()           { tests/checks/columns; }
 mirror()            { tests/checks/mirror; }
 format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
-  include_direction header_budget columns mirror format docs array_api report embed onnx_schemas call_trace wrong_programs
-  headers_alone cross
+array_api()         { tests/checks/array_api; }
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
 call_trace()        { tests/call_trace/run tools/on-plain-driver; }

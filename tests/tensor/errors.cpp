@@ -215,8 +215,7 @@ TEST_CASE("errors: element types") {
     fails(errc::dtype_mismatch, "softmax", {"i32", "floating"}, [&] { pm::softmax(i); });
     fails(errc::dtype_mismatch, "matmul", {"f32, i32", "astype"}, [&] { pm::matmul(f, i); });
     fails(errc::dtype_mismatch, "mean", {"i32", "astype"}, [&] { pm::mean(i); });
-    fails(errc::dtype_mismatch, "any", {"f32", "bool"},
-          [&] { pm::reduce(pm::reduction::any, f); });
+    fails(errc::dtype_mismatch, "any", {"f32", "bool"}, [&] { pm::reduce(pm::reduction::any, f); });
     fails(errc::dtype_mismatch, "sum", {"bool", "astype"}, [&] { pm::sum(b); });
     fails(errc::dtype_mismatch, "take", {"f32", "i32 or i64"}, [&] { pm::take(f, f); });
     fails(errc::dtype_mismatch, "concat", {"f32, i32", "astype"}, [&] {
