@@ -300,3 +300,19 @@ TEST_CASE("array API: what is no op of the table is array-api-strict's on the de
     }
     CHECK(ran > 100);
 }
+
+TEST_CASE("array API: of many elements a device finds those that a mask selects") {
+    constexpr std::int64_t n = 70001;
+    const pm::vector<std::int32_t> x = pm::arange<std::int32_t>(double(n));
+    const auto wanted = [](auto holds) {
+        std::vector<std::int32_t> list;
+        for (std::int32_t i = 0; i < n; ++i)
+            if (holds(i)) list.push_back(i);
+        return list;
+    };
+    CHECK(x[x % 3 == 1].to_vector() == wanted([](std::int32_t i) { return i % 3 == 1; }));
+    CHECK(x[x == n - 1].to_vector() == std::vector<std::int32_t>{n - 1});
+    CHECK(x[x < 0].to_vector().empty());
+    CHECK(x[x >= 0].to_vector() == x.to_vector());
+    CHECK(pm::nonzero(x)[0].size() == n - 1);
+}

@@ -223,6 +223,11 @@ TEST_CASE("index: updates of a handle, and typed forms of the array API") {
     CHECK(of_rank<2>(columns) == reals{3, 1, 3, 3, 1, 3});
     CHECK(rows.to_vector() == std::vector<int>{5, 5, 5, 6, 6, 6});
     CHECK(pm::nextafter(x, pm::zeros_like(x))(1).item() == 1 - 0x1p-24f);
+    CHECK(of_rank<0>(pm::trace(m)) == reals{6});
+    CHECK(of_rank<1>(pm::diagonal(m, 1)) == reals{2, 6});
+    CHECK(of_rank<1>(pm::diagonal(m, -1)) == reals{4});
+    CHECK(of_rank<1>(pm::diagonal(m, 5)).empty());
+    CHECK((!(m > 2.0f)).to_vector() == std::vector<bool>{true, true, false, false, false, false});
     const pm::matrix<std::int8_t> small{{100, 100}, {1, 2}};
     const pm::vector<std::int64_t> wide = pm::sum(small, pm::axis<1>);
     CHECK(wide.to_vector() == std::vector<std::int64_t>{200, 3});

@@ -9,6 +9,8 @@
 #include <pumice/graph/manipulation.hpp>
 #include <pumice/graph/scan.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Axes source[i] moved to destination[i], the others in their order: a view.
@@ -38,6 +40,11 @@ PUMICE_FUNCTION any_tensor tensordot(const any_tensor& a, const any_tensor& b,
 
 /// Sums of products along one axis, the others broadcast.
 PUMICE_FUNCTION any_tensor vecdot(const any_tensor& a, const any_tensor& b, std::int64_t axis = -1);
+
+/// The k-th diagonal of the last two axes, as the last axis (NumPy diagonal).
+PUMICE_FUNCTION any_tensor diagonal(const any_tensor& x, std::int64_t k = 0);
+/// Its sum; integers are added up in 64 bits.
+PUMICE_FUNCTION any_tensor trace(const any_tensor& x, std::int64_t k = 0);
 
 /// Differences of neighbours along an axis, `n` times; `prepend` and `append`, where they are not
 /// empty, are joined on first.
@@ -176,6 +183,34 @@ PUMICE_BODY any_tensor vecdot(const any_tensor& a, const any_tensor& b, std::int
              {"shapes ", to_string(a.shape()), " and ", to_string(b.shape()), " differ along axis ",
               axis});
     return reduce(reduction::sum, apply<op::multiply>(x, y), last);
+}
+
+PUMICE_BODY any_tensor diagonal(const any_tensor& x, std::int64_t k) {
+    if (x.rank() < 2)
+        fail(errc::rank_mismatch, "diagonal",
+             {"shape ", to_string(x.shape()), " has no last two axes"});
+    const std::int64_t rows = x.shape()[x.rank() - 2], columns = x.shape().back(),
+                       length = std::max(std::int64_t{0}, k < 0 ? std::min(rows + k, columns)
+                                                                : std::min(rows, columns - k));
+    // Of a square, every (length + 1)-th element.
+    shape extent;
+    const std::int64_t down = k < 0 && length > 0 ? -k : 0, along = k > 0 && length > 0 ? k : 0;
+    const any_tensor part = detail::cut(detail::cut(x, x.rank() - 2, down, down + length),
+                                        x.rank() - 1, along, along + length);
+    for (int i = 0; i < x.rank() - 2; ++i) extent.push_back(x.shape()[i]);
+    shape flat = extent;
+    flat.push_back(length * length);
+    array_list<slice> slices(flat.size());
+    slices.back().step = length + 1;
+    return slice_view(reshape(part, flat), slices);
+}
+PUMICE_BODY any_tensor trace(const any_tensor& x, std::int64_t k) {
+    const std::int64_t last[] = {-1};
+    const kind of = info(x.dtype()).kind;
+    const dtype type = of == kind::signed_integer     ? dtype::i64
+                       : of == kind::unsigned_integer ? dtype::u64
+                                                      : x.dtype();
+    return reduce(reduction::sum, astype(diagonal(x, k), type), last);
 }
 
 PUMICE_BODY any_tensor diff(any_tensor x, std::int64_t axis, std::int64_t n,

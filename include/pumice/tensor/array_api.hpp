@@ -236,6 +236,16 @@ auto diff(const X& x, std::int64_t axis = -1, std::int64_t n = 1, const any_tens
     return detail::of_rank<X>(detail::noted(diff(any_tensor(x.get()), axis, n, prepend, append)));
 }
 
+template <array_argument X>
+auto diagonal(const X& x, std::int64_t k = 0) {
+    return detail::of_rank<X, detail::extents_of<X>::rank - 1,
+                           strided>(diagonal(any_tensor(x.get()), k));
+}
+template <array_argument X>
+auto trace(const X& x, std::int64_t k = 0) {
+    return sum(diagonal(x, k), axis<-1>);
+}
+
 template <array_argument X, int... Is>
 auto count_nonzero(const X& x, axes_t<Is...> over = {}) {
     return sum(astype<std::int64_t>(astype<bool>(x)), over);

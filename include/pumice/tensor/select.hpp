@@ -65,6 +65,20 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
     const context home(x.get()->owner);
     const std::int64_t n = x.size();
     if (n == 0) return from_bytes(dtype::i64, {0}, {}, home);
+    // Since the count is waited for in any case, few elements are looked at where they arrive.
+    if (n <= 65536 || home.get()->device().type == device_type::host) {
+        any_tensor holds = astype(x, dtype::boolean);
+        array_list<std::int64_t> places;
+        std::int64_t i = 0;
+        for (const std::byte b : host(holds)) {
+            if (b != std::byte{0}) places.push_back(i);
+            ++i;
+        }
+        return from_bytes(dtype::i64, {static_cast<std::int64_t>(places.size())},
+                          {reinterpret_cast<const std::byte*>(places.begin()),
+                           places.size() * sizeof(std::int64_t)},
+                          home);
+    }
     const dtype type = n < 0x7fffffff ? dtype::i32 : dtype::i64;
     const any_tensor holds = astype(astype(reshape(x, {n}), dtype::boolean), type),
                      before = cumulative(reduction::sum, holds, 0, {.exclusive = true});

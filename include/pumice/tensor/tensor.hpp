@@ -247,6 +247,7 @@ template <class A, class B> requires detail::operands<A, B> auto operator<<(A&& 
 template <class A, class B> requires detail::operands<A, B> auto operator>>(A&& a, B&& b) { return bitwise_right_shift(std::forward<A>(a), std::forward<B>(b)); }
 template <class A> requires detail::operand_alone<A> auto operator-(A&& a) { return negative(std::forward<A>(a)); }
 template <class A> requires detail::operand_alone<A> auto operator+(A&& a) { return positive(std::forward<A>(a)); }
+template <class A> requires detail::operand_alone<A> auto operator!(A&& a) { return logical_not(std::forward<A>(a)); }
 // clang-format on
 
 // The handle becomes that of a new value; a typed tensor has += -= *= /= as members.
