@@ -89,6 +89,9 @@ struct op_function {
 
 }}  // namespace pumice::PUMICE_ABI
 
+// Where an op's loop over values of the host is compiled: in each file that uses it.
+#define PUMICE_OP_LOOP(NAME)
+
 /// Defines an elementwise op in any namespace:
 ///     PUMICE_OP(swish2, 1, pumice::rules::floating, "", x / (T(1) + pm_exp(-T(2) * x)))
 /// gives the type `op::swish2`, the function `swish2(a)`, its Slang and its host code. Operands are
@@ -108,4 +111,5 @@ struct op_function {
         }                                                                                 \
     };                                                                                    \
     }                                                                                     \
+    PUMICE_OP_LOOP(NAME)                                                                  \
     inline constexpr ::pumice::op_function<op::NAME> NAME {}

@@ -4,10 +4,22 @@
 // test cases and its row in the docs. The names are the Python array API's, then ONNX's.
 #pragma once
 
-#include <pumice/expr/host_math.hpp>
-#include <pumice/expr/op.hpp>
+#include <pumice/expr/host_block.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
+
+// With pumice::compiled the loops of the table's ops are compiled with the engine.
+#if defined(PUMICE_COMPILED) || defined(PUMICE_COMPILING)
+#ifdef PUMICE_COMPILED
+#define PUMICE_TEMPLATE extern template
+#else
+#define PUMICE_TEMPLATE template
+#endif
+#undef PUMICE_OP_LOOP
+#define PUMICE_OP_LOOP(NAME)                                                                 \
+    PUMICE_TEMPLATE void detail::host_block<op::NAME>(arithmetic, const void* const*, void*, \
+                                                      std::size_t);
+#endif
 
 // clang-format off
 // arithmetic --------------------------------------------------------------------------------------
@@ -114,6 +126,10 @@ PUMICE_OP(gelu_tanh,     1, rules::floating,       "",          T(0.5) * x * (T(
 PUMICE_OP(shrink,        3, rules::signed_numeric, "Shrink lambd=0.5 bias=0", x < -y ? x + z : (x > y ? x - z : T(0)));
 PUMICE_OP(heaviside,     2, rules::floating,       "",          pm_isnan(x) ? x : (x < T(0) ? T(0) : (x > T(0) ? T(1) : y)));
 // clang-format on
+
+#undef PUMICE_OP_LOOP
+#undef PUMICE_TEMPLATE
+#define PUMICE_OP_LOOP(NAME)
 
 // Names until 0.1, for one release.
 [[deprecated("isnan")]] inline constexpr op_function<op::isnan> is_nan{};
