@@ -20,3 +20,8 @@ install(FILES
 list(GET pumice_vulkan_headers 2 pumice_vulkan_version)
 configure_file(cmake/pumice.pc.in pumice.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pumice.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+if(PUMICE_C_LIBRARY)
+    install(TARGETS pumice_runner DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    configure_file(cmake/pumice-runner.pc.in pumice-runner.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/pumice-runner.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+endif()

@@ -27,7 +27,7 @@ later=(compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
-build() { make gcc tests examples && has gcc test_front test_vk test_slang test_device test_model test_threads test_static; }
+build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_static; }
 
 include_direction() { tests/checks/include_direction; }
 header_budget()     { tests/checks/header_budget; }
