@@ -3,6 +3,7 @@
 // What a process does to a context besides computing: it forks, it exits. One case a run;
 // tests/process/run runs them.
 #include <pumice.hpp>
+#include <pumice/runner.hpp>
 #include <pumice/vk/device.hpp>
 
 #include <tests/support/child.hpp>
@@ -11,6 +12,9 @@
 #include <functional>
 #include <map>
 #include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace pm = pumice;
 
@@ -360,6 +364,60 @@ bool heard_of_validation() {
     return true;
 }
 
+// ---- memory that two processes hold
+
+pm::runner doubling(const pm::context& home) {
+    pm::tensor_info x;
+    x.name = "x";
+    x.shape = {1000};
+    pm::runner_options o;
+    o.input_view = o.output_view = pm::io_view::hardware;
+    return {home, std::span(&x, 1),
+            [](std::span<const pm::any_tensor> in) {
+                return std::vector<pm::any_tensor>{pm::any_tensor(in[0] + in[0])};
+            },
+            o};
+}
+std::vector<float> first_numbers(float scale) {
+    std::vector<float> v(1000);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = float(i) * scale;
+    return v;
+}
+bool has(const pm::runner_tensor_view& t, float scale) {
+    std::vector<float> v(1000);
+    t.read(std::as_writable_bytes(std::span(v)));
+    return v == first_numbers(scale);
+}
+
+/// Computes into memory of a file descriptor, says where it is, and when it has been told that the
+/// other has written there reads that.
+bool exports() {
+    const pm::runner r = doubling(pm::context{});
+    const pm::runner_tensor x = r.allocate("x"), y = r.allocate("output0", pm::memory_kind::fd);
+    const std::vector<float> numbers = first_numbers(1);
+    x.write(std::as_bytes(std::span(numbers)));
+    if (r.execute({x}, {y}) != pm::run_status::ok) return false;
+    const int fd = y.export_fd();
+    std::printf("/proc/%d/fd/%d\n", static_cast<int>(getpid()), fd);
+    std::fflush(stdout);
+    return std::getchar() == 'r' && has(y, 4);
+}
+/// Reads what the other has computed at the path PUMICE_IMPORT, computes with it, and writes the
+/// result there.
+bool imports() {
+    const char* const path = std::getenv("PUMICE_IMPORT");
+    const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (fd < 0) return false;
+    const pm::runner r = doubling(pm::context{});
+    const pm::runner_tensor_view x = r.import_fd("x", fd);
+    close(fd);
+    const pm::runner_tensor y = r.allocate("output0");
+    if (!has(x, 2) || r.execute({x}, {y}) != pm::run_status::ok || !has(y, 4)) return false;
+    const std::vector<float> result = first_numbers(4);
+    x.write(std::as_bytes(std::span(result)));
+    return true;
+}
+
 const std::map<std::string, bool (*)()> cases = {
     {"fork_after", fork_after},
     {"fork_fresh", fork_fresh},
@@ -378,6 +436,8 @@ const std::map<std::string, bool (*)()> cases = {
     {"exit_busy", exit_busy},
     {"fork_opening", fork_opening},
     {"compiles", compiles},
+    {"exports", exports},
+    {"imports", imports},
     {"heard", heard},
     {"heard_by_sink", heard_by_sink},
     {"heard_of_validation", heard_of_validation},
