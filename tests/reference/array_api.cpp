@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -315,4 +316,41 @@ TEST_CASE("array API: of many elements a device finds those that a mask selects"
     CHECK(x[x < 0].to_vector().empty());
     CHECK(x[x >= 0].to_vector() == x.to_vector());
     CHECK(pm::nonzero(x)[0].size() == n - 1);
+
+    const pm::vector<float> sorted = pm::astype<float>(x / 3),
+                            asked{-1, 0, 1, 1.5f, 23333, 1e9f, std::nanf("")};
+    const std::vector<float> all = sorted.to_vector();
+    for (const pm::side from : {pm::side::left, pm::side::right}) {
+        std::vector<std::int64_t> where;
+        for (const float v : asked.to_vector())
+            where.push_back(std::isnan(v) ? n
+                                          : (from == pm::side::left
+                                                 ? std::lower_bound(all.begin(), all.end(), v)
+                                                 : std::upper_bound(all.begin(), all.end(), v)) -
+                                                all.begin());
+        CHECK(pm::searchsorted(sorted, asked, from).to_vector() == where);
+    }
+}
+
+TEST_CASE("array API: what is made of ops takes as few kernels as one written by hand") {
+    const pm::matrix<std::int32_t> k = pm::reshape(pm::arange<std::int32_t>(64), {8, 8});
+    const pm::matrix<float> a = pm::astype<float>(k);
+    const pm::vector<int> i{1, 2};
+    pm::eval(k, a, i);
+    const auto dispatches = [&](const auto& lazy) {
+        const pm::any_tensor y(lazy.get());
+        const auto before = pm::stats().dispatches;
+        pm::eval(y);
+        return pm::stats().dispatches - before;
+    };
+    CHECK(dispatches(pm::matmul(k, k)) == 1);
+    CHECK(dispatches(pm::matmul(k > 3, k > 5)) == 1);
+    CHECK(dispatches(pm::vecdot(a, a)) == 1);
+    CHECK(dispatches(pm::triu(a)) == 1);
+    CHECK(dispatches(pm::diff(a)) == 1);
+    CHECK(dispatches(pm::count_nonzero(a, pm::axis<0>)) == 1);
+    CHECK(dispatches(pm::sum(k)) == 1);
+    CHECK(dispatches(pm::trace(a)) == 1);
+    CHECK(dispatches(pm::searchsorted(a[0], a)) == 1);
+    CHECK(dispatches(a(i, i)) == 2);
 }

@@ -136,6 +136,12 @@ PUMICE_OP(heaviside,     2, rules::floating,       "",          pm_isnan(x) ? x 
 [[deprecated("isinf")]] inline constexpr op_function<op::isinf> is_inf{};
 [[deprecated("isfinite")]] inline constexpr op_function<op::isfinite> is_finite{};
 [[deprecated("pow")]] inline constexpr op_function<op::pow> power{};
+namespace op {
+using is_nan [[deprecated("isnan")]] = isnan;
+using is_inf [[deprecated("isinf")]] = isinf;
+using is_finite [[deprecated("isfinite")]] = isfinite;
+using power [[deprecated("pow")]] = pow;
+}  // namespace op
 
 /// Every op of the table, for tests, docs and the model loader.
 using all_ops =

@@ -60,7 +60,8 @@ PUMICE_FUNCTION any_tensor count_nonzero(const any_tensor& x,
 enum class side : std::uint8_t { left, right };
 
 /// Where each of `values` would stand in a sorted vector, i64; `sorter` sorts it first where there
-/// is one. NaN is greater than any number. A gather for each power of 2 up to the length.
+/// is one. NaN is greater than any number. Few are counted, in one kernel; among many a gather for
+/// each power of 2 up to the length halves where to look.
 PUMICE_FUNCTION any_tensor searchsorted(const any_tensor& sorted, const any_tensor& values,
                                         side from = side::left, const any_tensor& sorter = {});
 
@@ -250,6 +251,20 @@ PUMICE_BODY any_tensor searchsorted(const any_tensor& sorted, const any_tensor& 
                                 *common),
                      v = astype(values, *common);
     const dtype type = n < 0x3fffffff ? dtype::i32 : dtype::i64;
+    const auto before = [&](const any_tensor& at, const any_tensor& value) {
+        const any_tensor under =
+            from == side::left ? apply<op::less>(at, value) : apply<op::less_equal>(at, value);
+        if (!is_floating(*common)) return under;
+        any_tensor behind = apply<op::isnan>(value);
+        if (from == side::left)
+            behind = apply<op::logical_and>(behind, apply<op::logical_not>(apply<op::isnan>(at)));
+        return apply<op::logical_or>(under, behind);
+    };
+    if (v.rank() < max_rank && n <= 65536 && v.size() <= 65536 && n * v.size() <= 65536) {
+        const std::int64_t last[] = {-1};
+        return astype(reduce(reduction::sum, astype(before(x, expand_dims(v, -1)), type), last),
+                      dtype::i64);
+    }
     any_tensor found =
         broadcast_to(detail::constant_like(astype(v, type), scalar(dtype::i64, 0), "searchsorted"),
                      v.shape());
@@ -258,17 +273,9 @@ PUMICE_BODY any_tensor searchsorted(const any_tensor& sorted, const any_tensor& 
     for (; n > 0 && step > 0; step /= 2) {
         const any_tensor tried = apply<op::add>(found, step),
                          at = take(x, apply<op::subtract>(tried, std::int64_t{1}), 0);
-        any_tensor before =
-            from == side::left ? apply<op::less>(at, v) : apply<op::less_equal>(at, v);
-        if (is_floating(*common)) {
-            any_tensor behind = apply<op::isnan>(v);
-            if (from == side::left)
-                behind =
-                    apply<op::logical_and>(behind, apply<op::logical_not>(apply<op::isnan>(at)));
-            before = apply<op::logical_or>(before, behind);
-        }
-        found = apply<op::where>(apply<op::logical_and>(before, apply<op::less_equal>(tried, n)),
-                                 tried, found);
+        found =
+            apply<op::where>(apply<op::logical_and>(before(at, v), apply<op::less_equal>(tried, n)),
+                             tried, found);
     }
     return astype(found, dtype::i64);
 }

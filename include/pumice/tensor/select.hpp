@@ -68,16 +68,12 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
     // Since the count is waited for in any case, few elements are looked at where they arrive.
     if (n <= 65536 || home.get()->device().type == device_type::host) {
         any_tensor holds = astype(x, dtype::boolean);
+        const std::byte* const each = host(holds).data();  // no range: its iterators cost more
         array_list<std::int64_t> places;
-        std::int64_t i = 0;
-        for (const std::byte b : host(holds)) {
-            if (b != std::byte{0}) places.push_back(i);
-            ++i;
-        }
-        return from_bytes(dtype::i64, {static_cast<std::int64_t>(places.size())},
-                          {reinterpret_cast<const std::byte*>(places.begin()),
-                           places.size() * sizeof(std::int64_t)},
-                          home);
+        for (std::int64_t i = 0; i < n; ++i)
+            if (each[i] != std::byte{0}) places.push_back(i);
+        return any_tensor(home.get()->create(dtype::i64, {static_cast<std::int64_t>(places.size())},
+                                             places.begin()));
     }
     const dtype type = n < 0x7fffffff ? dtype::i32 : dtype::i64;
     const any_tensor holds = astype(astype(reshape(x, {n}), dtype::boolean), type),
@@ -86,7 +82,7 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
     const any_tensor both[] = {before, count};
     eval(std::span<const any_tensor>(both));
     std::int64_t found = 0;
-    read(count, {reinterpret_cast<std::byte*>(&found), sizeof found});
+    home.get()->read(count.get(), &found);
     if (found == 0) return from_bytes(dtype::i64, {0}, {}, home);
     // Of the elements with k others before them the last is the one that is not 0, and the last
     // update of a row is the one that stays: the keys are sorted as they are.
@@ -117,27 +113,36 @@ PUMICE_BODY any_tensor select(const any_tensor& x, std::span<const any_operand> 
     if (static_cast<int>(indices.size()) != x.rank())
         fail(errc::rank_mismatch, "index",
              {indices.size(), " indices for the ", x.rank(), " axes of ", to_string(x.shape())});
-    shape extent;
-    for (const any_operand& i : indices)
-        if (!i.is_number) extent = broadcast(extent, i.array.shape(), "index");
-    shape with = extent;
-    with.push_back(1);
-    any_tensor parts[max_rank];
+    // One program over the indices gives the places in the flattened tensor.
+    any_tensor place;
+    std::int64_t fixed = 0;
+    const bool any_elements = x.size() != 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
         const any_operand& i = indices[k];
+        const std::int64_t n = x.shape()[static_cast<int>(k)];
+        fixed *= n;
+        if (place.has_value()) place = apply<op::multiply>(place, n);
         if (i.is_number) {
-            const auto at = i.number.as<std::int64_t>(), n = x.shape()[static_cast<int>(k)];
+            const auto at = i.number.as<std::int64_t>();
             if (at < -n || at >= n)
                 fail(errc::index_out_of_range, "index",
                      {"index ", at, " of axis ", k, " of ", to_string(x.shape())});
-            parts[k] = full(dtype::i64, with, static_cast<double>(at), context(x.get()->owner));
-        } else {
-            detail::need_indices(i.array, "index");
-            parts[k] = reshape(broadcast_to(astype(i.array, dtype::i64), extent), with);
+            fixed += at < 0 ? at + n : at;
+            continue;
         }
+        detail::need_indices(i.array, "index");
+        any_tensor at = astype(i.array, dtype::i64);
+        at = apply<op::where>(apply<op::less>(at, std::int64_t{0}), apply<op::add>(at, n), at);
+        at = apply<op::clip>(at, std::int64_t{0}, n > 0 ? n - 1 : 0);
+        place = place.has_value() ? apply<op::add>(place, at) : at;
     }
-    if (indices.empty()) return x;
-    return gather_nd(x, concat({parts, indices.size()}, extent.rank()));
+    if (!place.has_value()) {
+        if (!any_elements) return x;
+        place = full(dtype::i64, {}, 0, context(x.get()->owner));
+    }
+    if (!any_elements && place.size() != 0)
+        fail(errc::index_out_of_range, "index", {to_string(x.shape()), " has no elements to take"});
+    return take(reshape(x, {x.size()}), apply<op::add>(place, fixed), 0);
 }
 
 PUMICE_BODY any_tensor select_update(const any_tensor& x, const any_tensor& chosen,
