@@ -49,14 +49,14 @@ front() { tests/cases "" $gcc/test_front; }
 # that it makes faster; it is at work in `plain`.
 software() {
   GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
-    tests/cases tools/on-software-driver $gcc/test_{vk,slang,device,model,threads} | tee $logs/validated.txt &&
+    tests/cases tools/on-software-driver $gcc/test_{device,model,slang,vk,threads} | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
-plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{vk,slang,device,model,threads}; }
+plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads}; }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
@@ -99,7 +99,7 @@ asan_build() {
 # Every case, with a quarter of the samples.
 asan() {
   PUMICE_TEST_SCALE=0.25 PUMICE_TEST_RUN=asan without=canary \
-    tests/cases tools/on-plain-driver $asan/test_{front,vk,slang,device,model,threads}
+    tests/cases tools/on-plain-driver $asan/test_{device,model,slang,vk,threads,front}
 }
 
 # Files that nobody vouches for, loaded one by one; the sanitizers take several times as long as the 10 s that a user may wait.
