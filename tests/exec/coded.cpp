@@ -140,6 +140,59 @@ TEST_CASE("coded: every kernel of products decodes, that of cooperative matrices
     }
 }
 
+TEST_CASE("coded: products of few rows of f16 decode in cuts along k, in every format") {
+    const pm::context home(only{"matmul/split_k"}, pm::without_pass{"store_prologues"}),
+        host(pm::host_only{});
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "the case is of a device");
+    const auto here = [&](const any_tensor& there) {
+        std::vector<std::byte>
+            bytes(static_cast<std::size_t>(pm::byte_count(there.dtype(),
+                                                          pm::element_count(there.shape()))));
+        there.get()->owner->read(there.get(), bytes.data());
+        return pm::from_bytes(there.dtype(), there.shape(), bytes, home);
+    };
+    const auto check = [&](std::int64_t m, auto&& weights, const auto&... made_of) {
+        const any_tensor stored = weights(made_of...),
+                         x = numbers({m, stored.shape()[0]}, 8, host, pm::dtype::f16);
+        any_tensor y = pm::matmul(here(x), weights(here(made_of)...));
+        pm::eval(y);
+        CHECK(pm::explain(y).starts_with("matmul/split_k ("));
+        check_product(x, stored, y);
+    };
+    const std::int64_t k = 64, n = 33;
+    const any_tensor rows = numbers({n, k}, 7, host), sevens = numbers({k, n}, 5, host) * 7.0;
+    for (const std::int64_t m : {1, 3}) {
+        const auto coded = pm::coded_tensor::from(pm::formats::q4_0(), rows);
+        check(
+            m,
+            [&](const any_tensor& blocks) {
+                return turned(pm::coded_tensor(pm::formats::q4_0(), blocks, {n, k})
+                                  .decoded(pm::dtype::f16));
+            },
+            coded.blocks());
+    }
+    const auto scaled = [&](pm::dtype weight, const pm::shape& scales, std::int64_t axis,
+                            std::int64_t block) {
+        CAPTURE(pm::to_string(weight));
+        check(
+            1,
+            [&](const any_tensor& q, const any_tensor& s, const any_tensor& z) {
+                return pm::dequantize_linear(q, s, z, axis, block);
+            },
+            pm::astype(sevens, weight), numbers(scales, 9, host, pm::dtype::f16) + 1.5,
+            pm::astype(numbers(scales, 4, host) * 3.0, weight));
+    };
+    scaled(pm::dtype::i4, {}, 1, 0);
+    scaled(pm::dtype::u4, {n}, 1, 0);
+    scaled(pm::dtype::i8, {k / 16, n}, 0, 16);
+    scaled(pm::dtype::u8, {k}, 0, 0);
+    for (const pm::dtype weight : {pm::dtype::f8_e4m3, pm::dtype::f8_e5m2})
+        check(
+            2, [](const any_tensor& w) { return pm::astype(w, pm::dtype::f16) * 2.0; },
+            pm::astype(sevens, weight));
+}
+
 TEST_CASE("coded: elementwise, in part, turned, taken, printed and read back") {
     for (const pm::context& home : places()) {
         const any_tensor given = numbers({6, 64}, 3, home);

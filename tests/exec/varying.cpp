@@ -3,6 +3,7 @@
 // Functions recorded once for all extents up to a bound give what they give for each extent, on
 // every device and with every kernel; they read nothing behind an extent, and refuse what they
 // cannot plan.
+#include <pumice/control.hpp>
 #include <pumice/front.hpp>
 #include <pumice/varying.hpp>
 
@@ -584,4 +585,18 @@ TEST_CASE("varying: what cannot be planned for a range says what it is") {
     // Other things for other extents.
     has(refused([](const any& x) { return x.shape()[0] > 20 ? pm::sum(x) : pm::max(x); }),
         "decided by it");
+    // A loop, along the extent or beside it.
+    has(refused([](const any& x) {
+            return pm::cond(
+                pm::sum(x) > 0.0, [](const any& y) { return y * 2.0; },
+                [](const any& y) { return y; }, x);
+        }),
+        "a branch or a loop");
+    has(refused([](const any& x) {
+            const any row = pm::max(x, axis(0));
+            return std::get<1>(pm::scan(
+                [](const any& sum, const any& each) { return std::tuple{any(sum + each), sum}; },
+                row, x));
+        }),
+        "a branch or a loop");
 }

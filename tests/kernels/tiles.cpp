@@ -41,6 +41,18 @@ TEST_CASE("tiles: the kernel of a product") {
         CHECK(chosen(product(t, 4095, 4097, 4093), d) == "matmul/packed");
         CHECK(chosen(product(t, 1, 4096, 4096), d) == "matmul/split_k");
         CHECK(chosen(product(t, 1, 128, 784), d) == "matmul/split_k");
+        // A factor that is decoded or computed is rounded as cooperative matrices have it.
+        matmul_problem computed = product(t, 1, 4096, 4096);
+        program with = *computed.b.body;
+        with.outputs[0] = with.push({instruction::code::cast, t, 0, {0}});
+        computed.b.body = std::make_shared<program>(std::move(with));
+        CHECK(chosen(computed, d) == "matmul/split_k");
+        const auto chunk = [&](const device_info& on) {
+            return matmul_split_k::make(computed, on, matmul_split_k::supports(computed, on).best())
+                .arguments.at(6);
+        };
+        CHECK(chunk(d) == (t == dtype::f16 ? "Rounded<Half>" : "Rounded<Bfloat>"));
+        CHECK(chunk(plain) == "Plain<float>");
         CHECK(chosen(product(t, 1024, 1024, 64), plain) == "matmul/tiled");
         CHECK(chosen(product(t, 64, 64, 64), plain) == "matmul/split_k");
         CHECK(chosen(product(t, 1, 128, 784), plain) == "matmul/split_k");

@@ -79,6 +79,7 @@ std::shared_ptr<prepared_graph> prepare_range(engine& home, const traced_range& 
         traced.push_back(maker->plan_of(r.graphs[k], false));
     for (const evaluation& e : traced) {
         plans.push_back(&e.run.what());
+        if (e.run.what().decisions) continue;  // varying_plan says what is the matter
         for (const int v : e.run.what().constants) {
             const auto number = static_cast<std::size_t>(v);
             const node* const n =

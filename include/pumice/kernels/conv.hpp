@@ -223,7 +223,7 @@ struct conv_split_k {
 
     static support supports(const conv_problem& p, const device_info& device) {
         if (support s = detail::supports_convolution(p, device); !s.yes) return s;
-        return detail::supports_split_k(detail::product_of(p), p.input, p.weight, device);
+        return detail::supports_split_k(detail::product_of(p), device);
     }
     static launch make(const conv_problem& asked, const device_info& device,
                        const configuration& way) {

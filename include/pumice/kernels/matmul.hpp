@@ -239,7 +239,7 @@ struct matmul_split_k {
 
     static support supports(const matmul_problem& p, const device_info& device) {
         if (support s = detail::supports_arithmetic(p, device); !s.yes) return s;
-        return detail::supports_split_k(detail::split_k_product_of(p), p.a, p.b, device);
+        return detail::supports_split_k(detail::split_k_product_of(p), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {

@@ -48,16 +48,28 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     return f;
 }
 
+/// The 16 bits that a fused factor is rounded to, as for cooperative matrices, since a product has
+/// one precision at any size; empty where there is none, or it is not rounded.
+inline std::string_view rounded_factor(const product& p, const device_info& device) {
+    for (const fused* f : {&p.left, &p.right})
+        if (f->body->code.size() > 1 && fragment_for(f->type(), device))
+            return fragment_type(f->type()) == dtype::f16 ? "Half" : "Bfloat";
+    return {};
+}
+
 inline launch split_k_launch(const product& p, const device_info& device, bool wide,
                              const configuration& way, const special_loader* right = nullptr) {
     const auto [rows, lines, slices, none] = way.sizes;
     const split_k_shape f = split_k_shape_of(p, split_k_readings(p), rows, lines, lines * slices);
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const shape result = p.batch + p.m + p.columns;
-    const std::string sum(slang_name(p.sum)), chunk = cat({"Plain<", sum, ">"});
+    const std::string sum(slang_name(p.sum));
+    const std::string_view half = rounded_factor(p, device);
+    const std::string chunk =
+        half.empty() ? cat({"Plain<", sum, ">"}) : cat({"Rounded<", half, ">"});
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
-              emitted_name(p.epilogue.body->view()), sum,
+              emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, {}, wide, batch, depth),
               right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
               f.rows, f.together, f.lines, f.slices},
@@ -99,12 +111,9 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
 /// a workgroup so many lines of columns, each in so many slices along k. Pre: supports_sum.
-inline support supports_split_k(const product& p, const fused& left, const fused& right,
-                                const device_info& device) {
-    // A product has one precision at any size.
-    for (const fused* f : {&left, &right})
-        if (f->body->code.size() > 1 && fragment_for(f->type(), device))
-            return support::no("cooperative matrices round a fused factor, which this would not");
+inline support supports_split_k(const product& p, const device_info& device) {
+    if (p.gathers() && !rounded_factor(p, device).empty())
+        return support::no("cooperative matrices round a fused factor, which this would not");
     const int invocations =
         static_cast<int>(std::min<std::int64_t>(256, device.max_workgroup_invocations)) / 128 * 128;
     if (invocations == 0) return support::no("needs workgroups of 128 invocations");
