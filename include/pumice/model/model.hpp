@@ -139,6 +139,7 @@ private:
             : builder(std::move(b)), options(o), signature(builder->signature()),
               weights(o.where ? *o.where : default_context(), o.compute, o.limits.folded_elements) {
             signature.set_sizes(o.batch, o.dims);
+            weights.providers = o.providers;
         }
 
         dtype computed(dtype t) const {

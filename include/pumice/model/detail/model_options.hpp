@@ -5,6 +5,7 @@
 
 #include <pumice/expr/ops.hpp>
 #include <pumice/model/detail/model_limits.hpp>
+#include <pumice/model/provider.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <array>
@@ -37,9 +38,10 @@ inline constexpr op_set ops{detail::infos<Functions...>};
 struct load_options {
     std::int64_t batch = 0;  // the open first axis of inputs; 0 leaves it open
     std::map<std::string, std::int64_t, std::less<>> dims = {};  // other open axes, by their symbol
-    std::optional<dtype> compute = {};  // f16 or bf16 in place of f32: faster, less exact
-    std::optional<context> where = {};  // the process-wide context where there is none
-    op_set extra = {};                  // a user's own elementwise operators
+    std::optional<dtype> compute = {};        // f16 or bf16 in place of f32: faster, less exact
+    std::optional<context> where = {};        // the process-wide context where there is none
+    op_set extra = {};                        // a user's own elementwise operators
+    std::vector<op_provider> providers = {};  // asked in order before the library's own way
     model_limits limits = {};
 };
 
@@ -48,12 +50,17 @@ inline void take_option(load_options& chosen, const load_options& o) {
     const load_options before = std::exchange(chosen, o);
     if (!chosen.where) chosen.where = before.where;
     if (chosen.extra.list.empty()) chosen.extra = before.extra;
+    if (chosen.providers.empty()) chosen.providers = before.providers;
 }
 inline void take_option(load_options& chosen, const context& c) { chosen.where = c; }
 inline void take_option(load_options& chosen, const op_set& s) { chosen.extra = s; }
+inline void take_option(load_options& chosen, const op_provider& p) {
+    chosen.providers.push_back(p);
+}
 }  // namespace detail
 
-/// What `model::load` takes after the path, in any order: load_options, a context, pm::ops<...>.
+/// What `model::load` takes after the path, in any order: load_options, a context, pm::ops<...>,
+/// op_providers.
 template <class O>
 concept load_option =
     requires(load_options& chosen, const O& o) { detail::take_option(chosen, o); };

@@ -7,6 +7,7 @@
 #include <pumice/graph/view.hpp>
 #include <pumice/model/detail/constant.hpp>
 #include <pumice/model/detail/model_limits.hpp>
+#include <pumice/model/provider.hpp>
 #include <pumice/tensor/context.hpp>
 
 #include <algorithm>
@@ -32,6 +33,8 @@ public:
         : where_(std::move(home)), compute_(compute), kept_(kept) {}
 
     const context& where() const noexcept { return where_; }
+    /// Who is asked first for each operator.
+    std::vector<op_provider> providers;
     std::optional<dtype> compute() const noexcept { return compute_; }
 
     std::optional<any_tensor> find(key k) const {

@@ -349,8 +349,10 @@ public:
         if (where_)
             for (int i : step_.inputs)
                 if (i >= 0) label_.was_there(slots_[static_cast<std::size_t>(i)]);
-        any_tensor first = step_.row->build(*this);
-        set(0, std::move(first));
+        if (!provided()) {
+            any_tensor first = step_.row->build(*this);
+            set(0, std::move(first));
+        }
         for (std::size_t i = 0; i < step_.from->attributes.size(); ++i)
             if (!(used_ >> i & 1))
                 fail(errc::unsupported_op, "has the attribute \"" +
@@ -370,6 +372,53 @@ public:
     }
 
 private:
+    /// The node as a provider sees it.
+    struct request final : op_request {
+        explicit request(node_builder& b) : builder(b) {}
+        std::int64_t integer(std::string_view a, std::int64_t otherwise) const override {
+            return builder.integer(a, otherwise);
+        }
+        double real(std::string_view a, double otherwise) const override {
+            return builder.real(a, otherwise);
+        }
+        std::string_view text(std::string_view a, std::string_view otherwise) const override {
+            return builder.text(a, otherwise);
+        }
+        std::vector<std::int64_t> integers(std::string_view a) const override {
+            return builder.integers(a).value_or(std::vector<std::int64_t>());
+        }
+        node_builder& builder;
+    };
+    /// Asks the user's providers; true where one has given the outputs.
+    bool provided() {
+        if (!where_ || where_->providers.empty()) return false;
+        std::vector<any_tensor> operands;
+        for (int i = 0; i < inputs(); ++i) operands.push_back(has(i) ? tensor(i) : any_tensor());
+        const std::uint64_t used = used_;
+        request r(*this);
+        r.op = step_.from->op_type;
+        r.domain = step_.from->domain;
+        r.opset = opset();
+        r.name = step_.from->name;
+        r.inputs = operands;
+        r.outputs = outputs();
+        for (const op_provider& p : where_->providers) {
+            std::vector<any_tensor> made = p(r);
+            if (made.empty()) continue;
+            if (made.size() != outputs())
+                fail(errc::invalid_argument, "is given " + std::to_string(made.size()) +
+                                                 " outputs by a provider, and has " +
+                                                 std::to_string(outputs()));
+            for (const any_tensor& t : made)
+                if (t.has_value() && t.get()->owner != home())
+                    fail(errc::context_mismatch, "is given a tensor of another context");
+            used_ = ~std::uint64_t{0};  // what its attributes mean is the provider's
+            others_ = std::move(made);
+            return true;
+        }
+        used_ = used;
+        return false;
+    }
     /// A constant on its device.
     static any_tensor called(any_tensor t, std::string_view name) {
         if (t.get()->label.empty()) t.get()->label.set(node_label(name.substr(0, 128)));
