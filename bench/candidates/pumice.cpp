@@ -178,6 +178,9 @@ int main(int argc, char** argv) try {
         rows("transpose", s, [](const pm::any_tensor& x) {
             return pm::any_tensor(pm::transpose(pm::matrix<float>(x)) * 1.0f);
         });
+    for (const pm::shape& s :
+         {pm::shape{8192, 8192}, {100000, 64}, {4096, 1000}, {256, 20000}, {1, 10000000}})
+        rows("argsort of rows", s, [](const pm::any_tensor& x) { return pm::argsort(x, 1); });
 
     int close = 0, told = 0, count = 0;
     for (const test_case& c : cases) {

@@ -1,31 +1,10 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_harness.hpp"
+#include "sort_cases.hpp"
 
 #include <pumice/kernels/sort.hpp>
 
 using namespace test;
-
-namespace {
-
-void sort_case(machine& m, dice& d, dtype type, const shape& outer, std::int64_t length, values how,
-               bool high, tally& count) {
-    workspace w(d, high);
-    sort_problem p;
-    p.outer = outer;
-    p.length = length;
-    p.descending = d.chance(0.5);
-    shape all = outer;
-    all.push_back(length);
-    p.values = w.input(type, all, d.chance(0.5) ? placing::dense : placing::any, how);
-    p.output = w.output(dtype::i64, all, d.chance(0.5) ? placing::dense : placing::any);
-    check<sort_rows>(m, p, w, {{p.output, all}}, {tolerance{}},
-                     std::string(to_string(type)) + " " + to_string(all) +
-                         (p.descending ? " descending" : "") + (high ? " wide" : ""),
-                     count);
-}
-
-}  // namespace
 
 TEST_CASE("sort: rows that fit in a workgroup, any type and layout, with ties and NaN") {
     for (const auto& m : machines()) {
@@ -38,9 +17,10 @@ TEST_CASE("sort: rows that fit in a workgroup, any type and layout, with ties an
             const std::int64_t length = d.chance(0.2)   ? d.in(1, 3)
                                         : d.chance(0.2) ? std::int64_t{1} << d.in(0, 10)
                                                         : d.in(1, 1024);
-            sort_case(*m, d, all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)],
-                      random_shape(d, static_cast<int>(d.in(0, 3)), 20), length, how,
-                      d.chance(0.15), count);
+            sort_case<sort_rows>(*m, d,
+                                 all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)],
+                                 random_shape(d, static_cast<int>(d.in(0, 3)), 20), length, how,
+                                 d.chance(0.15), count);
         }
         CHECK(count.ran > 0);
     }
@@ -52,9 +32,10 @@ TEST_CASE("sort: longer rows are merged, an even or odd number of times") {
         dice d(42);
         for (const std::int64_t length : {1025, 2047, 2048, 2049, 3072, 4097, 5000, 9000, 20011})
             for (int k = 0; k < samples(2); ++k)
-                sort_case(*m, d, all_dtypes[d.in(0, std::ssize(all_dtypes) - 1)],
-                          random_shape(d, static_cast<int>(d.in(0, 2)), 3), length,
-                          d.chance(0.5) ? values::tiny : values::special, d.chance(0.1), count);
+                sort_case<sort_rows>(*m, d, all_dtypes[d.in(0, std::ssize(all_dtypes) - 1)],
+                                     random_shape(d, static_cast<int>(d.in(0, 2)), 3), length,
+                                     d.chance(0.5) ? values::tiny : values::special, d.chance(0.1),
+                                     count);
         CHECK(count.ran > 0);
     }
 }

@@ -16,7 +16,7 @@
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
 #include <pumice/kernels/scatter.hpp>
-#include <pumice/kernels/sort.hpp>
+#include <pumice/kernels/sort_radix.hpp>
 #include <pumice/kernels/take.hpp>
 
 #include <span>
@@ -115,7 +115,8 @@ inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_win
 template <>
 inline constexpr kernel_entries kernels_for<take_problem> = kernel_list<take_chunks, take_elements>;
 template <>
-inline constexpr kernel_entries kernels_for<sort_problem> = kernel_list<sort_rows>;
+inline constexpr kernel_entries kernels_for<sort_problem> =
+    kernel_list<sort_radix_rows, sort_radix, sort_rows>;
 template <>
 inline constexpr kernel_entries kernels_for<scatter_problem> = kernel_list<scatter_rows>;
 template <>

@@ -84,6 +84,8 @@ public:
         : parameter(slang, structure, rows.begin(), rows.size()) {}
     parameter(const char* slang, const char* structure, const parameter (&rows)[3])
         : parameter(slang, structure, rows, 3) {}
+    parameter(const char* slang, const char* structure, const parameter (&rows)[4])
+        : parameter(slang, structure, rows, 4) {}
 
 private:
     friend class parameter_block;
@@ -123,6 +125,9 @@ private:
 /// The rows of a struct that several members are.
 struct three_parameters {
     parameter row[3];
+};
+struct four_parameters {
+    parameter row[4];
 };
 
 /// Writes the rows of tables into a launch's parameter block, one after the other.

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Rows to sort, for every kernel that does.
+#pragma once
+
+#include "kernel_harness.hpp"
+
+namespace test {
+
+template <class Kernel>
+void sort_case(machine& m, dice& d, dtype type, const shape& outer, std::int64_t length, values how,
+               bool high, tally& count, const configuration* way = nullptr) {
+    workspace w(d, high);
+    sort_problem p;
+    p.outer = outer;
+    p.length = length;
+    p.descending = d.chance(0.5);
+    shape all = outer;
+    all.push_back(length);
+    p.values = w.input(type, all, d.chance(0.5) ? placing::dense : placing::any, how);
+    p.output = w.output(dtype::i64, all, d.chance(0.5) ? placing::dense : placing::any);
+    check<Kernel>(m, p, w, {{p.output, all}}, {tolerance{}},
+                  std::string(to_string(type)) + " " + to_string(all) +
+                      (p.descending ? " descending" : "") + (high ? " wide" : ""),
+                  count, way);
+}
+
+}  // namespace test
