@@ -36,6 +36,7 @@ mirror()            { tests/checks/mirror; }
 format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
 array_api()         { tests/checks/array_api; }
+report()            { tests/checks/report; }
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
 call_trace()        { tests/call_trace/run tools/on-plain-driver; }
