@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace pumice;
 using namespace pumice::host_math;
@@ -30,6 +31,14 @@ TEST_CASE("the C library's functions are those of <cmath>") {
     }
 }
 
+TEST_CASE("gelu does not cancel, and keeps to its limits") {
+    CHECK(pm_gelu(-5.0) == doctest::Approx(-1.4332578965e-6).epsilon(1e-6));
+    CHECK(pm_gelu(1.0) == doctest::Approx(0.8413447460685429));
+    CHECK(pm_gelu(-std::numeric_limits<double>::infinity()) == 0);
+    CHECK(pm_gelu(std::numeric_limits<double>::infinity()) ==
+          std::numeric_limits<double>::infinity());
+    CHECK(std::isnan(pm_gelu(not_a_number)));
+}
 TEST_CASE("sigmoid and softplus keep to their limits") {
     CHECK(pm_sigmoid(-1000.0) == 0);
     CHECK(pm_sigmoid(1000.0) == 1);

@@ -87,7 +87,7 @@ private:
     /// Whether shaders/math/float_half.slang has a shorter form of a function.
     static constexpr bool has_half_form(std::string_view function) {
         for (const std::string_view one :
-             {"pm_exp", "pm_exp2", "pm_log", "pm_sigmoid", "pm_tanh", "pm_erf"})
+             {"pm_exp", "pm_exp2", "pm_log", "pm_sigmoid", "pm_tanh", "pm_erf", "pm_gelu"})
             if (function == one) return true;
         return false;
     }

@@ -76,13 +76,13 @@ PUMICE_LIBM_1(log10) PUMICE_LIBM_1(log1p) PUMICE_LIBM_1(sin) PUMICE_LIBM_1(cos)
 PUMICE_LIBM_1(tan) PUMICE_LIBM_1(asin) PUMICE_LIBM_1(acos) PUMICE_LIBM_1(atan)
 PUMICE_LIBM_1(sinh) PUMICE_LIBM_1(cosh) PUMICE_LIBM_1(tanh) PUMICE_LIBM_1(asinh)
 PUMICE_LIBM_1(acosh) PUMICE_LIBM_1(atanh) PUMICE_LIBM_1(floor) PUMICE_LIBM_1(ceil)
-PUMICE_LIBM_1(trunc) PUMICE_LIBM_1(nearbyint) PUMICE_LIBM_1(erf)
+PUMICE_LIBM_1(trunc) PUMICE_LIBM_1(nearbyint) PUMICE_LIBM_1(erf) PUMICE_LIBM_1(erfc)
 PUMICE_LIBM_2(copysign) PUMICE_LIBM_2(fmod) PUMICE_LIBM_2(pow) PUMICE_LIBM_2(hypot)
 PUMICE_LIBM_2(atan2)
 // clang-format on
 #undef PUMICE_LIBM_1
 #undef PUMICE_LIBM_2
-                                template <std::floating_point T> bool isinf(T x) {
+                                    template <std::floating_point T> bool isinf(T x) {
     return __builtin_isinf(x) != 0;
 }
 template <std::floating_point T> bool signbit(T x) { return __builtin_signbit(x) != 0; }
@@ -243,6 +243,11 @@ template <integer T> T pm_ceil(T x) { return x; }
 template <integer T> T pm_trunc(T x) { return x; }
 template <integer T> T pm_round(T x) { return x; }
 template <floating T> T pm_erf(T x) { return libm::erf(x); }
+/// x times the normal distribution's share below x (Hendrycks and Gimpel, arXiv 1606.08415); of
+/// -Inf the limit, 0.
+template <floating T> T pm_gelu(T x) {
+    return x < T(-40) ? -T(0) : T(0.5) * x * libm::erfc(x * T(-0.7071067811865476));
+}
 /// 1 / (1 + e^-x) without overflow at either end.
 template <floating T> T pm_sigmoid(T x) {
     const T e = libm::exp(-libm::fabs(x));

@@ -121,8 +121,8 @@ PUMICE_OP(softplus,      1, rules::floating,       "Softplus",  pm_softplus(x));
 PUMICE_OP(softsign,      1, rules::floating,       "Softsign",  pm_divide(x, T(1) + pm_abs(x)));
 PUMICE_OP(silu,          1, rules::floating,       "",          x * pm_sigmoid(x));
 PUMICE_OP(mish,          1, rules::floating,       "Mish",      x * pm_tanh(pm_softplus(x)));
-PUMICE_OP(gelu,          1, rules::floating,       "Gelu",      T(0.5) * x * (T(1) + pm_erf(x * T(0.7071067811865476))));
-PUMICE_OP(gelu_tanh,     1, rules::floating,       "",          T(0.5) * x * (T(1) + pm_tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x))));
+PUMICE_OP(gelu,          1, rules::floating,       "Gelu",      pm_gelu(x));
+PUMICE_OP(gelu_tanh,     1, rules::floating,       "",          x * pm_sigmoid(T(1.5957691216057308) * (x + T(0.044715) * x * x * x)));
 PUMICE_OP(shrink,        3, rules::signed_numeric, "Shrink lambd=0.5 bias=0", x < -y ? x + z : (x > y ? x - z : T(0)));
 PUMICE_OP(heaviside,     2, rules::floating,       "",          pm_isnan(x) ? x : (x < T(0) ? T(0) : (x > T(0) ? T(1) : y)));
 // clang-format on

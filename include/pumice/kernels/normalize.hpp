@@ -21,8 +21,8 @@ struct normalize_plan {
     std::int64_t outers = 0, length = 0;
     vector_runs vectors;
     int group = 256, lanes = 256;
-    static constexpr int kept = 16;  // values that a lane holds in registers
-    int subgroup = 1;                // 1: lanes do not read each other's
+    int kept = 16;     // values that a lane holds in registers
+    int subgroup = 1;  // 1: lanes do not read each other's
 
     explicit normalize_plan(const normalize_problem& asked, bool wanted = false)
         : p(asked), all(asked.outer) {
@@ -40,6 +40,7 @@ struct normalize_plan {
         wide = needs_wide_index(p.prologue.leaves, all) ||
                needs_wide_index(all_operands(p.epilogue), all);
         if (wanted) vectors = runs_of({&p.prologue, &p.epilogue}, all, true, kept / 2);
+        if (vectors && !is_double()) kept = 32;
     }
     array_list<operand*> operands() { return operands_of(p.prologue, p.epilogue); }
     bool is_double() const { return p.prologue.type() == dtype::f64; }
@@ -57,10 +58,7 @@ struct normalize_plan {
             lanes = n;
             group = std::max(n, 256);
             if (length > std::int64_t{n} * kept) continue;
-            const int size = device.subgroup_size;
-            if (!columns && device.subgroup_shuffle && device.subgroup_size_control &&
-                n <= size * size)
-                subgroup = size;
+            if (!columns) subgroup = subgroup_for(n, device);
             return runs(3, device);
         }
         return false;
@@ -86,9 +84,11 @@ struct normalize_plan {
                   group, lanes, columns ? 1 : 0, kept, vectors.elements, vectors.masks[0],
                   vectors.masks[1]},
                  {&p.prologue, &p.epilogue});
-        if (cached) l.specialise({subgroup});
-        if (subgroup > 1) l.subgroup_size = subgroup;
         const std::int64_t rows = group / lanes;
+        // Of several rows a workgroup the last may lack some, which an extent that varies decides.
+        const bool full = length == std::int64_t{lanes} * kept && rows == 1;
+        if (cached) l.specialise({subgroup, full ? 1 : 0});
+        if (subgroup > 1) l.subgroup_size = subgroup;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
         shape steps = p.inner;
         steps[inner_rank - 1] /= vectors.elements;

@@ -156,7 +156,11 @@ struct reduce_plan {
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
         const bool join = step == reduce_step::joined;
         if (join) l.specialise({joining_lanes()});
-        else l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0]});
+        else {
+            const int subgroup = columns ? 1 : subgroup_for(lanes, device);
+            l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0], subgroup});
+            if (subgroup > 1) l.subgroup_size = subgroup;
+        }
         const int each = reduce_group / joining_lanes();
         const std::uint32_t width =
             spread(l, join ? (outers + each - 1) / each : groups() * slices, device);

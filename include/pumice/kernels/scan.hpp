@@ -50,6 +50,9 @@ struct scan_plan {
                   group, lanes, columns ? 1 : 0, piece, runs.elements, runs.masks[0],
                   runs.masks[1]},
                  {&p.prologue, &p.epilogue});
+        const int subgroup = columns ? 1 : subgroup_for(lanes, device);
+        l.specialise({subgroup});
+        if (subgroup > 1) l.subgroup_size = subgroup;
         const std::int64_t rows = group / lanes;
         const std::uint32_t width = spread(l, (outers + rows - 1) / rows, device);
         write_block(l, wide, "ScanParams",

@@ -59,6 +59,16 @@ inline fused cast_value(fused f, dtype type) {
     return f;
 }
 
+/// The size of the subgroups whose lanes read each other's values, where `lanes` neighbouring
+/// invocations fold what they have: in two rounds at most. 1: they go through shared memory.
+inline int subgroup_for(int lanes, const device_info& device) {
+    const int size = device.subgroup_size;
+    return device.subgroup_shuffle && device.subgroup_size_control && lanes > 1 &&
+                   lanes <= size * size
+               ? size
+               : 1;
+}
+
 /// No where a problem needs 64-bit indices that the device lacks.
 inline support supports_index(bool wide, const device_info& device) {
     return wide && !device.int64_arithmetic
