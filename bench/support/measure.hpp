@@ -109,6 +109,18 @@ inline void drain(const pm::any_tensor& last) {
     pm::read(part, bytes);
 }
 
+/// Keeps the device at work for as many seconds: idle, one lowers its clocks, and what is measured
+/// next would be measured at those.
+inline void keep_busy(const pm::context& home, double seconds) {
+    const pm::any_tensor a =
+        pm::random::normal(pm::dtype::f32, {2048, 2048}, pm::random::key(1), 0, 1, home);
+    for (const double until = now() + 1e6 * seconds; now() < until;) {
+        pm::any_tensor t = pm::matmul(a, a);
+        pm::eval(std::span(&t, 1));
+        drain(t);
+    }
+}
+
 /// Microseconds.
 struct timing {
     double queued, queued_least;  // a call, others queued ahead: throughput

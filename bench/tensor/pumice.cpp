@@ -62,13 +62,17 @@ void run(const bench::tensor_case& c, const homes& on, const bench::ceilings& mo
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     double kernel = unknown, gathered = unknown;
     const rotation call(c, home, double(shrink));
+    const double busy = shrink > 1 ? 0 : 0.2;
+    bench::keep_busy(home, busy);
     const bench::timing t = bench::measure_calls(std::cref(call));
     if (home.device().timestamp_period > 0) {
         std::size_t i = 0;
+        bench::keep_busy(home, busy);
         kernel = 1e6 * pm::kernel_seconds(home, [&] { return call(i++); });
     }
     if (bytes_of(c) < 64e6) {  // where the host's part may be seen
         const rotation again(c, on.gathered, double(shrink));
+        bench::keep_busy(on.gathered, busy);
         gathered = bench::measure_calls(std::cref(again)).queued;
     }
     const double judged = std::isnan(kernel) ? t.queued : kernel;

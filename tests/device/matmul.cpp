@@ -214,6 +214,17 @@ TEST_CASE("matmul: every size of tile and of cut") {
                            placing::dense);
         run_each<matmul_tiled>(*m, plain, count);
         run_each<matmul_split_k>(*m, plain, count);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
+            // Few rows over a factor that lies along its columns: in slices of k.
+            run_each<matmul_split_k>(*m,
+                                     sample(d, t, {{2}, 5, 260, 2048}, prologue::copy,
+                                            epilogue::several, placing::dense),
+                                     count);
+            run_each<matmul_split_k>(*m,
+                                     sample(d, t, {{}, 3, 37, 512}, prologue::fused, epilogue::bias,
+                                            placing::any),
+                                     count);
+        }
         for (const dtype t : {dtype::f16, dtype::bf16}) {
             run_each<matmul_cooperative>(*m,
                                          sample(d, t, {{}, 140, 136, 136}, prologue::copy,

@@ -111,7 +111,7 @@ const std::map<std::string_view, formula> formulas{
     {"softsign", [](real x, real, real) { return x / (1 + std::fabs(x)); }},
     {"silu", [](real x, real, real) { return x * sigmoid_of(x); }},
     {"mish", [](real x, real, real) { return x * std::tanh(softplus_of(x)); }},
-    {"gelu", [](real x, real, real) { return 0.5L * x * (1 + std::erf(x / std::sqrt(real(2)))); }},
+    {"gelu", [](real x, real, real) { return std::isinf(x) && x < 0 ? -0.0L : 0.5L * x * (1 + std::erf(x / std::sqrt(real(2)))); }},
     {"gelu_tanh", [](real x, real, real) { return 0.5L * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846264338327950288L) * (x + 0.044715L * x * x * x))); }},
     {"shrink", [](real x, real y, real z) { return x < -y ? x + z : x > y ? x - z : 0; }},
     {"heaviside", [](real x, real y, real) { return std::isnan(x) ? x : x < 0 ? 0 : x > 0 ? 1 : y; }},

@@ -121,7 +121,7 @@ TEST_CASE("matmul, as NumPy's") {
     CHECK(code_of([&] { product({2, 3}, {4, 5}); }) == errc::shape_mismatch);
     CHECK(code_of([&] { product({}, {4, 5}); }) == errc::rank_mismatch);
     CHECK(code_of([&] { product({2, 2, 3}, {3, 3, 4}); }) == errc::shape_mismatch);
-    CHECK(code_of([] { matmul(of({2, 2}, dtype::i32), of({2, 2}, dtype::i32)); }) ==
+    CHECK(code_of([] { matmul(of({2, 2}, dtype::i32), of({2, 2}, dtype::f32)); }) ==
           errc::dtype_mismatch);
 }
 

@@ -53,7 +53,7 @@ conv_problem convolution(std::int64_t in, std::int64_t out, std::int64_t size,
 }
 
 detail::split_k_shape shape_of(const matmul_problem& p, const configuration& way) {
-    const auto [rows, lines, slices, none] = way.sizes;
+    const auto [rows, lines, slices, parts] = way.sizes;
     const detail::product q = detail::split_k_product_of(p);
     return detail::split_k_shape_of(q, detail::split_k_readings(q), rows, lines, lines * slices);
 }

@@ -145,8 +145,10 @@ pm::any_tensor compute(const expected_case& c, const std::vector<pm::any_tensor>
         const std::size_t colon = c.name.find(':');
         return pm::var(x[0], axes_of(c.name.substr(0, colon)), std::stod(c.name.substr(colon + 1)));
     }
-    if (c.kind == "sum_along") return pm::cumulative_sum(x[0], std::stoll(c.name));
-    if (c.kind == "prod_along") return pm::cumulative_prod(x[0], std::stoll(c.name));
+    // Recorded in the operand's type: without one, integers give i64 and u64, as NumPy's do.
+    const auto type = c.result.type;
+    if (c.kind == "sum_along") return pm::cumulative_sum(x[0], std::stoll(c.name), {}, type);
+    if (c.kind == "prod_along") return pm::cumulative_prod(x[0], std::stoll(c.name), {}, type);
     if (c.kind == "softmax") return pm::softmax(x[0], std::stoll(c.name));
     if (c.kind == "log_softmax") return pm::softmax(x[0], std::stoll(c.name), true);
     REQUIRE(c.kind == "reduce");

@@ -55,6 +55,7 @@ TEST_CASE(
             if (r.execute(in, out) != run_status::ok) FAIL(pm::run_message());
         };
         for (int i = 0; i < 5; ++i) plain(), through();
+        REQUIRE(r.execute(in, out) == run_status::ok);
         std::uint64_t before = allocations();
         for (int i = 0; i < 100; ++i) plain();
         const std::uint64_t own = allocations() - before;

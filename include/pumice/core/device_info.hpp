@@ -70,8 +70,9 @@ struct device_info {
 
     device_rates rates() const noexcept {
         if (measured.known()) return measured;
-        return type == device_type::host ? usual_host_rates()
-                                         : usual_rates(type == device_type::discrete_gpu);
+        return type == device_type::host
+                   ? usual_host_rates()
+                   : usual_rates(type == device_type::discrete_gpu, static_cast<double>(memory));
     }
 
     /// True where elements of `type` can be loaded, computed with and stored.

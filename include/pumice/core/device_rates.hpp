@@ -20,10 +20,13 @@ struct device_rates {
     constexpr bool known() const noexcept { return bandwidth > 0; }
 };
 
-/// Those of a usual device of a kind, where nothing was measured.
-constexpr device_rates usual_rates(bool discrete) noexcept {
-    if (discrete) return {700e9, 10e12, 70e12, 3e-6, 0.6e-6, 256, 32e6};
-    return {60e9, 1e12, 7e12, 5e-6, 0.6e-6, 256, 4e6};
+/// Those of a usual device of a kind that has so many bytes of memory, where nothing was measured.
+/// Cards are built to read all of their memory some thirty times a second, small ones and large.
+constexpr device_rates usual_rates(bool discrete, double memory) noexcept {
+    if (!discrete) return {60e9, 1e12, 7e12, 5e-6, 0.6e-6, 256, 4e6};
+    const double bandwidth = memory > 0 ? 30 * memory : 700e9,
+                 arithmetic = bandwidth > 1e12 ? 10 * bandwidth : 10e12;
+    return {bandwidth, arithmetic, 7 * arithmetic, 3e-6, 0.6e-6, 256, 32e6};
 }
 
 /// Those of the host's native loops on a usual processor, where a dispatch is a call.

@@ -138,51 +138,32 @@ struct matmul_cooperative {
         const detail::product whole = detail::product_of(p);
         support s = detail::supports_matrices(whole, p.a.type(), p.b.type(), device);
         if (!s.yes) return s;
-        const double sums = static_cast<double>(element_count(whole.batch) * whole.m * whole.n);
-        for (const int slices : {2, 4, 8, 16}) {
-            if (sums * slices > most_sums * device.rates().groups) break;
-            if (!detail::can_slice(whole, slices)) break;
-            const support join = detail::supports_join(detail::join_of(whole, slices), device);
-            if (!join.yes) break;
-            for (const configuration& way :
-                 detail::supports_matrices(detail::sliced(whole, slices), p.a.type(), p.b.type(),
-                                           device)
-                     .ways)
-                s.ways.push_back({{way.sizes[0], way.sizes[1], way.sizes[2], slices},
-                                  way.seconds + join.best().seconds});
-        }
+        detail::add_slices(s, whole, {2, 4, 8, 16}, most_sums * device.rates().groups, device,
+                           [&](const detail::product& slice) {
+                               return detail::supports_matrices(slice, p.a.type(), p.b.type(),
+                                                                device)
+                                   .ways;
+                           });
         return s;
     }
-    /// Of one slice, or of all of them.
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
-        const detail::product p = detail::product_of(asked);
-        return launch_of(way.sizes[3] ? detail::sliced(p, way.sizes[3]) : p, asked, device, way);
+        const detail::product p = detail::sliced_as(detail::product_of(asked), way);
+        return detail::staged_launch(p, detail::matrix_core_for(way, asked.a.type(), device),
+                                     device, detail::is_wide(p));
     }
     static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
                                        const configuration& way) {
-        array_list<launch> launches{make(asked, device, way)};
-        if (const int slices = way.sizes[3]) {
-            const detail::product p = detail::product_of(asked);
-            launches.push_back(detail::join_launch(detail::join_of(p, slices), device));
-        }
-        return launches;
+        return detail::with_join(make(asked, device, way), detail::product_of(asked), way, device);
     }
     static std::int64_t scratch(const matmul_problem& asked, const device_info&,
                                 const configuration& way) {
-        if (way.sizes[3] == 0) return 0;
-        return detail::slice_sums(detail::product_of(asked), way.sizes[3]).bytes();
+        return detail::slice_bytes(detail::product_of(asked), way);
     }
 
 private:
     /// Of a workgroup, beyond which products fill a device without slices.
     static constexpr double most_sums = 2 * 128 * 128;
-
-    static launch launch_of(const detail::product& p, const matmul_problem& asked,
-                            const device_info& device, const configuration& way) {
-        return detail::staged_launch(p, detail::matrix_core_for(way, asked.a.type(), device),
-                                     device, detail::is_wide(p));
-    }
 };
 
 /// The same, of factors that begin or end anywhere in memory, which are copied to whole tiles
@@ -231,20 +212,37 @@ struct matmul_packed {
 };
 
 /// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave
-/// it idle.
+/// it idle. Where a factor lies along its few rows' other axis, k is cut into slices for workgroups
+/// of their own as well, so that each reads long pieces of memory.
 struct matmul_split_k {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/split_k";
     static constexpr bool portable = false;
 
-    static support supports(const matmul_problem& p, const device_info& device) {
-        if (support s = detail::supports_arithmetic(p, device); !s.yes) return s;
-        return detail::supports_split_k(detail::split_k_product_of(p), device);
+    static support supports(const matmul_problem& asked, const device_info& device) {
+        if (support s = detail::supports_arithmetic(asked, device); !s.yes) return s;
+        const detail::product p = detail::split_k_product_of(asked);
+        support s = detail::supports_split_k(p, device);
+        if (s.yes && p.m <= detail::few_rows && !detail::split_k_readings(p).right.chunk_along_k())
+            detail::add_slices(s, p, {4, 8, 16, 32}, 1 << 20, device,
+                               [&](const detail::product& slice) {
+                                   return detail::supports_split_k(slice, device, {64}).ways;
+                               });
+        return s;
     }
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
-        const detail::product p = detail::split_k_product_of(asked);
+        const detail::product p = detail::sliced_as(detail::split_k_product_of(asked), way);
         return detail::split_k_launch(p, device, detail::is_wide(p), way);
+    }
+    static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
+                                       const configuration& way) {
+        return detail::with_join(make(asked, device, way), detail::split_k_product_of(asked), way,
+                                 device);
+    }
+    static std::int64_t scratch(const matmul_problem& asked, const device_info&,
+                                const configuration& way) {
+        return detail::slice_bytes(detail::split_k_product_of(asked), way);
     }
 };
 

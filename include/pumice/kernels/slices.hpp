@@ -69,4 +69,32 @@ inline launch join_launch(const reduce_problem& r, const device_info& device) {
                                                           : reduce_columns::make(r, device);
 }
 
+/// Adds the ways of a product in slices of k, as many as stand in `counts` and give no more than
+/// `most` sums; the fourth size of a configuration is their number, 0 for none.
+template <class Ways>
+void add_slices(support& s, const product& p, std::initializer_list<int> counts, double most,
+                const device_info& device, Ways&& ways) {
+    const double sums = static_cast<double>(element_count(p.batch) * p.m * p.n);
+    for (const int slices : counts) {
+        if (sums * slices > most || !can_slice(p, slices)) return;
+        const support join = supports_join(join_of(p, slices), device);
+        if (!join.yes) return;
+        for (const configuration& way : ways(sliced(p, slices)))
+            s.ways.push_back({{way.sizes[0], way.sizes[1], way.sizes[2], slices},
+                              way.seconds + join.best().seconds});
+    }
+}
+inline product sliced_as(const product& p, const configuration& way) {
+    return way.sizes[3] ? sliced(p, way.sizes[3]) : p;
+}
+inline array_list<launch> with_join(launch first, const product& p, const configuration& way,
+                                    const device_info& device) {
+    array_list<launch> launches{std::move(first)};
+    if (way.sizes[3]) launches.push_back(join_launch(join_of(p, way.sizes[3]), device));
+    return launches;
+}
+inline std::int64_t slice_bytes(const product& p, const configuration& way) {
+    return way.sizes[3] ? slice_sums(p, way.sizes[3]).bytes() : 0;
+}
+
 }}}  // namespace pumice::PUMICE_ABI::detail

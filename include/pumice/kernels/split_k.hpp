@@ -17,7 +17,7 @@ inline constexpr std::int64_t few_rows = 8;
 /// How a product of few sums is cut into workgroups.
 struct split_k_shape {
     reading left, right;
-    int rows = 1, together = 1, lines = 8, slices = 16;  // as in the shader
+    int rows = 1, together = 1, lines = 8, slices = 16, ahead = 1;  // as in the shader
     std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
 
     int columns() const noexcept { return lines * (right.chunk_along_k() ? 1 : 4); }
@@ -40,6 +40,9 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     f.rows = f.together = rows;
     f.lines = lines;
     f.slices = invocations / lines;
+    // Memory answers late. Where an invocation has four columns it asks for four vectors anyway.
+    f.ahead = !f.right.chunk_along_k() || p.gathers() ? 1 : info(p.right.type()).bits < 32 ? 8 : 4;
+    while (f.ahead > 1 && p.k < std::int64_t{8} * f.slices * f.ahead) f.ahead /= 2;
     f.across = (p.n + f.columns() - 1) / f.columns();
     f.down = (p.m + rows - 1) / rows;
     f.groups = f.down * f.across * element_count(p.batch);
@@ -59,7 +62,7 @@ inline std::string_view rounded_factor(const product& p, const device_info& devi
 
 inline launch split_k_launch(const product& p, const device_info& device, bool wide,
                              const configuration& way, const special_loader* right = nullptr) {
-    const auto [rows, lines, slices, none] = way.sizes;
+    const auto [rows, lines, slices, parts] = way.sizes;
     const split_k_shape f = split_k_shape_of(p, split_k_readings(p), rows, lines, lines * slices);
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const shape result = p.batch + p.m + p.columns;
@@ -72,7 +75,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
               emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, {}, wide, batch, depth),
               right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
-              f.rows, f.together, f.lines, f.slices},
+              f.rows, f.together, f.lines, f.slices, f.ahead},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups, device);
     parameter_block block(l, wide, "SplitKParams");
@@ -98,7 +101,8 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
-                 turns = std::ceil(k / (4 * f.slices)) * std::max(1.0, groups / (3 * rates.groups)),
+                 turns = std::ceil(k / (4 * f.slices * f.ahead)) *
+                         std::max(1.0, groups / (3 * rates.groups)),
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
                         k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
@@ -111,7 +115,8 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
 /// a workgroup so many lines of columns, each in so many slices along k. Pre: supports_sum.
-inline support supports_split_k(const product& p, const device_info& device) {
+inline support supports_split_k(const product& p, const device_info& device,
+                                std::initializer_list<int> widths = {8, 16, 32, 64}) {
     if (p.gathers() && !rounded_factor(p, device).empty())
         return support::no("cooperative matrices round a fused factor, which this would not");
     const int invocations =
@@ -124,7 +129,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
     const auto least = static_cast<int>(
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
     for (int rows = 1; rows <= least; rows *= 2)
-        for (const int lines : {8, 16, 32, 64}) {
+        for (const int lines : widths) {
             const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
             if (f.groups > 0x7fffffffLL) continue;
             s.ways.push_back({{rows, lines, f.slices},
