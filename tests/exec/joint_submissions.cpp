@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Runs that several engines have a part of.
-#include <pumice/core/device_info.hpp>
 #include <pumice/exec/joint_submissions.hpp>
+#include <tests/support/idle_engine.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,25 +11,7 @@ namespace pm = pumice;
 namespace {
 
 /// Whose work is done when it is told so.
-struct told_engine final : pm::engine {
-    told_engine() : engine(pm::policy_set()) {}
-    pm::node_ptr create(pm::dtype, const pm::shape&, const void*) override { return {}; }
-    void eval(std::span<const pm::node_ptr>) override {}
-    void read(const pm::node_ptr&, void*) override {}
-    void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
-    std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
-    std::shared_ptr<pm::prepared_graph> prepare(const pm::traced_graph&,
-                                                pm::graph_preparer*) override {
-        return {};
-    }
-    pm::statistics stats() const override { return {}; }
-    std::string explain(const pm::node_ptr&) override { return {}; }
-    const pm::device_info& device() const override {
-        static const pm::device_info none;
-        return none;
-    }
-    std::string device_report() const override { return {}; }
-
+struct told_engine final : pumice_test::idle_engine {
     void wait_for(std::uint64_t n) const override {
         ++waits;
         must_be_there();

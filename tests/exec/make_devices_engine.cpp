@@ -11,6 +11,7 @@
 
 #include <tests/exec/random_programs.hpp>
 #include <tests/extend/add_backend.hpp>
+#include <tests/support/idle_engine.hpp>
 #include <tests/support/samples.hpp>
 #include <tests/support/skip.hpp>
 #include <tests/support/thrown.hpp>
@@ -374,25 +375,9 @@ TEST_CASE("make_devices: what is not there is named") {
         test::thrown_by([&] { open_with(pm::host_only{}, pm::device_named{"no such device"}); });
     CHECK((none.code() == pm::errc::no_device || none.code() == pm::errc::no_vulkan_loader));
     struct odd {
-        struct engine_of : pm::engine {
-            engine_of() : engine(pm::policy_set()) {}
-            pm::node_ptr create(pm::dtype, const pm::shape&, const void*) override { return {}; }
-            void eval(std::span<const pm::node_ptr>) override {}
-            void read(const pm::node_ptr&, void*) override {}
-            void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
-            std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
-            std::shared_ptr<pm::prepared_graph> prepare(const pm::traced_graph&,
-                                                        pm::graph_preparer*) override {
-                return {};
-            }
-            pm::statistics stats() const override { return {}; }
-            std::string explain(const pm::node_ptr&) override { return {}; }
-            const pm::device_info& device() const override { return pm::host_device(); }
-            std::string device_report() const override { return {}; }
-        };
         void apply(pm::policy_set& set) const {
             set.backend = [](const pm::policy_set&) -> std::shared_ptr<pm::engine> {
-                return std::make_shared<engine_of>();
+                return std::make_shared<pumice_test::idle_engine>();
             };
         }
     };

@@ -212,8 +212,8 @@ struct matmul_packed {
 };
 
 /// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave
-/// it idle. Where a factor lies along its few rows' other axis, k is cut into slices for workgroups
-/// of their own as well, so that each reads long pieces of memory.
+/// it idle. Where the right factor is contiguous along n, k may be cut into slices for workgroups
+/// of their own too, each of which reads 1 KiB at a time.
 struct matmul_split_k {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/split_k";

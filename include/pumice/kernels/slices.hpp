@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Products whose tiles are too few for a device, cut along k: each slice is a product of its own,
-// whose sums a reduction joins.
+// Products whose workgroups are too few for a device, cut along k: each slice is a product of its
+// own, whose sums a reduction joins.
 #pragma once
 
 #include <pumice/kernels/product.hpp>

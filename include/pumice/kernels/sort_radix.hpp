@@ -22,13 +22,23 @@ struct radix_tile {
 };
 inline constexpr radix_tile radix_tiles[] = {{128, 4}, {256, 4}, {256, 8}, {256, 16}, {512, 16}};
 
-/// No, or nothing against a workgroup of the tile.
-inline support supports_tile(const radix_tile& t, const device_info& device) {
-    if (t.threads > device.max_workgroup_invocations || t.threads > device.max_workgroup_size[0])
-        return support::no({"a workgroup has no ", t.threads, " invocations on the device"});
-    if (t.shared() > device.shared_memory)
-        return support::no({"the device has less shared memory than ", t.shared(), " bytes"});
-    return {};
+/// Those tiles that hold `least` elements at the fewest and the device has room for, each with what
+/// `seconds` expects of it; no where there is none, and why.
+template <class Seconds>
+support radix_ways(std::int64_t least, const device_info& device, Seconds&& seconds) {
+    support s;
+    support no = support::no({"no workgroup holds a row of ", least, ", the most is ",
+                              std::end(radix_tiles)[-1].held()});
+    for (const radix_tile& t : radix_tiles) {
+        if (t.held() < least) continue;
+        if (t.threads > device.max_workgroup_invocations ||
+            t.threads > device.max_workgroup_size[0])
+            no = support::no({"a workgroup has no ", t.threads, " invocations on the device"});
+        else if (t.shared() > device.shared_memory)
+            no = support::no({"the device has less shared memory than ", t.shared(), " bytes"});
+        else s.ways.push_back({{t.threads, t.values}, seconds(t)});
+    }
+    return s.ways.empty() ? no : s;
 }
 
 struct radix_plan : sort_plan {
@@ -197,25 +207,14 @@ struct sort_radix_rows {
 
     static support supports(const sort_problem& p, const device_info& device) {
         if (support s = detail::supports_sorting(p, device); !s.yes) return s;
-        support s;
-        for (const detail::radix_tile& t : detail::radix_tiles) {
-            if (support fits = detail::supports_tile(t, device); !fits.yes || t.held() < p.length) {
-                if (!fits.yes) s.reason = fits.reason;
-                continue;
-            }
+        return detail::radix_ways(p.length, device, [&](const detail::radix_tile& t) {
             const detail::radix_plan plan(p, t);
             const double elements = static_cast<double>(plan.rows * t.held()),
                          digits = (plan.bits + 3) / 4;
             // A step over four bits takes as long as memory takes for so many bytes of an element.
-            s.ways.push_back({{t.threads, t.values},
-                              seconds_to_move(device, elements * (12 + 10 * digits), 0.8,
-                                              static_cast<double>(plan.rows * t.threads))});
-        }
-        if (s.ways.empty())
-            return support::no({"no workgroup holds a row of ", p.length, ", ",
-                                s.reason.empty() ? "the most is 8192" : s.reason});
-        s.reason.clear();
-        return s;
+            return seconds_to_move(device, elements * (12 + 10 * digits), 0.8,
+                                   static_cast<double>(plan.rows * t.threads));
+        });
     }
     static launch make(const sort_problem& p, const device_info& device, const configuration& way) {
         return detail::radix_plan(p, {way.sizes[0], way.sizes[1]}).whole(device);
@@ -230,27 +229,16 @@ struct sort_radix {
 
     static support supports(const sort_problem& p, const device_info& device) {
         if (support s = detail::supports_sorting(p, device); !s.yes) return s;
-        support s;
-        for (const detail::radix_tile& t : detail::radix_tiles) {
-            if (t.threads * t.values < 4096) continue;
-            if (support fits = detail::supports_tile(t, device); !fits.yes) {
-                s.reason = fits.reason;
-                continue;
-            }
+        return detail::radix_ways(4096, device, [&](const detail::radix_tile& t) {
             const detail::radix_plan plan(p, t);
             const double elements = static_cast<double>(plan.rows * plan.tiles * t.held()),
                          passes = static_cast<double>(plan.passes), key = plan.key_bytes();
             const double bytes = elements * passes * (3 * key + 8 + 24) +
                                  passes * static_cast<double>(plan.rows * plan.tiles) * 4096;
-            s.ways.push_back({{t.threads, t.values},
-                              seconds_to_move(device, bytes, t.held() < 8192 ? 0.5 : 0.6,
-                                              elements / t.values) +
-                                  (3 * passes - 1) *
-                                      (device.rates().launch + 2 * device.rates().latency)});
-        }
-        if (s.ways.empty()) return support::no(s.reason.c_str());
-        s.reason.clear();
-        return s;
+            return seconds_to_move(device, bytes, t.held() < 8192 ? 0.5 : 0.6,
+                                   elements / t.values) +
+                   (3 * passes - 1) * (device.rates().launch + 2 * device.rates().latency);
+        });
     }
     static launch make(const sort_problem& p, const device_info& device, const configuration& way) {
         return make_all(p, device, way)[0];

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,32 +79,20 @@ inline std::string to_string(const runner_options& o);
 
 namespace detail {
 
-template <class T>
-struct option_words;  // the names of an enumeration, in order
-template <>
-struct option_words<io_view> {
-    static constexpr std::string_view all[] = {"host", "hardware"};
-};
-template <>
-struct option_words<queue_sharing> {
-    static constexpr std::string_view all[] = {"shared", "exclusive"};
-};
-template <>
-struct option_words<when_full> {
-    static constexpr std::string_view all[] = {"block", "busy"};
-};
-template <>
-struct option_words<callback_order> {
-    static constexpr std::string_view all[] = {"as_submitted", "as_completed"};
-};
-template <>
-struct option_words<log_level> {
-    static constexpr std::string_view all[] = {"unchanged", "info", "warning", "error", "off"};
-};
-template <>
-struct option_words<bool> {
-    static constexpr std::string_view all[] = {"false", "true"};
-};
+// The names of an enumeration's values, in order.
+inline constexpr std::string_view io_views[] = {"host", "hardware"};
+inline constexpr std::string_view queue_sharings[] = {"shared", "exclusive"};
+inline constexpr std::string_view when_fulls[] = {"block", "busy"};
+inline constexpr std::string_view callback_orders[] = {"as_submitted", "as_completed"};
+inline constexpr std::string_view log_levels[] = {"unchanged", "info", "warning", "error", "off"};
+inline constexpr std::string_view truths[] = {"false", "true"};
+
+constexpr std::span<const std::string_view> words_of(io_view) { return io_views; }
+constexpr std::span<const std::string_view> words_of(queue_sharing) { return queue_sharings; }
+constexpr std::span<const std::string_view> words_of(when_full) { return when_fulls; }
+constexpr std::span<const std::string_view> words_of(callback_order) { return callback_orders; }
+constexpr std::span<const std::string_view> words_of(log_level) { return log_levels; }
+constexpr std::span<const std::string_view> words_of(bool) { return truths; }
 
 /// Calls f(key, member, least) for each option.
 template <class Options, class F>
@@ -136,7 +125,7 @@ inline std::string option_text(const std::optional<dtype>& t) {
 }
 template <class T>
 std::string option_text(T value) {
-    return std::string(option_words<T>::all[static_cast<std::size_t>(value)]);
+    return std::string(words_of(value)[static_cast<std::size_t>(value)]);
 }
 
 /// What a text may be for a member; empty: it was one.
@@ -168,13 +157,14 @@ inline std::string parse_option(std::optional<dtype>& to, std::string_view text)
 }
 template <class T>
 std::string parse_option(T& to, std::string_view text) {
+    const std::span<const std::string_view> words = words_of(T{});
     std::string wanted;
-    for (std::size_t i = 0; i < std::size(option_words<T>::all); ++i) {
-        if (option_words<T>::all[i] == text) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (words[i] == text) {
             to = static_cast<T>(i);
             return {};
         }
-        append_text(wanted, {(i == 0 ? "one of " : ", "), option_words<T>::all[i]});
+        append_text(wanted, {(i == 0 ? "one of " : ", "), words[i]});
     }
     return wanted;
 }

@@ -320,8 +320,7 @@ inline choice varying_plan::choose(std::size_t step, const detail::chosen_extent
             return numbers[best];
         };
         choice last = pumice::choose(asked[samples - 1], device, with);
-        // Copies of whole tiles end where the greatest extent's do.
-        std::string why = chosen.name == matmul_packed::name ? "copies whole tiles" : "";
+        std::string why;
         array_list<choice> others;
         with.kernel = [&](std::span<const kernel_candidate> able) {
             for (std::size_t i = 0; i < able.size(); ++i)
