@@ -59,6 +59,13 @@ TEST_CASE("load: a file's runner knows names and shapes, and computes what the m
     std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("load: a cache folder's words are replaced once, whatever the model is called") {
+    CHECK(pm::detail::expanded("a/{model}/{model}", "{model}s") == "a/{model}s/{model}s");
+    CHECK(pm::detail::expanded("{model}", "{pid}") == "{pid}");
+    CHECK(pm::detail::expanded("{pid}", "m") == std::to_string(::getpid()));
+    CHECK(pm::detail::expanded("", "m") == "");
+}
+
 TEST_CASE("load: kinds by name, and what there is not is refused") {
     for (const char* name : {"best", "discrete", "integrated", "gpu", "cpu", "host"})
         CHECK_NOTHROW(pm::runner_kind_named(name));

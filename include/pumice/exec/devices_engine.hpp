@@ -145,12 +145,17 @@ private:
         return make_data(type, extent, std::move(held), members_[member]);
     }
 
+    /// Who has a copy, the host before others. Pre: somebody has, and the mutex is held.
+    std::size_t holder_of(const memory& held) const noexcept {
+        std::size_t from = host_;
+        for (std::size_t m = 0; !held.at[from]; ++m) from = m;
+        return from;
+    }
     /// The copy of an engine, which is made if there is none.
     std::shared_ptr<storage> bring(memory& held, std::size_t to) const {
         const small_lock lock(held.mutex);
         if (held.at[to]) return held.at[to];
-        std::size_t from = host_;
-        for (std::size_t m = 0; !held.at[from]; ++m) from = m;
+        const std::size_t from = holder_of(held);
         const shape extent{held.bytes};
         const node_ptr there = node_of(from, dtype::u8, extent, held.at[from]);
         held.at[to] =
@@ -168,11 +173,10 @@ private:
     /// Its copy that is read without another.
     void fetch(const node_ptr& n, void* out) override {
         memory& held = memory_of(*n);
-        std::size_t from = host_;
-        {
+        const std::size_t from = [&] {
             const small_lock lock(held.mutex);
-            for (std::size_t m = 0; !held.at[from]; ++m) from = m;
-        }
+            return holder_of(held);
+        }();
         members_[from]->read(seen_from(from, *n), out);
     }
 

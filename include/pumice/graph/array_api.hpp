@@ -207,10 +207,7 @@ PUMICE_BODY any_tensor diagonal(const any_tensor& x, std::int64_t k) {
 }
 PUMICE_BODY any_tensor trace(const any_tensor& x, std::int64_t k) {
     const std::int64_t last[] = {-1};
-    const kind of = info(x.dtype()).kind;
-    const dtype type = of == kind::signed_integer     ? dtype::i64
-                       : of == kind::unsigned_integer ? dtype::u64
-                                                      : x.dtype();
+    const dtype type = detail::reduced_in(reduction::sum, x.dtype());
     return reduce(reduction::sum, astype(diagonal(x, k), type), last);
 }
 

@@ -106,6 +106,17 @@ enum class reduction : std::uint8_t {
     by_op  // joined by an op that reduce_op names
 };
 
+namespace detail {
+/// The type that a reduction reads its operand in: sums and products of integers widen to 64 bits,
+/// as the array API says, any and all ask whether an element is not 0.
+constexpr dtype reduced_in(reduction what, dtype type) {
+    const kind k = info(type).kind;
+    if (what == reduction::any || what == reduction::all) return dtype::boolean;
+    if (what != reduction::sum && what != reduction::prod) return type;
+    return k == kind::signed_integer ? dtype::i64 : k == kind::unsigned_integer ? dtype::u64 : type;
+}
+}  // namespace detail
+
 constexpr std::string_view to_string(reduction r) noexcept {
     constexpr std::string_view names[] = {"sum", "prod",   "max",    "min",       "mean", "any",
                                           "all", "argmax", "argmin", "logsumexp", "var",  "by_op"};

@@ -41,7 +41,8 @@ namespace detail {
 /// {model}, {pid} and {tid} of a pattern.
 inline std::string expanded(std::string pattern, std::string_view model) {
     const auto put = [&](std::string_view name, const std::string& by) {
-        for (std::size_t at; (at = pattern.find(name)) != std::string::npos;)
+        for (std::size_t at = 0; (at = pattern.find(name, at)) != std::string::npos;
+             at += by.size())  // `by` may have the name in it
             pattern.replace(at, name.size(), by);
     };
 #if defined(__unix__)

@@ -100,15 +100,6 @@ constexpr bool check_reduced() {
     return true;
 }
 
-/// The type that a reduction reads its operand in: sums and products of integers widen to 64 bits,
-/// as the array API says, any and all ask whether an element is not 0.
-constexpr dtype reduced_in(reduction what, dtype type) {
-    const kind k = info(type).kind;
-    if (what == reduction::any || what == reduction::all) return dtype::boolean;
-    if (what != reduction::sum && what != reduction::prod) return type;
-    return k == kind::signed_integer ? dtype::i64 : k == kind::unsigned_integer ? dtype::u64 : type;
-}
-
 /// By `Op` where that is what reduces.
 template <reduction What, class Op = void>
 struct reducer {
