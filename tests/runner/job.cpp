@@ -18,15 +18,15 @@ namespace {
 /// A runner whose jobs the test holds back: those with a callback that waits for its word.
 struct held_back {
     explicit held_back(pm::runner_options o, const pm::context& where = pm::context())
-        : r(shifting(where, {16}, o)), in(counting(16, 1)), out(64, std::vector<float>(16)) {
+        : in(counting(16, 1)), out(64, std::vector<float>(16)), r(shifting(where, {16}, o)) {
         x = r.wrap("x", in.data());
     }
     pm::job go(std::size_t i, pm::run_callback f = nullptr) {
         return r.execute_async({x}, {r.wrap("output0", out[i].data())}, std::move(f));
     }
-    pm::runner r;
     std::vector<float> in;
     std::vector<std::vector<float>> out;
+    pm::runner r;  // ends its jobs before the memory that they use goes
     pm::runner_tensor_view x;
 };
 
