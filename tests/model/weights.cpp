@@ -170,37 +170,47 @@ TEST_CASE("weights: a model of 257 MiB takes its weights once, and 64 MiB beside
     CHECK(weights_of(home) < std::uint64_t(260 * mib));
 }
 
-TEST_CASE("weights: a model of 1 GiB, of one weight in a file of its own, loads and runs") {
-    temporary_folder folder;
-    constexpr std::int64_t rows = 1 << 16, columns = 4096;
-    const auto path =
-        folder.write("m.onnx", model_of(message{}
-                                            .put(5, outside("w", {rows, columns}, 1, 0))
-                                            .put(1, node_of("Gather", {"w", "x"}, {"y"}))
-                                            .put(11, value_of("x", 7, {3}))
-                                            .put(12, message{}.text(1, "y")))
-                                   .bytes);
-    // Of a file with holes only what is written takes room.
-    const auto data = folder.write("w.bin", "");
-    std::filesystem::resize_file(data, rows * columns * 4);
-    const std::vector<std::int64_t> written{1, 40'000, rows - 1};
-    for (const std::int64_t row : written) {
+TEST_CASE("weights: models of 1 and 3 GiB, of weights in a file of their own, load and run") {
+    for (const std::size_t count : {1u, 3u}) {
+        CAPTURE(count);
+        temporary_folder folder;
+        constexpr std::int64_t rows = 1 << 16, columns = 4096;
+        const std::vector<std::int64_t> written{1, 40'000, rows - 1};
+        message graph;
+        std::vector<std::string> parts;
+        // Of a file with holes only what is written takes room.
+        const auto data = folder.write("w.bin", "");
+        std::filesystem::resize_file(data, std::uintmax_t(count) << 30);
         std::fstream file(data, std::ios::binary | std::ios::in | std::ios::out);
-        file.seekp(row * columns * 4);
-        file << numbers(row, columns);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string w = "w" + std::to_string(i);
+            const auto at = static_cast<std::int64_t>(i) << 30;
+            graph.put(5, outside(w, {rows, columns}, 1, at));
+            graph.put(1, node_of("Gather", {w, "x"}, {parts.emplace_back("rows of " + w)}));
+            for (const std::int64_t row : written) {
+                file.seekp(at + row * columns * 4);
+                file << numbers(row, columns);
+            }
+        }
+        file.close();
+        graph.put(1, node_of("Sum", parts, {"y"}))
+            .put(11, value_of("x", 7, {3}))
+            .put(12, message{}.text(1, "y"));
+        const auto path = folder.write("m.onnx", model_of(graph).bytes);
+        const pm::context home;
+        const std::uint64_t before = weights_of(home);
+        const model m = model::load(path, home);
+        CHECK(weights_of(home) - before >= std::uint64_t(count) << 30);
+        const auto y =
+            pm::to_vector<float>(m(pm::from_bytes(dtype::i64, {3},
+                                                  std::as_bytes(std::span(written)), home)));
+        REQUIRE(std::ssize(y) == 3 * columns);
+        bool right = true;
+        for (std::size_t i = 0; i < y.size(); ++i)
+            right = right && y[i] == float(count) * weight(written[i / columns] +
+                                                           static_cast<std::int64_t>(i) % columns);
+        CHECK(right);
     }
-    const pm::context home;
-    const std::uint64_t before = weights_of(home);
-    const model m = model::load(path, home);
-    CHECK(weights_of(home) - before >= std::uint64_t(1) << 30);
-    const auto y = pm::to_vector<float>(m(pm::from_bytes(dtype::i64, {3},
-                                                         std::as_bytes(std::span(written)), home)));
-    REQUIRE(std::ssize(y) == 3 * columns);
-    bool right = true;
-    for (std::size_t i = 0; i < y.size(); ++i)
-        right =
-            right && y[i] == weight(written[i / columns] + static_cast<std::int64_t>(i) % columns);
-    CHECK(right);
 }
 
 TEST_CASE("weights: what memory is for, and what a context gives back") {
