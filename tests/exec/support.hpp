@@ -16,16 +16,19 @@
 
 namespace test {
 
-/// The best usable device, as by default; null where there is none.
+/// The best usable device, as by default; null where there is none. `edit`: of the instance's
+/// functions.
 struct found_device {
     std::shared_ptr<vulkan::instance> instance;
     const vulkan::candidate* best = nullptr;
 };
-inline found_device find_device() {
+inline found_device find_device(vulkan::dispatcher_hook edit = {}) {
     found_device f;
     if (pumice::detail::environment("PUMICE_DEVICE") == "host") return f;
     try {
-        f.instance = vulkan::instance::create();
+        vulkan::instance_options how;
+        how.edit_dispatcher = std::move(edit);
+        f.instance = vulkan::instance::create(std::move(how));
     } catch (const pumice::error&) {
         return f;
     }

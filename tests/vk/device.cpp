@@ -23,7 +23,7 @@ TEST_CASE(
             vulkan::device_options options;
             options.robust = robust;
             const auto device = vulkan::device::create(gpu.instance, c, options);
-            CHECK(device->queue());
+            CHECK(device->queue().handle);
             CHECK(device->info().name == c.info.name);
             CHECK(device->memory_properties().memoryTypeCount > 0);
             CHECK_FALSE(device->lost());
@@ -81,13 +81,13 @@ TEST_CASE("device: an adopted device works through the user's lock and is left a
     {
         vulkan::adopted_device mine;
         mine.device = static_cast<VkDevice>(gpu.device->handle());
-        mine.queue = static_cast<VkQueue>(gpu.device->queue());
-        mine.family = gpu.device->queue_family();
+        mine.queue = static_cast<VkQueue>(gpu.device->queue().handle);
+        mine.family = gpu.device->queue().family;
         mine.queue_mutex = &theirs;
         auto chosen = gpu.instance->candidates()[0];
         chosen.extensions.names.clear();
         const auto device = vulkan::device::adopt(gpu.instance, chosen, mine);
-        CHECK(&device->queue_mutex() == &theirs);
+        CHECK(device->queue().mutex == &theirs);
         const auto queue = std::make_shared<vulkan::queue>(device);
         queue->wait(queue->submit(std::span<const vk::CommandBuffer>{}));
         vulkan::memory memory(queue);

@@ -35,7 +35,7 @@ public:
             }
             used_.make_room(++made_ - used_.size());  // so that `give` needs no memory
         }
-        return commands(queue_->device());
+        return commands(queue_->device(), queue_->family());
     }
 
     /// Gives one of its own back, last submitted with `value` (0: never).

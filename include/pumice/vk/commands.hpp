@@ -20,10 +20,14 @@ struct copy_region {
 /// thread at a time. Without memory of what it was told: hazards are the caller's.
 class commands {
 public:
-    explicit commands(std::shared_ptr<const device> owner) : device_(std::move(owner)) {
+    explicit commands(std::shared_ptr<const device> owner)
+        : commands(owner, owner->queue().family) {}
+    /// For queues of that family.
+    commands(std::shared_ptr<const device> owner, std::uint32_t family)
+        : device_(std::move(owner)) {
         vk::CommandPoolCreateInfo info{};
         info.flags = vk::CommandPoolCreateFlags(vk::CommandPoolCreateFlagBits::eTransient);
-        info.queueFamilyIndex = device_->queue_family();
+        info.queueFamilyIndex = family;
         device_->check(device_->handle().createCommandPool(&info, nullptr, &pool_, table()),
                        "vkCreateCommandPool");
         vk::CommandBufferAllocateInfo what{};

@@ -20,9 +20,10 @@ struct candidate {
     std::vector<std::string> refusals;  // empty: usable
     extension_list extensions;
     array_list<std::uint32_t> capabilities;  // of SPIR-V, with what Pumice switches on
-    std::uint32_t family = 0;  // of the queue: compute, without graphics where there is one
+    std::uint32_t family = 0;          // of the queue: compute, without graphics where there is one
+    std::uint32_t timestamp_bits = 0;  // valid bits of a timestamp of `family`
     std::optional<std::uint32_t> transfer_family;  // one that does nothing but copy
-    std::uint32_t timestamp_bits = 0;              // valid bits of a timestamp of `family`
+    std::uint32_t transfer_queues = 0, transfer_timestamp_bits = 0;  // of that family
 };
 
 namespace detail {
@@ -91,6 +92,8 @@ inline bool choose_families(candidate& c, const dispatcher& table) {
         } else if ((flags & VK_QUEUE_TRANSFER_BIT) && !(flags & VK_QUEUE_GRAPHICS_BIT) &&
                    !c.transfer_family) {
             c.transfer_family = i;
+            c.transfer_queues = families[i].queueCount;
+            c.transfer_timestamp_bits = families[i].timestampValidBits;
         }
     }
     if (!chosen) return false;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A VkDevice with one queue: what everything else in vk/ holds by std::shared_ptr.
+// A VkDevice and its queues: what everything else in vk/ holds by std::shared_ptr.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -24,6 +24,14 @@ struct adopted_device {
     std::uint32_t family = 0;
     std::mutex* queue_mutex = nullptr;  // taken for each submit; null if nobody else submits
     dispatcher_hook edit_dispatcher{};
+};
+
+/// One of a device's queues.
+struct device_queue {
+    vk::Queue handle{};
+    std::uint32_t family = 0;
+    std::uint32_t timestamp_bits = 0;  // valid bits of its timestamps; 0: it has none
+    std::mutex* mutex = nullptr;       // taken for each submit
 };
 
 /// Immutable after it was made, but for the loss of the device; any thread may use it.
@@ -52,9 +60,9 @@ public:
         made->owned_ = false;
         made->handle_ = vk::Device(theirs.device);
         made->chosen_.family = theirs.family;
-        if (theirs.queue_mutex) made->mutex_ = theirs.queue_mutex;
         made->load(theirs.edit_dispatcher);
-        made->queue_ = vk::Queue(theirs.queue);
+        made->queue_ = {vk::Queue(theirs.queue), theirs.family, chosen.timestamp_bits,
+                        theirs.queue_mutex ? theirs.queue_mutex : &made->mutex_};
         return made;
     }
 
@@ -81,13 +89,13 @@ public:
         return chosen_.extensions.has(extension);
     }
 
-    vk::Queue queue() const noexcept { return queue_; }
-    std::uint32_t queue_family() const noexcept { return chosen_.family; }
-    std::optional<std::uint32_t> transfer_family() const noexcept {
-        return chosen_.transfer_family;
+    /// The queue that computes.
+    const device_queue& queue() const noexcept { return queue_; }
+    /// Queues that only copy, beside what computes: two at most, none of an adopted device.
+    std::span<const device_queue> transfer_queues() const noexcept {
+        return {transfers_, transfer_count_};
     }
-    std::mutex& queue_mutex() const noexcept { return *mutex_; }
-    std::uint32_t timestamp_bits() const noexcept { return chosen_.timestamp_bits; }
+    std::uint32_t timestamp_bits() const noexcept { return queue_.timestamp_bits; }
 
     counters& stats() const noexcept { return counters_; }
 
@@ -158,21 +166,38 @@ private:
         chosen_.handle.getFeatures2(offered.link(chosen_.extensions), parent_->table());
         features enabled = wanted_features(offered, options.robust);
 
-        const array_list<float> priorities(checked_index(options.queue_index) + 1, 1.0f);
-        vk::DeviceQueueCreateInfo queue{};
-        queue.queueFamilyIndex = chosen_.family;
-        queue.queueCount = options.queue_index + 1;
-        queue.pQueuePriorities = priorities.data();
+        const std::uint32_t count = checked_index(options.queue_index) + 1;
+        const std::uint32_t transfers =
+            chosen_.transfer_family
+                ? std::min<std::uint32_t>(chosen_.transfer_queues, std::size(transfers_))
+                : 0;
+        const array_list<float> priorities(std::max(count, transfers), 1.0f);
+        vk::DeviceQueueCreateInfo queues[2];
+        queues[0].queueFamilyIndex = chosen_.family;
+        queues[0].queueCount = count;
+        queues[0].pQueuePriorities = priorities.data();
+        queues[1].queueFamilyIndex = chosen_.transfer_family.value_or(0);
+        queues[1].queueCount = transfers;
+        queues[1].pQueuePriorities = priorities.data();
         vk::DeviceCreateInfo info{};
         info.pNext = enabled.link(chosen_.extensions);
-        info.queueCreateInfoCount = 1;
-        info.pQueueCreateInfos = &queue;
+        info.queueCreateInfoCount = transfers > 0 ? 2 : 1;
+        info.pQueueCreateInfos = queues;
         info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
         info.ppEnabledExtensionNames = extensions.data();
         check(chosen_.handle.createDevice(&info, nullptr, &handle_, parent_->table()),
               "vkCreateDevice", chosen_.info.name);
         load(options.edit_dispatcher);
-        handle_.getQueue(chosen_.family, options.queue_index, &queue_, table_);
+        queue_ = {{}, chosen_.family, chosen_.timestamp_bits, &mutex_};
+        handle_.getQueue(chosen_.family, options.queue_index, &queue_.handle, table_);
+        for (std::uint32_t i = 0; i < transfers; ++i) {
+            transfers_[i] = {{},
+                             *chosen_.transfer_family,
+                             chosen_.transfer_timestamp_bits,
+                             &transfer_mutexes_[i]};
+            handle_.getQueue(*chosen_.transfer_family, i, &transfers_[i].handle, table_);
+        }
+        transfer_count_ = transfers;
     }
 
     std::uint32_t checked_index(std::uint32_t index) const {
@@ -199,12 +224,12 @@ private:
     candidate chosen_;
     bool owned_ = true;
     vk::Device handle_{};
-    vk::Queue queue_{};
+    device_queue queue_, transfers_[2];
+    std::size_t transfer_count_ = 0;
     dispatcher table_;
     VkPhysicalDeviceMemoryProperties memory_{};
     VkPhysicalDeviceLimits limits_{};
-    mutable std::mutex own_mutex_;
-    std::mutex* mutex_ = &own_mutex_;
+    std::mutex mutex_, transfer_mutexes_[2];
     mutable std::atomic<bool> lost_{false};
     const std::uint32_t process_ = pumice::detail::process_number();
     mutable counters counters_;

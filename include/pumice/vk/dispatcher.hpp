@@ -45,8 +45,8 @@
     X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)                                            \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
-    X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkSignalSemaphore)               \
-    X(vkWaitSemaphores)
+    X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
+    X(vkSignalSemaphore) X(vkWaitSemaphores)
 // clang-format on
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {

@@ -133,6 +133,15 @@ private:
                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                           VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                                           VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+        const std::uint32_t families[] = {device_.queue().family,
+                                          device_.transfer_queues().empty()
+                                              ? device_.queue().family
+                                              : device_.transfer_queues()[0].family};
+        if (families[0] != families[1]) {
+            info.sharingMode = vk::SharingMode::eConcurrent;
+            info.queueFamilyIndexCount = 2;
+            info.pQueueFamilyIndices = families;
+        }
         vk::Result result = device_.handle().createBuffer(&info, nullptr, &buffer, device_.table());
         if (no_room(result, "vkCreateBuffer", why)) return false;
         vk::MemoryRequirements needs{};

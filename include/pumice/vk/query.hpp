@@ -32,6 +32,13 @@ public:
     vk::QueryPool handle() const noexcept { return pool_; }
     std::uint32_t size() const noexcept { return count_; }
 
+    /// By the host; in a command buffer of a queue that only copies it cannot be. pre: no work uses
+    /// them.
+    void reset(std::uint32_t first, std::uint32_t count) const noexcept {
+        device_->table().vkResetQueryPool(static_cast<VkDevice>(device_->handle()),
+                                          static_cast<VkQueryPool>(pool_), first, count);
+    }
+
     /// The ticks of `first` onwards. pre: all of them were written, and their submit is done.
     void read(std::uint32_t first, std::span<std::uint64_t> ticks) const {
         PUMICE_ASSERT(first + ticks.size() <= count_);

@@ -33,14 +33,20 @@ protected:
 /// Any thread may submit and wait. Destroying it waits for what was submitted.
 class queue {
 public:
-    explicit queue(std::shared_ptr<const vulkan::device> owner)
-        : device_(std::move(owner)), timeline_(device_) {}
+    /// The device's queue that computes.
+    explicit queue(const std::shared_ptr<const vulkan::device>& owner)
+        : queue(owner, owner->queue()) {}
+    /// One of the device's queues.
+    queue(std::shared_ptr<const vulkan::device> owner, const device_queue& submits_to)
+        : device_(std::move(owner)), to_(submits_to), timeline_(device_) {}
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
     ~queue() { wait_idle(); }
 
     const std::shared_ptr<const vulkan::device>& device() const noexcept { return device_; }
     const vulkan::timeline& timeline() const noexcept { return timeline_; }
+    std::uint32_t family() const noexcept { return to_.family; }
+    std::uint32_t timestamp_bits() const noexcept { return to_.timestamp_bits; }
     /// As timeline::poll_for.
     void poll_for(std::chrono::microseconds most) noexcept { timeline_.poll_for(most); }
 
@@ -66,11 +72,11 @@ public:
         info.signalSemaphoreInfoCount = static_cast<std::uint32_t>(after.size());
         info.pSignalSemaphoreInfos = after.data();
 
-        const std::lock_guard lock(device_->queue_mutex());
+        const std::lock_guard lock(*to_.mutex);
         const std::uint64_t value = submitted() + 1;
         after[0] = point({timeline_.handle(), value});
         device_->stats().submits += 1;
-        device_->check(device_->queue().submit2(1, &info, vk::Fence(), device_->table()),
+        device_->check(to_.handle.submit2(1, &info, vk::Fence(), device_->table()),
                        "vkQueueSubmit2");
         submitted_.store(value, std::memory_order_release);
         if (promised_.load(std::memory_order_relaxed) < value)
@@ -127,9 +133,9 @@ private:
             return timeline_.wait(submitted());
         } catch (...) {
         }
-        const std::lock_guard lock(device_->queue_mutex());
+        const std::lock_guard lock(*to_.mutex);
         const auto result =
-            vk::Result(device_->table().vkQueueWaitIdle(static_cast<VkQueue>(device_->queue())));
+            vk::Result(device_->table().vkQueueWaitIdle(static_cast<VkQueue>(to_.handle)));
         device_->note(result);
         return result == vk::Result::eSuccess || device_->lost();
     }
@@ -159,6 +165,7 @@ private:
     }
 
     std::shared_ptr<const vulkan::device> device_;
+    device_queue to_;
     vulkan::timeline timeline_;
     std::atomic<std::uint64_t> submitted_{0}, promised_{0};
     unsubmitted* unsubmitted_ = nullptr;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors that are filled from sources hold what these gave, by way of staging or in place, and
 // nothing when a source fails.
-#include "../support.hpp"
+#include "fake_transfer_queues.hpp"
 
 #include <pumice/exec/vulkan/device_filling.hpp>
 
@@ -96,4 +96,48 @@ TEST_CASE("device filling: a source that fails leaves tensors without values and
         home->get()->fill({{c.get(), &again}});
         CHECK(holds(c, 3));
     }
+}
+
+TEST_CASE("device filling: queues that only copy do, several copies in flight, and kernels wait") {
+    test::fake_transfer_queues fake;
+    auto runtime = fake.open();
+    if (!runtime) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    REQUIRE(runtime->transfers().size() == 2);
+    const pm::context home(std::make_shared<pm::vulkan_engine>(std::shared_ptr(runtime),
+                                                               pm::policy_set(), "of a test"));
+    std::vector<pattern> sources;
+    std::vector<pm::any_tensor> tensors;
+    pm::array_list<pm::filling> list;
+    for (const std::int64_t size : sizes) sources.emplace_back(size % 7);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        tensors.emplace_back(home.get()->reserve(pm::dtype::u8, {sizes[i]}, "w"));
+        list.push_back({tensors.back().get(), &sources[i]});
+    }
+    const pm::any_tensor other = test::numbers(home, 1000, 3);
+    pm::any_tensor next;
+    pm::profiler profiler(home);
+    home.get()->fill(list);
+    // Nobody waits for anything between the copies and this kernel.
+    next = pm::any_tensor(pm::tensor<std::uint8_t, pm::dims<1>>(tensors[8]) + std::uint8_t(1));
+    test::eval(next);
+    const pm::profile seen = profiler.finish();
+    const auto uploads = std::ranges::count(seen.events, "upload", &pm::profile_event::name);
+    CHECK(uploads == (runtime->device().timestamp_bits() > 0 ? 8 : 0));
+    for (const auto& t : runtime->transfers()) CHECK(t->queue->submitted() >= 2);
+    CHECK(fake.most_held >= 2);
+    CHECK(fake.shared_buffers > 0);
+    CHECK(fake.refused == 0);
+    CHECK(pm::to_vector<std::uint8_t>(next).back() ==
+          static_cast<std::uint8_t>(pattern::at(sizes[8] - 1, sources[8].shift) + 1));
+    for (std::size_t i = 0; i < tensors.size(); ++i) CHECK(holds(tensors[i], sources[i].shift));
+
+    // One that fails half way leaves all else alone.
+    sources[8].fails_from = 20 << 20;
+    pm::any_tensor half(home.get()->reserve(pm::dtype::u8, {sizes[8]}, "w"));
+    pm::array_list<pm::filling> bad;
+    bad.push_back({half.get(), &sources[8]});
+    CHECK(test::code_of([&] { home.get()->fill(bad); }) == pm::errc::io_failed);
+    CHECK(test::code_of([&] { pm::to_vector<std::uint8_t>(half); }) == pm::errc::values_lost);
+    half = {};
+    CHECK(pm::to_vector<float>(other)[1] == 4);
 }

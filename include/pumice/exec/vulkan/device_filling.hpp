@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Bytes of files on their way to device memory: to where it is mapped, else through a ring of
-// staging memory, where threads fill one piece while the device copies those before.
+// staging memory, where threads fill one piece while the device copies those before. Where the
+// device has queues that only copy, they do, by turns, and what it computes goes on.
 #pragma once
 
 #include <pumice/exec/vulkan/host_access.hpp>
@@ -13,7 +14,15 @@ namespace pumice { inline namespace PUMICE_ABI {
 class device_filling {
 public:
     explicit device_filling(vulkan_lane& lane)
-        : lane_(lane), runtime_(*lane.runtime()), staging_{runtime_.memory(), {}, 0} {}
+        : lane_(lane), runtime_(*lane.runtime()), staging_{runtime_.memory(), {}, 0},
+          copied_(runtime_.transfers().size()) {}
+    device_filling(const device_filling&) = delete;
+    device_filling& operator=(const device_filling&) = delete;
+    /// Where it failed half way, nothing else knows what copies are in flight.
+    ~device_filling() {
+        for (const copies& c : copied_)
+            if (c.to) c.to->queue->wait_idle();
+    }
 
     void run(const array_list<filling>& list) {
         std::int64_t staged = 0;
@@ -36,6 +45,7 @@ public:
         }
         submit();
         const vulkan_lane::lock_type lock = lane_.lock();
+        hand_over(list);
         for (const filling& f : list) {
             vulkan_storage& s = memory_of(*f.to);
             if (!s.piece.buffer) continue;
@@ -51,7 +61,13 @@ private:
 
     struct ring_piece {
         vulkan::allocation memory;
-        std::uint64_t value = 0;  // of the submit that copies from it
+        const vulkan::queue* queue = nullptr;
+        std::uint64_t value = 0;  // of the queue's submit that copies from it
+    };
+    /// Of a queue that only copies.
+    struct copies {
+        vulkan_runtime::transfer* to = nullptr;  // null: it was given none
+        std::uint64_t value = 0;                 // of the last submit
     };
     struct move {
         vulkan_storage* to;
@@ -78,7 +94,7 @@ private:
         if (!p.memory)
             p.memory =
                 staging_.get(static_cast<std::uint64_t>(piece_bytes_), vulkan::memory_kind::upload);
-        runtime_.queue().wait(p.value);
+        if (p.queue) p.queue->wait(p.value);
         used_ = 0;
     }
     /// Fills the piece at hand and hands it to the device.
@@ -88,27 +104,66 @@ private:
         ring_piece& p = ring_[now_];
         runtime_.memory().flush(p.memory, 0, static_cast<std::uint64_t>(used_));
         const vulkan_lane::lock_type lock = lane_.lock();
-        vulkan::commands buffer = runtime_.commands().take();
-        buffer.begin();
-        const timestamps times =
-            lane_.times(1, [&](auto) { return vulkan_profiler::timed{"upload", used_}; });
-        if (times.count > 0) {
-            buffer.reset(*times.pool, times.first, 2);
-            buffer.timestamp(*times.pool, times.first);
+        if (copied_.empty()) {
+            vulkan::commands buffer = runtime_.commands().take();
+            record(buffer, runtime_.queue(), p);
+            p.queue = &runtime_.queue();
+            p.value = staging_.value = lane_.submit_once(std::move(buffer));
+            for (const move& m : moves_) m.to->written = m.to->last_use = p.value;
+        } else {
+            turn_ = (turn_ + 1) % copied_.size();
+            vulkan_runtime::transfer& to = *runtime_.transfers()[turn_];
+            vulkan::commands buffer = to.commands.take();
+            record(buffer, *to.queue, p);
+            std::uint64_t busy = 0;
+            for (const move& m : moves_) busy = std::max(busy, m.to->piece.busy);
+            copied_[turn_].to = &to;
+            p.queue = to.queue.get();
+            p.value = copied_[turn_].value = lane_.submit_once(to, std::move(buffer), busy);
         }
-        for (const move& m : moves_) buffer.copy(p.memory, m.to->piece, m.what);
-        if (times.count > 0) buffer.timestamp(*times.pool, times.first + 1);
-        buffer.barrier(vulkan::scope::transfer, any_access);
-        buffer.end();
-        p.value = staging_.value = lane_.submit_once(std::move(buffer));
-        for (const move& m : moves_) m.to->written = m.to->last_use = p.value;
         moves_.clear();
         used_ = 0;
+    }
+    void record(vulkan::commands& buffer, const vulkan::queue& on, const ring_piece& from) {
+        buffer.begin();
+        timestamps times;
+        if (on.timestamp_bits() == runtime_.queue().timestamp_bits())
+            times = lane_.times(1, [&](auto) { return vulkan_profiler::timed{"upload", used_}; });
+        if (times.count > 0) {
+            if (copied_.empty()) buffer.reset(*times.pool, times.first, 2);
+            else times.pool->reset(times.first, 2);  // a queue that only copies cannot
+            buffer.timestamp(*times.pool, times.first);
+        }
+        for (const move& m : moves_) buffer.copy(from.memory, m.to->piece, m.what);
+        if (times.count > 0) buffer.timestamp(*times.pool, times.first + 1);
+        if (copied_.empty()) buffer.barrier(vulkan::scope::transfer, any_access);
+        buffer.end();
+    }
+    /// What computes waits, from now on, for what only copies. Pre: the lane's lock is held.
+    void hand_over(const array_list<filling>& list) {
+        bool any = false;
+        for (const copies& c : copied_) {
+            if (!c.to) continue;
+            lane_.wait_before({c.to->queue->timeline().handle(), c.value});
+            any = true;
+        }
+        if (!any) return;
+        vulkan::commands buffer = runtime_.commands().take();
+        buffer.begin();
+        buffer.end();
+        staging_.value = lane_.submit_once(std::move(buffer));
+        for (const filling& f : list) {
+            vulkan_storage& s = memory_of(*f.to);
+            if (s.piece.buffer && !s.piece.mapped) s.written = s.last_use = staging_.value;
+        }
+        for (copies& c : copied_) c.to = nullptr;
     }
 
     vulkan_lane& lane_;
     vulkan_runtime& runtime_;
     temporary_memory staging_;
+    array_list<copies> copied_;
+    std::size_t turn_ = 0;  // the queue that copied last
     ring_piece ring_[4];
     std::size_t now_ = 0;
     std::int64_t piece_bytes_ = 0, used_ = 0;  // of a piece of the ring; of that at hand

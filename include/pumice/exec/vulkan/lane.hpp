@@ -120,6 +120,18 @@ public:
         return value;
     }
 
+    /// The same to a queue that only copies, after what computes has reached `after`; its value
+    /// there. What computes has to be told to wait for it (wait_before).
+    std::uint64_t submit_once(vulkan_runtime::transfer& to, vulkan::commands&& buffer,
+                              std::uint64_t after) {
+        const vulkan::semaphore_point before{runtime_->queue().timeline().handle(), after};
+        const std::span<const vulkan::semaphore_point> waits(&before, after > 0 ? 1 : 0);
+        const std::uint64_t value = to.queue->submit(buffer.handle(), waits);
+        if (timing_) timing_->submitted();
+        to.commands.give(std::move(buffer), value);
+        return value;
+    }
+
     run_lists take_lists() noexcept { return std::move(lists_); }
     void give_lists(run_lists&& list) noexcept {
         list.clear();
@@ -212,6 +224,7 @@ public:
         profiling_ = nullptr;
         held.unlock();
         runtime_->queue().wait(last);
+        for (const auto& t : runtime_->transfers()) t->queue->wait(t->queue->submitted());
         timing->give(recorder);
     }
 

@@ -18,6 +18,14 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_runtime {
 public:
+    /// A queue that only copies, while the one that computes is at work.
+    struct transfer {
+        transfer(const std::shared_ptr<vulkan::device>& device, const vulkan::device_queue& to)
+            : queue(std::make_shared<vulkan::queue>(device, to)), commands(queue) {}
+        std::shared_ptr<vulkan::queue> queue;
+        vulkan::command_cache commands;
+    };
+
     /// For engines: where its driver is left behind it stays as it is, with all that is the
     /// driver's and Slang's.
     template <class... Arguments>
@@ -39,6 +47,8 @@ public:
           memory_(queue_, memory_options(policies)), commands_(queue_),
           factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {
         queue_->poll_for(std::chrono::microseconds(policies.poll_us));
+        for (const vulkan::device_queue& to : device_->transfer_queues())
+            transfers_.push_back(std::make_unique<transfer>(device_, to));
         if (device_->info().unified_memory) {
             host_sees_.emplace(device_);
             host_sees_->begin(true);
@@ -65,6 +75,8 @@ public:
     vulkan::memory& memory() noexcept { return memory_; }
     vulkan::command_cache& commands() noexcept { return commands_; }
     vulkan_submitter& submitter() noexcept { return *submitter_; }
+    /// Those of the device; work of the queue that computes waits for theirs where it is told to.
+    std::span<const std::unique_ptr<transfer>> transfers() const noexcept { return transfers_; }
     kernel_service& kernels() noexcept { return kernels_; }
     /// For what the host does for the device.
     const thread_pool& threads() const noexcept { return threads_; }
@@ -163,6 +175,7 @@ private:
     /// A wait for the timeline alone makes nothing visible to the host.
     std::optional<vulkan::commands> host_sees_;
     std::optional<vulkan_submitter> submitter_;
+    array_list<std::unique_ptr<transfer>> transfers_;
     key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 
