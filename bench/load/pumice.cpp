@@ -7,9 +7,11 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace pm = pumice;
 
@@ -138,6 +140,39 @@ void run(const std::filesystem::path& folder, std::int64_t size) {
         .add("right", right);
 }
 
+/// The same while another thread computes, and how much of what it does alone it does meanwhile.
+void run_beside_work(const std::filesystem::path& folder, std::int64_t size) {
+    const auto path = write(folder, size);
+    const pm::matrix<pm::f16> x = pm::ones<pm::f16>({2048, 2048});
+    std::atomic<std::int64_t> done{0};
+    std::atomic<bool> over{false};
+    std::thread worker([&] {
+        for (; !over; ++done) (void)pm::max(pm::matmul(x, x)).item();
+    });
+    const auto done_in = [&](auto&& what) {
+        const std::int64_t before = done;
+        const double begin = bench::now();
+        what();
+        const double us = bench::now() - begin;
+        return std::pair(us, static_cast<double>(done - before) / us);
+    };
+    done_in([] { std::this_thread::sleep_for(std::chrono::milliseconds(500)); });
+    std::vector<double> times, shares;
+    for (int i = 0; i < 5; ++i) {
+        const double alone =
+            done_in([] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }).second;
+        const auto [us, beside] = done_in([&] { pm::model::load(path); });
+        times.push_back(us / 1000);
+        shares.push_back(beside / alone);
+    }
+    over = true;
+    worker.join();
+    bench::json_line()
+        .add("case", "load_" + std::to_string(size) + "MiB_beside_products")
+        .add("ms", bench::median(times))
+        .add("share_of_products", bench::median(shares));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -147,7 +182,10 @@ int main(int argc, char** argv) try {
         bench::json_line line;
         bench::add_machine(line, pm::default_context());
     }
-    if (argc < 3) run(folder, 1024);
+    if (argc < 3) {
+        run(folder, 1024);
+        run_beside_work(folder, 1024);
+    }
     for (int i = 2; i < argc; ++i) run(folder, std::stoll(argv[i]));
 } catch (const pm::error& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -156,12 +156,13 @@ private:
         const std::lock_guard lock(current->mutex_);
         for (std::uint32_t i = 0; i < s.commandBufferInfoCount; ++i)
             if (current->buffers_.contains(s.pCommandBufferInfos[i].commandBuffer)) {
-                current->held_.push_back(
-                    {queue,
-                     {s.pWaitSemaphoreInfos, s.pWaitSemaphoreInfos + s.waitSemaphoreInfoCount},
-                     {s.pSignalSemaphoreInfos,
-                      s.pSignalSemaphoreInfos + s.signalSemaphoreInfoCount},
-                     {s.pCommandBufferInfos, s.pCommandBufferInfos + s.commandBufferInfoCount}});
+                current->held_.push_back({queue,
+                                          {s.pWaitSemaphoreInfos,
+                                           s.pWaitSemaphoreInfos + s.waitSemaphoreInfoCount},
+                                          {s.pSignalSemaphoreInfos,
+                                           s.pSignalSemaphoreInfos + s.signalSemaphoreInfoCount},
+                                          {s.pCommandBufferInfos,
+                                           s.pCommandBufferInfos + s.commandBufferInfoCount}});
                 current->most_held = std::max(current->most_held, current->held_.size());
                 return VK_SUCCESS;
             }
@@ -183,7 +184,8 @@ private:
         current->run_until(VK_NULL_HANDLE, 0);
         return current->real_.vkQueueWaitIdle(queue);
     }
-    /// What is held up to the submit that signals it; nothing where none does, all for no semaphore.
+    /// What is held up to the submit that signals it; nothing where none does, all for no
+    /// semaphore.
     void run_until(VkSemaphore semaphore, std::uint64_t value) {
         std::size_t n = semaphore ? 0 : held_.size();
         for (std::size_t i = 0; i < held_.size(); ++i)
