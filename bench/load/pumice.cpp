@@ -141,7 +141,7 @@ void run(const std::filesystem::path& folder, std::int64_t size) {
 }
 
 /// The same while another thread computes, and how much of what it does alone it does meanwhile.
-void run_beside_work(const std::filesystem::path& folder, std::int64_t size) {
+void run_beside_work(const std::filesystem::path& folder, std::int64_t size, const char* queue) {
     const auto path = write(folder, size);
     const pm::matrix<pm::f16> x = pm::ones<pm::f16>({2048, 2048});
     std::atomic<std::int64_t> done{0};
@@ -169,6 +169,7 @@ void run_beside_work(const std::filesystem::path& folder, std::int64_t size) {
     worker.join();
     bench::json_line()
         .add("case", "load_" + std::to_string(size) + "MiB_beside_products")
+        .add("queue", queue)
         .add("ms", bench::median(times))
         .add("share_of_products", bench::median(shares));
 }
@@ -184,7 +185,9 @@ int main(int argc, char** argv) try {
     }
     if (argc < 3) {
         run(folder, 1024);
-        run_beside_work(folder, 1024);
+        run_beside_work(folder, 1024, "compute");
+        pm::set_default_context(pm::context(pm::uploading::on_transfer_queues{}));
+        run_beside_work(folder, 1024, "transfer");
     }
     for (int i = 2; i < argc; ++i) run(folder, std::stoll(argv[i]));
 } catch (const pm::error& e) {

@@ -90,6 +90,7 @@ struct policy_set {
     std::string cache_folder;        // empty: the default place
     bool compiler_messages = false;  // what Slang says of kernels that compile goes to the log
     int queue_index = 0;             // of the device's queues
+    bool transfer_queues = false;    // weights go up on queues that only copy
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
     std::span<const std::byte> pack_bytes;
@@ -277,6 +278,19 @@ struct up_to {
     }
 };
 }  // namespace gathering
+
+/// Which queue of a Vulkan device brings the weights of models up.
+namespace uploading {
+/// The one that computes. The default.
+struct on_compute_queue {
+    void apply(policy_set& set) const { set.transfer_queues = false; }
+};
+/// Those that only copy, two at most by turns, where the device has a family of such queues and
+/// Pumice opens it: what it computes goes on meanwhile.
+struct on_transfer_queues {
+    void apply(policy_set& set) const { set.transfer_queues = true; }
+};
+}  // namespace uploading
 
 /// A wait for a device asks again and again for so long, which takes a processor and answers
 /// sooner, and then sleeps. 80 us by default; with 0 it sleeps at once.

@@ -14,6 +14,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 struct device_options {
     bool robust = false;              // robustBufferAccess, where offered
     std::uint32_t queue_index = 0;    // of the family's queues
+    bool transfer_queues = false;     // beside it, where there are any
     dispatcher_hook edit_dispatcher;  // once the device's functions are loaded
 };
 
@@ -91,7 +92,7 @@ public:
 
     /// The queue that computes.
     const device_queue& queue() const noexcept { return queue_; }
-    /// Queues that only copy, beside what computes: two at most, none of an adopted device.
+    /// Queues that only copy, as the options ask for: two at most, none of an adopted device.
     std::span<const device_queue> transfer_queues() const noexcept {
         return {transfers_, transfer_count_};
     }
@@ -168,7 +169,7 @@ private:
 
         const std::uint32_t count = checked_index(options.queue_index) + 1;
         const std::uint32_t transfers =
-            chosen_.transfer_family
+            options.transfer_queues && chosen_.transfer_family
                 ? std::min<std::uint32_t>(chosen_.transfer_queues, std::size(transfers_))
                 : 0;
         const array_list<float> priorities(std::max(count, transfers), 1.0f);

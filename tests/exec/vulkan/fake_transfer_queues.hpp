@@ -51,6 +51,7 @@ public:
         };
         pumice::policy_set policies;
         policies.gather = 0;
+        policies.transfer_queues = true;
         return std::make_shared<pumice::vulkan_runtime>(f.instance, chosen, policies, options);
     }
 

@@ -135,6 +135,7 @@ private:
     static const vulkan::device_options& with_queue(vulkan::device_options& options,
                                                     const policy_set& policies) {
         options.queue_index = static_cast<std::uint32_t>(policies.queue_index);
+        options.transfer_queues = policies.transfer_queues;
         return options;
     }
     static vulkan::memory_options memory_options(const policy_set& policies) {
