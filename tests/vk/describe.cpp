@@ -127,6 +127,8 @@ TEST_CASE(
     auto c = chosen({graphics, transfer, compute});  // as on an H200
     CHECK(c.family == 2);
     CHECK(c.transfer_family == 1u);
+    CHECK(c.transfer_queues == 1);
+    CHECK(c.transfer_timestamp_bits == 16);
     CHECK(c.timestamp_bits == 32);
     CHECK(c.info.timestamp_period > 0);
     c = chosen({graphics});

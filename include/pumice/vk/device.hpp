@@ -168,10 +168,9 @@ private:
         features enabled = wanted_features(offered, options.robust);
 
         const std::uint32_t count = checked_index(options.queue_index) + 1;
-        const std::uint32_t transfers =
-            options.transfer_queues && chosen_.transfer_family
-                ? std::min<std::uint32_t>(chosen_.transfer_queues, std::size(transfers_))
-                : 0;
+        const std::uint32_t transfers = options.transfer_queues && chosen_.transfer_family
+                                            ? std::min(chosen_.transfer_queues, most_transfers)
+                                            : 0;
         const array_list<float> priorities(std::max(count, transfers), 1.0f);
         vk::DeviceQueueCreateInfo queues[2];
         queues[0].queueFamilyIndex = chosen_.family;
@@ -225,12 +224,13 @@ private:
     candidate chosen_;
     bool owned_ = true;
     vk::Device handle_{};
-    device_queue queue_, transfers_[2];
+    static constexpr std::uint32_t most_transfers = 2;
+    device_queue queue_, transfers_[most_transfers];
     std::size_t transfer_count_ = 0;
     dispatcher table_;
     VkPhysicalDeviceMemoryProperties memory_{};
     VkPhysicalDeviceLimits limits_{};
-    std::mutex mutex_, transfer_mutexes_[2];
+    std::mutex mutex_, transfer_mutexes_[most_transfers];
     mutable std::atomic<bool> lost_{false};
     const std::uint32_t process_ = pumice::detail::process_number();
     mutable counters counters_;
