@@ -37,6 +37,7 @@ const std::vector<option_case>& option_cases() {
         {"memory_heap", "1", 1, {unknown, -2, 1.0, std::string("1.5"), std::string("")}},
         {"queue_sharing", "shared", pm::queue_sharing::shared, {unknown, false}},
         {"queue_index", "3", 3u, {-1, unknown, std::string("3 ")}},
+        {"transfer_queues", "true", true, {1, std::string("yes")}},
         {"compiler_messages", "true", true, {unknown, 1}},
         {"cache_folder", "/tmp/{model}-{pid}", std::string("/tmp/{model}-{pid}"), {5, true}},
         {"async_threads", "7", 7, {0, -3, unknown, std::string("99999999999999")}},

@@ -80,6 +80,7 @@ struct runner_policy {
                      {"there is no kind of runner ", static_cast<int>(kind)});
         }
         set.queue_index = options.queue_index;
+        set.transfer_queues = options.transfer_queues;
         set.compiler_messages = options.compiler_messages;
         set.cache_folder = expanded(options.cache_folder, model);
     }
@@ -99,11 +100,12 @@ inline runner make_runner(runner_kind kind, const std::filesystem::path& file,
         const context own(wanted);
         return runner(model::load(file, own), options, shapes);
     }
-    if (kind != runner_kind::best || options.queue_index != 0 || options.compiler_messages ||
-        !options.cache_folder.empty())
+    if (kind != runner_kind::best || options.queue_index != 0 || options.transfer_queues ||
+        options.compiler_messages || !options.cache_folder.empty())
         fail(errc::invalid_argument, "make_runner",
              {"the process-wide context is shared, and is what it is: leave out the kind, "
-              "queue_index, compiler_messages and cache_folder, or take queue_sharing exclusive"});
+              "queue_index, transfer_queues, compiler_messages and cache_folder, or take "
+              "queue_sharing exclusive"});
     return runner(model::load(file), options, shapes);
 }
 

@@ -43,6 +43,7 @@ struct runner_options {
     // Of a runner that makes its own context (make_runner); another's has one.
     queue_sharing sharing = queue_sharing::exclusive;
     int queue_index = 0;             // of the queues of the device's compute family
+    bool transfer_queues = false;    // weights go up on queues that only copy, where there are any
     bool compiler_messages = false;  // what Slang says of kernels that compile goes to the log
     /// Of compiled kernels; "" the usual place, {model}, {pid} and {tid} stand for the model's
     /// name and the numbers of process and thread.
@@ -106,6 +107,7 @@ void each_option(Options& o, F&& f) {
     f("memory_heap", o.memory_heap, -1);
     f("queue_sharing", o.sharing, 0);
     f("queue_index", o.queue_index, 0);
+    f("transfer_queues", o.transfer_queues, 0);
     f("compiler_messages", o.compiler_messages, 0);
     f("cache_folder", o.cache_folder, 0);
     f("async_threads", o.async_threads, 1);
