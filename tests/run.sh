@@ -18,7 +18,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget columns mirror format docs array_api report embed onnx_schemas call_trace wrong_programs
+  include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas call_trace wrong_programs
   headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan hostile fuzz tsan)
@@ -27,7 +27,7 @@ later=(compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
-build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_static; }
+build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_static; }
 
 include_direction() { tests/checks/include_direction; }
 header_budget()     { tests/checks/header_budget; }
@@ -36,6 +36,7 @@ mirror()            { tests/checks/mirror; }
 format()            { tests/checks/format; }
 docs()              { tests/checks/docs; }
 array_api()         { tests/checks/array_api; }
+reference()         { tests/checks/reference; }
 report()            { tests/checks/report; }
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
@@ -58,7 +59,7 @@ software() {
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
 plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads}; }
-host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model}; }
+host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }

@@ -60,6 +60,7 @@ constexpr int size_of(arithmetic a) noexcept {
     return a == arithmetic::f64 || a == arithmetic::i64 || a == arithmetic::u64 ? 8 : 4;
 }
 
+/// What a row of the element types says.
 struct dtype_info {
     std::string_view name;   // in messages and printing
     std::string_view slang;  // the conformance in shaders/element.slang
@@ -73,10 +74,13 @@ struct dtype_info {
 inline constexpr std::array dtype_table = {PUMICE_DTYPES(PUMICE_ROW)};
 #undef PUMICE_ROW
 
+/// The row of an element type.
 constexpr const dtype_info& info(dtype type) noexcept {
     return dtype_table[static_cast<std::size_t>(type)];
 }
+/// "f32" and so on.
 constexpr std::string_view to_string(dtype type) noexcept { return info(type).name; }
+/// Whether it is a floating-point type, of any size.
 constexpr bool is_floating(dtype type) noexcept { return info(type).kind == kind::floating; }
 /// Whether several elements share a byte: the first lies in its low bits.
 constexpr bool is_packed(dtype type) noexcept { return info(type).bits < 8; }
@@ -145,6 +149,7 @@ PUMICE_DTYPES(PUMICE_ROW)
 template <class T>
 concept element = requires { detail::dtype_row<std::remove_cv_t<T>>::value; };
 
+/// The element type of a C++ type: `dtype_of<float>` is dtype::f32.
 template <element T>
 inline constexpr dtype dtype_of = detail::dtype_row<std::remove_cv_t<T>>::value;
 

@@ -70,6 +70,7 @@ private:
     std::int64_t rank_ = 0;  // as wide as the items, so that copies do not wait for it
 };
 
+/// The lengths of a tensor's axes, at most 8.
 using shape = index_list;
 using strides = index_list;
 

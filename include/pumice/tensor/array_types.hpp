@@ -9,13 +9,14 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Of the array API.
 namespace constants {
+/// Numbers of the array API, as f64: they take the element type of what they are combined with.
 inline constexpr double e = std::numbers::e, pi = std::numbers::pi,
                         inf = std::numeric_limits<double>::infinity(),
                         nan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace constants
 
+/// The edition of the array API whose names these are.
 inline constexpr std::string_view array_api_version = "2024.12";
 
 namespace detail {

@@ -185,18 +185,27 @@ auto op_function<Op>::reduce(X&& x, A&&... axes) const {
     return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), std::forward<A>(axes)...);
 }
 
-// Reductions keep the element type, but for sums and products of integers, which are of 64 bits;
-// mean and logsumexp need floating point; any and all of numbers ask whether one is not 0.
+// Reductions over the axes named, or over all; axes stand in the type, `axis<1>`, or for tensors of
+// run-time type in the call, which throws errc::axis_out_of_range.
+
+/// The sum, of numbers: floating point in its type, integers in 64 bits, or in the type that
+/// `as<T>` names. Of no elements it is 0.
 inline constexpr detail::reducer<reduction::sum> sum;
+/// The product, in the types that `sum` has. Of no elements it is 1.
 inline constexpr detail::reducer<reduction::prod> prod;
+/// The greatest and the least element, of numbers, in their type; NaN where there is one. Throws
+/// errc::invalid_argument for an axis of no elements.
 inline constexpr detail::reducer<reduction::max> max;
 inline constexpr detail::reducer<reduction::min> min;
+/// The arithmetic mean; needs floating point. Of no elements it is NaN.
 inline constexpr detail::reducer<reduction::mean> mean;
+/// Whether an element, or each, is true or, of numbers, not 0: bool.
 inline constexpr detail::reducer<reduction::any> any;
 inline constexpr detail::reducer<reduction::all> all;
 /// Index of the first extreme element along one axis (or of the flattened tensor), i64.
 inline constexpr detail::reducer<reduction::argmax> argmax;
 inline constexpr detail::reducer<reduction::argmin> argmin;
+/// log(sum(exp(x))) without overflow; needs floating point.
 inline constexpr detail::reducer<reduction::logsumexp> logsumexp;
 
 namespace detail {
@@ -312,6 +321,7 @@ auto reshape(const X& x, const std::int64_t (&to)[Rank]) {
                   dims<int(Rank)>>(reshape(any_tensor(x.get()),
                                            shape(std::span<const std::int64_t>(to))));
 }
+/// `reshape_to(x, n, m)`: the same with the extents as arguments.
 template <array_argument X, std::integral... N>
 auto reshape_to(const X& x, N... n) {
     return tensor<detail::element_of_argument<X>,
@@ -319,6 +329,7 @@ auto reshape_to(const X& x, N... n) {
                                                    shape{static_cast<std::int64_t>(n)...}));
 }
 
+/// A view whose axis i is axis Order[i] of x: `permute_dims(x, axes<1, 0>)`.
 template <int... Order, array_argument X>
 auto permute_dims(const X& x, axes_t<Order...> order) {
     using e = detail::extents_of<X>;
@@ -334,21 +345,25 @@ auto transpose(const X& x) {
     return permute_dims(x, axes<1, 0>);
 }
 
+/// A view with the named axes (all where none is named) reversed.
 template <array_argument X, int... Is>
 auto flip(const X& x, axes_t<Is...> a = {}) {
     return tensor<detail::element_of_argument<X>, detail::extents_of<X>,
                   strided>(flip(any_tensor(x.get()), a.list));
 }
+/// A view of x repeated to the extents Ns: `broadcast_to<2, 3>(x)`.
 template <std::int64_t... Ns, array_argument X>
 auto broadcast_to(const X& x) {
     return tensor<detail::element_of_argument<X>, extents<Ns...>,
                   strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
 }
+/// A view with a new axis of length 1 before axis I of the result.
 template <int I, array_argument X>
 auto expand_dims(const X& x, axes_t<I>) {
     return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>,
                   strided>(expand_dims(any_tensor(x.get()), I));
 }
+/// A view without axis I, which has the length 1; else throws errc::shape_mismatch.
 template <int I, array_argument X>
 auto squeeze(const X& x, axes_t<I>) {
     return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,

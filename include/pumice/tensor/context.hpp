@@ -13,6 +13,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// A device and how it is used, made of policies: a handle, which tensors share. Where a program
+/// names none, tensors belong to `default_context()`.
 class context {
 public:
     /// From policies in any order; later ones win. Throws no_vulkan_loader or no_device where a

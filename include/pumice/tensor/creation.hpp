@@ -56,8 +56,8 @@ template <std::size_t Rank>
 using extent_list = const std::int64_t (&)[Rank];
 }  // namespace detail
 
-// Of a shape, `zeros<float>(x.shape())`, or of a list, `zeros<float>({4, 6})`, which says the rank.
-
+/// Every element is `value`. Of a shape, `full<float>(x.shape(), 1)`, the rank is known at run
+/// time; of a list, `full<float>({4, 6}, 1)`, to the compiler.
 template <element T>
 created<T> full(const std::type_identity_t<shape>& extent, T value,
                 const context& home = default_context()) {
@@ -68,6 +68,7 @@ detail::made_of<T, Rank> full(detail::extent_list<Rank> extent, T value,
                               const context& home = default_context()) {
     return full<T>(shape(std::span<const std::int64_t>(extent)), value, home);
 }
+/// Every element is 0, in the same two ways.
 template <element T>
 created<T> zeros(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(0), home);
@@ -77,6 +78,7 @@ detail::made_of<T, Rank> zeros(detail::extent_list<Rank> extent,
                                const context& home = default_context()) {
     return full<T>(shape(std::span<const std::int64_t>(extent)), T(0), home);
 }
+/// Every element is 1, in the same two ways.
 template <element T>
 created<T> ones(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(1), home);

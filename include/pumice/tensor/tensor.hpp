@@ -210,6 +210,7 @@ private:
     }
 };
 
+/// Tensors of 0, 1 and 2 axes, whose lengths are known at run time; `dims<N>` names more axes.
 template <element T> using scalar_tensor = tensor<T, dims<0>>;
 template <element T> using vector = tensor<T, dims<1>>;
 template <element T> using matrix = tensor<T, dims<2>>;
@@ -231,6 +232,10 @@ template <class A> constexpr bool is_bool() {
 }
 }  // namespace detail
 
+/// Elementwise, of tensors, expressions and numbers (NumPy's operators): operands broadcast, a
+/// number takes the tensor's element type, other kinds need `astype`. `%` has the sign of the
+/// divisor; comparisons give bool. Ill-typed operands do not compile; run-time shapes that do not
+/// broadcast throw errc::shape_mismatch, run-time types that do not mix errc::dtype_mismatch.
 // clang-format off
 template <class A, class B> requires detail::operands<A, B> auto operator+(A&& a, B&& b) { return add(std::forward<A>(a), std::forward<B>(b)); }
 template <class A, class B> requires detail::operands<A, B> auto operator-(A&& a, B&& b) { return subtract(std::forward<A>(a), std::forward<B>(b)); }
@@ -250,7 +255,8 @@ template <class A> requires detail::operand_alone<A> auto operator+(A&& a) { ret
 template <class A> requires detail::operand_alone<A> auto operator!(A&& a) { return logical_not(std::forward<A>(a)); }
 // clang-format on
 
-// The handle becomes that of a new value; a typed tensor has += -= *= /= as members.
+/// The handle becomes that of a new value, in the memory of the old one where no other handle
+/// refers to it; a typed tensor has += -= *= /= as members.
 // clang-format off
 template <class T, class X> requires std::same_as<T, any_tensor> T& operator+=(T& a, X&& x) { return a = a + std::forward<X>(x); }
 template <class T, class X> requires std::same_as<T, any_tensor> T& operator-=(T& a, X&& x) { return a = a - std::forward<X>(x); }
@@ -264,7 +270,7 @@ template <class T, class X> requires std::derived_from<T, any_tensor> T& operato
 template <class T, class X> requires std::derived_from<T, any_tensor> T& operator>>=(T& a, X&& x) { return a = a >> std::forward<X>(x); }
 // clang-format on
 
-// On bool tensors & | ^ ~ are the logical ops, as in NumPy.
+/// Bits of integers; on bool tensors & | ^ ~ are the logical ops, as in NumPy.
 template <class A, class B>
     requires detail::operands<A, B>
 auto operator&(A&& a, B&& b) {

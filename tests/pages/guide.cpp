@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// The programs of docs/reference/guide.md.
+#include <tests/pages/shows.hpp>
+
+#include <pumice/model/npy.hpp>
+
+#include <filesystem>
+
+namespace pm = pumice;
+
+// clang-format off: lines as the pages show them
+
+TEST_CASE("pages: when to evaluate") {
+    // code: eval
+    pm::matrix<float> u = pm::zeros<float>({64, 64});
+    for (int step = 0; step < 100; ++step) {
+        u = u * 0.5f + 1.0f;
+        if (step % 10 == 9) pm::eval(u);  // ten steps a plan: the graph stays small, and is planned once
+    }
+    SHOWS("2", u(0, 0).item());  // asks for a value: waits
+    // end
+}
+
+TEST_CASE("pages: what a name costs") {
+    const pm::vector<float> x = {1, 2, 3};
+    // code: names
+    auto y = x * 2.0f;                     // an expression: nothing is stored, nothing runs
+    pm::vector<float> z = y + y;           // y has a name: it is one operand, computed once
+    pm::vector<float> w = (x * 2.0f) + 1;  // no names within: one kernel, nothing between
+    pm::vector<float> v = z;               // another handle to the same node: no copy
+    SHOWS("[7. 13. 19.]", v + w);
+    // end
+}
+
+TEST_CASE("pages: views") {
+    // code: views
+    const pm::matrix<float> m = {{1, 2, 3}, {4, 5, 6}};
+    auto t = pm::transpose(m);             // pm::tensor<float, ..., pm::strided>: m's memory
+    auto column = m(pm::all, 1);           // likewise
+    pm::matrix<float> dense = t;           // row-major, as its type says: a copy
+    SHOWS("[[1. 4.] [2. 5.] [3. 6.]]", dense);
+    SHOWS("[2. 5.]", column);
+    // end
+}
+
+TEST_CASE("pages: axes") {
+    const pm::tensor<float, pm::dims<3>> x = pm::ones<float>({2, 3, 4});
+    // code: axes
+    SHOWS("(2, 4)", pm::sum(x, pm::axis<1>).shape());
+    SHOWS("(3,)", pm::sum(x, pm::axes<0, -1>).shape());
+    SHOWS("(2, 1, 4)", pm::sum(x, pm::axis<1>, pm::keepdims).shape());
+    SHOWS("(2, 4)", pm::sum(pm::any_tensor(x), 1).shape());  // numbers, where the rank is known at run time
+    // end
+}
+
+TEST_CASE("pages: convolution") {
+    const pm::any_tensor image = pm::full(pm::dtype::f32, {1, 4, 8, 8}, 1),
+                         weight = pm::full(pm::dtype::f32, {6, 4, 3, 3}, 1),
+                         depthwise = pm::full(pm::dtype::f32, {4, 1, 3, 3}, 1);
+    // code: conv
+    // image (N, C, H, W), weight (M, C / group, kH, kW); all fields, in this order, have defaults
+    SHOWS("(1, 6, 6, 6)", pm::conv(image, weight).shape());
+    SHOWS("(1, 6, 8, 8)", pm::conv(image, weight, {.pad_begin = {1, 1}, .pad_end = {1, 1}}).shape());
+    SHOWS("(1, 6, 2, 2)", pm::conv(image, weight, {.stride = {2, 2}, .dilation = {2, 2}}).shape());
+    SHOWS("(1, 4, 6, 6)", pm::conv(image, depthwise, {.group = 4}).shape());
+    SHOWS("(1, 4, 4, 4)", pm::pool(image, {.what = pm::pooling::average, .window = {2, 2}, .stride = {2, 2}}).shape());
+    SHOWS("(1, 4, 4, 4)", pm::pool(image, {.window = {3, 3}, .stride = {2, 2}, .ceil_mode = true}).shape());
+    // end
+}
+
+TEST_CASE("pages: sorting") {
+    // code: sorting
+    const pm::vector<float> x = {3, 1, 2};
+    SHOWS("[1. 2. 3.]", pm::sort(x));
+    SHOWS("[3. 2. 1.]", pm::sort(x, pm::axis<0>, true));  // descending
+    SHOWS("[1 2 0]", pm::argsort(x));                  // i64; equal elements keep their order
+    const auto top = pm::top_k(x, 2);
+    SHOWS("[3. 2.]", top.values);
+    SHOWS("[0 2]", top.indices);
+    SHOWS("[1. 2. 3.]", pm::take(x, pm::argsort(x)));
+    // end
+}
+
+TEST_CASE("pages: scattering") {
+    // code: scattering
+    const pm::vector<float> x = {0, 0, 0, 0}, updates = {1, 2, 3};
+    const pm::vector<std::int64_t> places = {1, 1, 3};
+    SHOWS("[0. 2. 0. 3.]", pm::scatter_elements(x, places, updates));  // of equal places the last counts
+    SHOWS("[0. 3. 0. 3.]", pm::scatter_elements(x, places, updates, pm::axis<0>, pm::scattering::sum));
+    pm::vector<float> y = x;
+    pm::at(y, places) += updates;
+    SHOWS("[0. 2. 0. 3.]", y);
+    // end
+}
+
+TEST_CASE("pages: einsum") {
+    const pm::matrix<float> a = {{1, 2}, {3, 4}}, b = {{1, 0}, {1, 1}};
+    // code: einsum
+    pm::matrix<float> product = pm::einsum("ij,jk->ik", a, b);
+    pm::scalar_tensor<float> trace = pm::einsum("ii->", a);
+    pm::matrix<float> outer = pm::einsum("i,j->ij", a[0], b[0]);
+    SHOWS("[[3. 2.] [7. 4.]]", product);
+    SHOWS("5.", trace);
+    SHOWS("[[1. 0.] [2. 0.]]", outer);
+    // end
+}
+
+TEST_CASE("pages: npy") {
+    const auto path = std::filesystem::temp_directory_path() / "pumice_guide.npy";
+    // code: npy
+    const pm::matrix<float> x = {{1, 2}, {3, 4}};
+    std::vector<std::byte> bytes(16);
+    pm::read(x, bytes);
+    pm::write_npy(path, {pm::dtype::f32, x.shape(), bytes});
+
+    const pm::npy_array file = pm::read_npy(path);  // row-major; type and shape as the file says
+    const pm::any_tensor y = pm::from_bytes(file.dtype, file.shape, file.bytes);
+    SHOWS("[[1. 2.] [3. 4.]]", pm::matrix<float>(y));  // throws errc::dtype_mismatch where the file has other elements
+    // end
+    std::filesystem::remove(path);
+}
+
+TEST_CASE("pages: random numbers") {
+    // code: random
+    pm::random::key key(7);  // the same seed gives the same numbers on every device
+    pm::vector<float> a = pm::random::normal<float>({4}, key), b = pm::random::normal<float>({4}, key);
+    SHOWS("True", pm::all(a == b));
+    b = pm::random::normal<float>({4}, key.next());  // another stream
+    SHOWS("False", pm::all(a == b));
+
+    pm::random::seed(42);  // of the stream that calls without a key take from
+    a = pm::random::uniform<float>({4});
+    pm::random::seed(42);
+    b = pm::random::uniform<float>({4});
+    SHOWS("True", pm::all(a == b));
+    // end
+    pm::random::seed(pm::random::default_seed);
+}
