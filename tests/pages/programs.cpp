@@ -133,7 +133,8 @@ TEST_CASE("pages: contexts") {
     // Where there is what they name:
     const auto elsewhere = [](const pm::device_rates& rates) {
         const pm::context gpu(pm::gpu_only{}, pm::prefer_discrete{}, pm::measured_rates{rates});
-        const pm::context low(pm::vulkan_only{}, pm::prefer_integrated{}, pm::pack{"kernels.pack"});
+        const pm::context low(pm::vulkan_only{}, pm::prefer_integrated{}, pm::pack{"kernels.pack"},
+                              pm::uploading::on_transfer_queues{});
         const pm::context both(pm::devices{pm::device_named{"NVIDIA"}, pm::device_named{"AMD"}});
         const auto memory = pm::place_memory(gpu.get(), {.kind = pm::memory_kind::device, .bytes = 4096});
         return gpu.device().name + low.device().name + both.device().name;
