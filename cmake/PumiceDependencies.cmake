@@ -5,6 +5,8 @@
 # never built. The installed package reads this file too, with PUMICE_INSTALLED set, and then nothing is fetched.
 include_guard(GLOBAL)
 
+get_filename_component(PUMICE_CLONE "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+
 # NAME: what to ask CMake for: a package, its target and its lowest version; or, where there is no package, a name for
 # the fetched one and a header to look for. Then the repository, the tag and the folder of its headers.
 set(pumice_vulkan_headers VulkanHeaders Vulkan::Headers 1.4.311
@@ -24,6 +26,9 @@ set(pumice_stb stb stb_image.h -
 
 # Makes the targets pumice::NAME..., or, in an installed package, sets pumice_FOUND to false and says what is missing.
 function(pumice_dependencies)
+    if(NOT PUMICE_INSTALLED)                     # what tools/deps took is found without being named, in any project
+        list(APPEND CMAKE_PREFIX_PATH ${PUMICE_CLONE}/.deps/usr ${PUMICE_CLONE}/.deps/slang)
+    endif()
     foreach(name IN LISTS ARGN)
         if(TARGET pumice::${name})
             continue()
@@ -79,11 +84,39 @@ macro(pumice_find_header)
     endif()
 endmacro()
 
+# Ends with what to do, where FetchContent would end with what git says.
+function(pumice_must_reach)
+    string(TOUPPER ${package} upper)
+    string(TOLOWER ${package} lower)
+    if(FETCHCONTENT_SOURCE_DIR_${upper} OR EXISTS "${FETCHCONTENT_BASE_DIR}/${lower}-src")
+        return()
+    endif()
+    if(wanted MATCHES "::")
+        find_package(${package} ${version} CONFIG QUIET)
+        if(TARGET ${wanted})
+            return()                             # FetchContent finds it too
+        endif()
+    endif()
+    find_package(Git QUIET)
+    if(GIT_EXECUTABLE AND NOT FETCHCONTENT_FULLY_DISCONNECTED)
+        execute_process(COMMAND ${CMAKE_COMMAND} -E env GIT_TERMINAL_PROMPT=0 ${GIT_EXECUTABLE} ls-remote ${repository} HEAD
+            RESULT_VARIABLE fault OUTPUT_QUIET ERROR_VARIABLE why TIMEOUT 60)
+        if(fault EQUAL 0)
+            return()
+        endif()
+    endif()
+    message(FATAL_ERROR "Pumice's headers include those of ${package} (${wanted}), which are not on this machine, and "
+        "${repository} cannot be reached. Where nothing can be fetched, run tools/deps in ${PUMICE_CLONE}, which takes all of "
+        "them by apt and is found unasked, or name a prefix that has them: "
+        "-DCMAKE_PREFIX_PATH=CLONE/.deps/usr;CLONE/.deps/slang\n${why}")
+endfunction()
+
 macro(pumice_fetch)
     include(FetchContent)
     list(GET pumice_${name} 3 repository)
     list(GET pumice_${name} 4 tag)
     list(GET pumice_${name} 5 folder)
+    pumice_must_reach()
     set(shallow TRUE)
     if(tag MATCHES "^[0-9a-f]+$")                # git cannot clone a commit alone
         set(shallow FALSE)
