@@ -27,7 +27,7 @@ later=(compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
-build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_static; }
+build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_user test_static; }
 
 include_direction() { tests/checks/include_direction; }
 header_budget()     { tests/checks/header_budget; }
@@ -51,15 +51,15 @@ front() { tests/cases "" $gcc/test_front; }
 # that it makes faster; it is at work in `plain`.
 software() {
   GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
-    tests/cases tools/on-software-driver $gcc/test_{device,model,slang,vk,threads} | tee $logs/validated.txt &&
+    tests/cases tools/on-software-driver $gcc/test_{device,model,slang,vk,threads,user} | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
-plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads}; }
-host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages}; }
+plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}; }
+host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }

@@ -86,6 +86,9 @@ TEST_CASE("manipulation: roll goes around the end") {
     CHECK(values(roll(counted({5}), -7)) == reals{2, 3, 4, 0, 1});
     CHECK(values(roll(counted({2, 2}), 1)) == reals{3, 0, 1, 2});
     CHECK(values(roll(counted({2, 2}), 1, 1)) == reals{1, 0, 3, 2});
+    CHECK(values(roll(counted({2, 4}), 2, 1)) == reals{2, 3, 0, 1, 6, 7, 4, 5});
+    const std::int64_t turned[] = {1, 0};
+    CHECK(values(roll(permute_dims(counted({4, 1}), turned), -2, 1)) == reals{2, 3, 0, 1});
     CHECK(roll(counted({0, 2}), 1, 0).size() == 0);
     CHECK(code_of([&] { roll(counted({2}), 1, 1); }) == errc::axis_out_of_range);
 }

@@ -140,6 +140,27 @@ TEST_CASE("reshape keeps the order of elements and asks for -1 once") {
     CHECK(code_of([&] { reshape(counting(home, {0}), {0, -1}); }) == errc::shape_mismatch);
 }
 
+TEST_CASE("reshape only splits the axes of a view: no copy") {
+    const any_tensor x = counting(home, {6, 8});
+    const any_tensor views[] = {permuted(x, {1, 0}), flipped(x, {1}),
+                                cut(x, {{1, 5}, {none, none, 2}}),
+                                broadcast_to(cut(x, {{}, {3, 4}}), {6, 8})};
+    for (const any_tensor& v : views) {
+        const std::vector<float> flat = values(v);
+        const std::int64_t n = v.shape()[0], m = v.shape()[1];
+        for (const shape& to :
+             {shape{n / 2, 2, m}, shape{n, 1, 2, m / 2}, shape{2, n / 2, m / 2, 2, 1}}) {
+            const any_tensor r = reshape(v, to);
+            CHECK(r.get()->op.is<view_op>());
+            CHECK(values(r) == flat);
+            CHECK(values(flipped(r)) == std::vector<float>(flat.rbegin(), flat.rend()));
+        }
+        CHECK(values(reshape(v, {-1})) == flat);  // joins them
+    }
+    CHECK(reshape(cut(x, {{2, 2}}), {2, 0, 4}).shape() == shape{2, 0, 4});
+    CHECK(values(reshape(permuted(counting(home, {1, 1}), {1, 0}), {})) == std::vector<float>{0});
+}
+
 TEST_CASE("views of views of what is computed read the right elements") {
     const any_tensor x = counting(home, {3, 4});
     const any_tensor y = apply<op::multiply>(x, 10.0);

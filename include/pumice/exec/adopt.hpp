@@ -4,9 +4,15 @@
 // buffers, and the order between his submits and Pumice's. Nothing that he made is destroyed.
 #pragma once
 
+#include <pumice/tensor/context.hpp>
+#include <pumice/vk/loader.hpp>
+
+#include <mutex>
+
+#ifndef PUMICE_COMPILED
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/exec/null_engine.hpp>
-#include <pumice/tensor/context.hpp>
+#endif
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -34,8 +40,36 @@ struct vulkan_buffer {
 
 /// The engine of `context::adopt(handles, policies...)`. Throws errc::invalid_argument for handles
 /// that are missing, errc::no_device for a device without what Pumice needs.
-inline std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs,
-                                                    policy_set policies) {
+PUMICE_INLINE std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs,
+                                                           policy_set policies);
+
+/// A tensor over the user's memory, in row-major order and not copied. The buffer belongs to the
+/// context's device, has the usages storage buffer, shader device address and (to be read or
+/// written by the host) transfer source and destination, and stays until work that uses it is
+/// `finished`. Throws errc::invalid_argument where the address is no multiple of 16.
+PUMICE_INLINE any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, dtype type,
+                                     const shape& extent);
+
+/// Where a tensor's values lie, evaluated if need be, dense in row-major order; valid while `t` or
+/// a copy of it lives. What is to read them runs after `finished`.
+PUMICE_INLINE vulkan_buffer buffer_of(any_tensor& t);
+
+/// What Pumice submits on this context from now on runs after `semaphore` has reached `value` (for
+/// timeline semaphores) or is signalled: the user's writes are seen, his reads are done.
+PUMICE_INLINE void wait_before(const context& home, VkSemaphore semaphore, std::uint64_t value = 0);
+
+/// A timeline semaphore and the value that it reaches when all that was evaluated on this context
+/// so far is done; the user's submits wait for it. It lives as long as the context.
+struct timeline_point {
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    std::uint64_t value = 0;
+};
+PUMICE_INLINE timeline_point finished(const context& home);
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_INLINE std::shared_ptr<engine> make_adopting_engine(const vulkan_handles& theirs,
+                                                           policy_set policies) {
     if (!theirs.get_instance_proc_addr || !theirs.instance || !theirs.physical_device ||
         !theirs.device || !theirs.created_with || !theirs.queue)
         fail(errc::invalid_argument, "adopt",
@@ -74,12 +108,8 @@ inline vulkan_engine& vulkan_engine_of(const context& home, const char* place) {
 }
 }  // namespace detail
 
-/// A tensor over the user's memory, in row-major order and not copied. The buffer belongs to the
-/// context's device, has the usages storage buffer, shader device address and (to be read or
-/// written by the host) transfer source and destination, and stays until work that uses it is
-/// `finished`. Throws errc::invalid_argument where the address is no multiple of 16.
-inline any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, dtype type,
-                              const shape& extent) {
+PUMICE_INLINE any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, dtype type,
+                                     const shape& extent) {
     vulkan_engine& engine = detail::vulkan_engine_of(home, "from_buffer");
     const vulkan::device& device = engine.runtime().device();
     VkBufferDeviceAddressInfo what{};
@@ -99,9 +129,7 @@ inline any_tensor from_buffer(const context& home, const vulkan_buffer& theirs, 
     return any_tensor(engine.borrow(type, extent, piece));
 }
 
-/// Where a tensor's values lie, evaluated if need be, dense in row-major order; valid while `t` or
-/// a copy of it lives. What is to read them runs after `finished`.
-inline vulkan_buffer buffer_of(any_tensor& t) {
+PUMICE_INLINE vulkan_buffer buffer_of(any_tensor& t) {
     vulkan_engine& engine = detail::vulkan_engine_of(context(t.get()->owner), "buffer_of");
     eval(std::span<const any_tensor>(&t, 1));
     if (!t.get()->row_major() || !starts_byte(t.dtype(), t.get()->offset)) {
@@ -114,21 +142,15 @@ inline vulkan_buffer buffer_of(any_tensor& t) {
             piece.offset + static_cast<std::uint64_t>(byte_offset(t.dtype(), t.get()->offset))};
 }
 
-/// What Pumice submits on this context from now on runs after `semaphore` has reached `value` (for
-/// timeline semaphores) or is signalled: the user's writes are seen, his reads are done.
-inline void wait_before(const context& home, VkSemaphore semaphore, std::uint64_t value = 0) {
+PUMICE_INLINE void wait_before(const context& home, VkSemaphore semaphore, std::uint64_t value) {
     detail::vulkan_engine_of(home, "wait_before").wait_before({vk::Semaphore(semaphore), value});
 }
 
-/// A timeline semaphore and the value that it reaches when all that was evaluated on this context
-/// so far is done; the user's submits wait for it. It lives as long as the context.
-struct timeline_point {
-    VkSemaphore semaphore = VK_NULL_HANDLE;
-    std::uint64_t value = 0;
-};
-inline timeline_point finished(const context& home) {
+PUMICE_INLINE timeline_point finished(const context& home) {
     const vulkan::queue& queue = detail::vulkan_engine_of(home, "finished").runtime().queue();
     return {static_cast<VkSemaphore>(queue.timeline().handle()), queue.submitted()};
 }
+
+#endif
 
 }}  // namespace pumice::PUMICE_ABI

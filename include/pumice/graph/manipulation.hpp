@@ -221,6 +221,13 @@ PUMICE_BODY any_tensor roll(const any_tensor& x, std::int64_t shift,
     const std::int64_t n = x.shape()[at];
     const std::int64_t by = n == 0 ? 0 : (shift % n + n) % n;
     if (by == 0) return x;
+    if (2 * by == n && x.rank() < max_rank) {  // two halves change places: one copy
+        shape halves = x.shape();
+        halves[at] = by;
+        halves.insert(at, 2);
+        const std::int64_t two[] = {at};
+        return reshape(flip(reshape(x, halves), two), x.shape());
+    }
     const any_tensor parts[] = {detail::cut(x, at, n - by, n), detail::cut(x, at, 0, n - by)};
     return concat(parts, at);
 }

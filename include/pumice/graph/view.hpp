@@ -24,7 +24,8 @@ PUMICE_FUNCTION any_tensor make_view(const any_tensor& x, const shape& extent, v
 }  // namespace detail
 
 /// The elements in row-major order under another shape; one extent may be -1. A view whenever the
-/// operand lies in row-major order, a copy otherwise. Throws errc::shape_mismatch.
+/// operand lies in row-major order or axes are only split, a copy otherwise. Throws
+/// errc::shape_mismatch.
 PUMICE_FUNCTION any_tensor reshape(const any_tensor& x, shape to);
 
 /// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a
@@ -100,6 +101,32 @@ PUMICE_BODY any_tensor make_view(const any_tensor& x, const shape& extent, view_
     return any_tensor(make_node(x.dtype(), extent, std::move(v), {std::move(from)}));
 }
 
+/// `from` seen with its axes split, `to` having as many elements; nothing where they would have to
+/// be joined.
+PUMICE_FUNCTION std::optional<view_op> split_axes(const shape& from, const shape& to) {
+    view_op v{index_list::filled(from.rank(), 0), {}, {}};
+    int a = 0;
+    for (int d = 0; d < to.rank();) {
+        if (to[d] == 1 || a == from.rank()) {
+            if (to[d] != 1) return std::nullopt;
+            v.source.push_back(-1);
+            v.step.push_back(0);
+            ++d;
+            continue;
+        }
+        const std::int64_t n = from[a];
+        std::int64_t left = n;
+        while (left > 1 && d < to.rank() && left % to[d] == 0) {
+            left /= to[d++];
+            v.source.push_back(a);
+            v.step.push_back(left);
+        }
+        if (left > 1) return std::nullopt;
+        ++a;
+    }
+    return v;
+}
+
 PUMICE_BODY bool will_be_row_major(const node& n) {
     return (n.realised() || !n.op.is<view_op>()) && n.row_major();
 }
@@ -128,8 +155,12 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
     node_ptr source = detail::viewed_by<reshape_op>(*x.get());
     if (!source) source = x.get();
     if (to == source->extent) return any_tensor(std::move(source));
-    if (!detail::will_be_row_major(*source))
+    if (!detail::will_be_row_major(*source)) {
+        if (x.size() != 0)
+            if (const auto v = detail::split_axes(x.shape(), to))
+                return detail::make_view(x, to, *v);
         source = make_node(x.dtype(), x.shape(), copy_op{row_major_strides(x.shape())}, {source});
+    }
     return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
 }
 

@@ -105,6 +105,9 @@ public:
         return trace(where(), recorded_values(shapes),
                      [this](std::span<const any_tensor> x) { return run_named(x); });
     }
+    executable compile(std::initializer_list<shape> shapes) const {
+        return compile(std::span(shapes.begin(), shapes.size()));
+    }
 
     /// The same for every extent of open axes up to `range.at_most`, of each input those of
     /// `range.axes`; as that is when it is made, the first axis of each input where it is open: the
