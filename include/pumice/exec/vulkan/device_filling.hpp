@@ -141,13 +141,13 @@ private:
     }
     /// What computes waits, from now on, for what only copies. Pre: the lane's lock is held.
     void hand_over(const array_list<filling>& list) {
-        bool any = false;
+        bool found = false;
         for (const copies& c : copied_) {
             if (!c.to) continue;
             lane_.wait_before({c.to->queue->timeline().handle(), c.value});
-            any = true;
+            found = true;
         }
-        if (!any) return;
+        if (!found) return;
         vulkan::commands buffer = runtime_.commands().take();
         buffer.begin();
         buffer.end();
