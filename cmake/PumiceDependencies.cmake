@@ -21,6 +21,10 @@ set(pumice_slang_headers slang slang.h -
     https://github.com/shader-slang/slang.git v2026.12 include)
 set(pumice_protozero protozero protozero/pbf_reader.hpp -
     https://github.com/mapbox/protozero.git v1.8.2 include)
+set(pumice_flatbuffers flatbuffers flatbuffers/flatbuffers.h -
+    https://github.com/google/flatbuffers.git v2.0.8 include)
+set(pumice_json json nlohmann/json.hpp -
+    https://github.com/nlohmann/json.git v3.11.2 include)
 set(pumice_stb stb stb_image.h -
     https://github.com/nothings/stb.git 31c1ad37456438565541f4919958214b6e762fb4 .)
 

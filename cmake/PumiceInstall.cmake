@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
 
-install(TARGETS pumice pumice_engine pumice_compiled pumice_onnx EXPORT pumiceTargets FILE_SET HEADERS)
+install(TARGETS pumice pumice_engine pumice_compiled pumice_onnx pumice_package EXPORT pumiceTargets FILE_SET HEADERS)
 install(EXPORT pumiceTargets NAMESPACE pumice:: DESTINATION ${package})
 
 configure_package_config_file(cmake/pumiceConfig.cmake.in pumiceConfig.cmake INSTALL_DESTINATION ${package})

@@ -4,3 +4,15 @@
 #define PUMICE_COMPILING 1
 #include <pumice/array_api.hpp>
 #include <pumice/engine.hpp>
+#include <pumice/package/make_package.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+template void save_package<0>(const std::filesystem::path&, const executable&,
+                              const package_contents&, const package_options&);
+template loaded_package load_package<0>(const std::filesystem::path&, const context&,
+                                        const package_names&);
+template package_contents look_into_package<0>(const std::filesystem::path&, bool);
+template bool has_package_magic<0>(const std::filesystem::path&);
+
+}}}  // namespace pumice::PUMICE_ABI::detail

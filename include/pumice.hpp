@@ -15,6 +15,9 @@
 #ifdef PUMICE_DEVICES
 #include <pumice/exec/make_devices.hpp>
 #endif
+#ifdef PUMICE_PACKAGE
+#include <pumice/package/make_package.hpp>
+#endif
 #ifdef PUMICE_RUNNER
 #include <pumice/exec/placed_memory.hpp>
 #endif

@@ -159,6 +159,10 @@ public:
     }
     std::vector<std::byte> read_all() const { return read(0, static_cast<std::size_t>(size_)); }
 
+#ifndef _WIN32
+    /// Below 0 once it is closed.
+    int descriptor() const noexcept { return fd_.get(); }
+#endif
     /// Ends reading: what follows throws.
     void close() noexcept {
 #ifdef _WIN32

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Runners of models' files, on the device that a word names. Needs the CMake target pumice::onnx
-// beside pumice::pumice or pumice::compiled.
+// Runners of models' files and of packages, on the device that a word names. Needs the CMake target
+// pumice::onnx beside pumice::compiled, and beside pumice::pumice pumice::package too.
 #pragma once
 
 #include <pumice/model.hpp>
+#include <pumice/package.hpp>
 #include <pumice/runner/runner.hpp>
 
 #include <filesystem>
@@ -88,25 +89,24 @@ struct runner_policy {
 
 }  // namespace detail
 
-/// A runner of a model's file, on a device and a queue of its own unless the options share them.
-/// Throws what loading throws, errc::no_device where there is none of that kind,
-/// errc::invalid_argument for a kind, a queue or shapes that there are not, and for options that
-/// ask something of a context that is shared.
+/// A runner of a model's file, or of a package, as the file begins; on a device and a queue of its
+/// own unless the options share them. Throws what loading throws, errc::no_device where there is
+/// none of that kind, errc::invalid_argument for a kind, a queue or shapes that there are not, for
+/// shapes of a package, which has its own, and for options that ask something of a context that is
+/// shared.
 inline runner make_runner(runner_kind kind, const std::filesystem::path& file,
                           const runner_options& options = {}, std::span<const shape> shapes = {}) {
     detail::check_options(options);
     const detail::runner_policy wanted{kind, options, file.stem().string()};
-    if (options.sharing == queue_sharing::exclusive) {
-        const context own(wanted);
-        return runner(model::load(file, own), options, shapes);
-    }
-    if (kind != runner_kind::best || options.queue_index != 0 || options.transfer_queues ||
-        options.compiler_messages || !options.cache_folder.empty())
-        fail(errc::invalid_argument, "make_runner",
-             {"the process-wide context is shared, and is what it is: leave out the kind, "
-              "queue_index, transfer_queues, compiler_messages and cache_folder, or take "
-              "queue_sharing exclusive"});
-    return runner(model::load(file), options, shapes);
+    const auto runner_in = [&](const context& home) {
+        if (!package::is_package(file)) return runner(model::load(file, home), options, shapes);
+        if (!shapes.empty())
+            fail(errc::invalid_argument, "make_runner",
+                 {file.string(), ": a package is recorded for its own shapes; leave them out"});
+        return runner(package::load(file, home), options);
+    };
+    if (options.sharing == queue_sharing::exclusive) return runner_in(context(wanted));
+    return runner_in(default_context());
 }
 
 }}  // namespace pumice::PUMICE_ABI

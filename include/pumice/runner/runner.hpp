@@ -18,6 +18,14 @@ concept runnable_model = requires(const Model& m, std::span<const any_tensor> x)
     { m.where() } -> std::convertible_to<const context&>;
 };
 
+/// What is recorded and has names: what <pumice/package.hpp> loads.
+template <class Recorded>
+concept runnable_recording = requires(const Recorded& r) {
+    r.inputs()[0].name;
+    r.outputs()[0].name;
+    { r.recorded() } -> std::convertible_to<const executable&>;
+};
+
 /// A handle: copies share one executable, any thread may use any of them. What constructs and asks
 /// throws pumice::error; what runs gives a status.
 class runner {
@@ -42,6 +50,11 @@ public:
     explicit runner(const Model& m, const runner_options& options = {},
                     std::span<const shape> shapes = {})
         : runner(detail::parts_of_model(m, options, shapes), options) {}
+
+    /// Of a package, under its names. Throws errc::unsupported as for an executable.
+    template <runnable_recording Recorded>
+    explicit runner(const Recorded& r, const runner_options& options = {})
+        : runner(detail::parts_of_recorded(r, options), options) {}
 
     // What goes in and comes out, in order.
 

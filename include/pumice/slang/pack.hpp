@@ -84,6 +84,8 @@ public:
     /// The code of a name, or null.
     std::shared_ptr<const spirv_code> find(digest name) const { return kernels_.find(name); }
     std::size_t size() const noexcept { return kernels_.size(); }
+    /// Pairs of names and codes, in the order of the names.
+    const spirv_table& kernels() const noexcept { return kernels_; }
 
     /// The same kernels give the same bytes, in whatever order they were added.
     std::string bytes() const {

@@ -7,6 +7,7 @@
 #include <pumice/base/callback.hpp>
 #include <pumice/slang/cache.hpp>
 #include <pumice/slang/compiler.hpp>
+#include <pumice/slang/pack.hpp>
 
 #include <memory>
 #include <mutex>
@@ -107,6 +108,13 @@ public:
     /// What names the request in packs: the same for every Slang and every machine.
     digest name_of(const kernel_request& request) const { return digest_of(key_of(request)); }
 
+    /// Kernels that were compiled before, beside those of the options' pack.
+    void add(const kernel_pack& more) {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [name, code] : more.kernels())
+            if (!added_.find(name)) added_.set(name, code);
+    }
+
     const kernel_counters& counters() const noexcept { return counters_; }
 
 private:
@@ -128,17 +136,23 @@ private:
                 return code;
             }
         }
-        if (options_.pack)
-            if (auto packed = options_.pack(name)) {
-                ++counters_.pack_hits;
-                return packed;
-            }
+        if (auto packed = packed_code(name)) {
+            ++counters_.pack_hits;
+            return packed;
+        }
         auto code = std::make_shared<const spirv_code>(compiler_for(request).compile(request));
         ++counters_.compiles;
         cache_.write(key, identity(),
                      {reinterpret_cast<const char*>(code->words.data()),
                       code->words.size() * sizeof(std::uint32_t)});
         return code;
+    }
+
+    std::shared_ptr<const spirv_code> packed_code(const digest& name) const {
+        if (options_.pack)
+            if (auto code = options_.pack(name)) return code;
+        const std::lock_guard lock(mutex_);
+        return added_.find(name);
     }
 
     /// Null where these are no SPIR-V.
@@ -233,8 +247,9 @@ private:
         digest name;
         std::shared_ptr<std::mutex> turn;
     };
-    std::mutex mutex_;  // of the next two
+    mutable std::mutex mutex_;  // of the next three
     spirv_table ready_;
+    spirv_table added_;  // asked like the pack
     array_list<sought> sought_;  // what some thread is making right now
 
     std::mutex compiler_mutex_;  // of the rest

@@ -12,17 +12,17 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// The tensor's values with the layout and the beginning that the plan counts on: itself, or a
-/// copy.
-inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& home) {
-    const node_ptr n = t.get();
-    home.eval(std::span(&n, 1));
-    if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
-    const std::int64_t count = v.count(),
-                       end = range_of({0, v.type, v.offset, v.layout}, v.extent, false).end;
-    array_list<std::byte> dense(static_cast<std::size_t>(byte_end(v.type, count))),
-        memory(static_cast<std::size_t>(end));
+/// Bytes of a tensor that lies as the plan counts on, from where kernels count.
+inline std::int64_t bytes_of_given(const plan_value& v) {
+    return range_of({0, v.type, v.offset, v.layout}, v.extent, false).end;
+}
+/// The tensor's values as those bytes. Pre: it is realised.
+inline array_list<std::byte> as_given(const plan_value& v, const node_ptr& n, engine& home) {
+    const std::int64_t count = v.count();
+    array_list<std::byte> dense(static_cast<std::size_t>(byte_end(v.type, count)));
     home.read(n, dense.data());
+    if (v.offset == 0 && v.layout == row_major_strides(v.extent)) return dense;
+    array_list<std::byte> memory(static_cast<std::size_t>(bytes_of_given(v)));
     index_list at = index_list::filled(v.extent.rank(), 0);
     for (std::int64_t i = 0; i < count; ++i) {
         std::int64_t place = v.offset;
@@ -30,11 +30,30 @@ inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& ho
         copy_element(v.type, dense.data(), i, memory.data(), place);
         for (int d = at.rank() - 1; d >= 0 && ++at[d] == v.extent[d]; --d) at[d] = 0;
     }
-    const node_ptr whole = home.create(v.type, {end * 8 / info(v.type).bits}, memory.data());
-    node_ptr part = make_data(v.type, v.extent, whole->data, whole->owner);
-    part->lay_out(v.layout);
-    part->offset = v.offset;
-    return part;
+    return memory;
+}
+/// A tensor in memory that has those bytes.
+inline node_ptr given_in(const plan_value& v, std::shared_ptr<storage> memory,
+                         std::shared_ptr<engine> home) {
+    node_ptr n = make_data(v.type, v.extent, std::move(memory), std::move(home));
+    n->lay_out(v.layout);
+    n->offset = v.offset;
+    return n;
+}
+/// The elements that those bytes are.
+inline shape elements_given(const plan_value& v) {
+    return {bytes_of_given(v) * 8 / info(v.type).bits};
+}
+
+/// The tensor's values with the layout and the beginning that the plan counts on: itself, or a
+/// copy.
+inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& home) {
+    const node_ptr n = t.get();
+    home.eval(std::span(&n, 1));
+    if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
+    const node_ptr whole =
+        home.create(v.type, elements_given(v), as_given(v, n, home).data());
+    return given_in(v, whole->data, whole->owner);
 }
 
 }  // namespace detail

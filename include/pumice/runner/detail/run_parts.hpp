@@ -114,6 +114,23 @@ tensor_info info_of(const Value& v, const shape& s) {
     return i;
 }
 
+/// Of what is recorded already, under the names and with the scales that it has.
+template <class Recorded>
+run_parts parts_of_recorded(const Recorded& r, const runner_options& o) {
+    run_parts p = run_parts::of(r.recorded(), o);
+    const auto name = [&](std::vector<tensor_info>* views, const auto& values) {
+        for (int v = 0; v < 2; ++v)
+            for (std::size_t i = 0; i < views[v].size(); ++i) {
+                const tensor_info named = info_of(values[i], views[v][i].shape);
+                views[v][i].name = named.name;
+                views[v][i].quantization = named.quantization;
+            }
+    };
+    name(p.values[0], r.inputs());
+    name(p.values[1], r.outputs());
+    return p;
+}
+
 template <class Model>
 run_parts parts_of_model(const Model& m, const runner_options& o, std::span<const shape> shapes) {
     std::vector<tensor_info> inputs, outputs;
