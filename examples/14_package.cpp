@@ -40,8 +40,7 @@ int main(int argc, char** argv) try {
                                       by_model = network.compile().run(inputs);
     bool same = true;
     for (std::size_t i = 0; i < by_package.size(); ++i) {
-        same = same &&
-               pm::to_vector<float>(by_package[i]) == pm::to_vector<float>(by_model[i]);
+        same = same && pm::to_vector<float>(by_package[i]) == pm::to_vector<float>(by_model[i]);
         std::printf("gives %s: %s\n", p.outputs()[i].name.c_str(),
                     same ? "the model's bits" : "something else");
     }

@@ -18,7 +18,7 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 ### no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas call_trace wrong_programs
+  include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
   headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
   asan_build asan hostile fuzz tsan)
@@ -40,6 +40,7 @@ reference()         { tests/checks/reference; }
 report()            { tests/checks/report; }
 embed()             { tests/checks/embed; }
 onnx_schemas()      { tests/checks/onnx_schemas; }
+schema()            { tests/checks/schema; }
 call_trace()        { tests/call_trace/run tools/on-plain-driver; }
 cross()             { tests/checks/cross; }
 wrong_programs()    { tests/fail/run; }

@@ -31,7 +31,7 @@ std::string sample(const pumice_test::temporary_folder& folder, const pm::contex
                   });
     const auto at = folder.path() / "sample.pumice";
     pm::package::save(at, e);
-    const auto bytes = pumice_test::read_bytes(at);
+    const auto bytes = pumice_test::slurp(at);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -51,8 +51,7 @@ void sign(std::string& bytes) {
 /// Other bytes for the graph, with checksums and lengths that say so. Behind it come no kernels.
 std::string with_graph(const std::string& bytes, const std::string& graph) {
     const std::size_t index = number(bytes, 16);
-    const auto* const p =
-        pm::package_v1::GetPackage(bytes.data() + package_header::size);
+    const auto* const p = pm::package_v1::GetPackage(bytes.data() + package_header::size);
     const std::string weights =
         bytes.substr(p->weights()->begin(), static_cast<std::size_t>(p->weights()->bytes()));
     std::string made = bytes.substr(0, package_header::size + index);
@@ -112,8 +111,7 @@ TEST_CASE("damage: files that were cut or changed are refused, each by name") {
     }
     expect(whole + '\0', "a byte more");
     expect(whole + whole, "twice");
-    const auto* const p =
-        pm::package_v1::GetPackage(whole.data() + package_header::size);
+    const auto* const p = pm::package_v1::GetPackage(whole.data() + package_header::size);
     const auto graph_end = static_cast<std::size_t>(p->graph()->begin() + p->graph()->bytes());
     const std::size_t index_end = package_header::size + number(whole, 16);
     const auto flip = [&](std::size_t at) {
@@ -148,7 +146,8 @@ TEST_CASE("damage: an index of any bytes with a right checksum does no harm") {
         std::string bytes = whole;
         for (unsigned n = random() % 4 + 1; n > 0; --n) {
             const std::size_t at = package_header::size + random() % (index - 8);
-            const std::uint32_t odd[] = {0, 1, 0x7fffffff, 0xffffffff, 0x80000000, std::uint32_t(random())};
+            const std::uint32_t odd[] = {0,          1,          0x7fffffff,
+                                         0xffffffff, 0x80000000, std::uint32_t(random())};
             const std::uint32_t value = odd[random() % 6];
             std::memcpy(&bytes[at], &value, random() % 4 + 1);
         }
@@ -162,8 +161,7 @@ TEST_CASE("damage: a graph with other numbers and a right checksum does no harm"
     const pumice_test::temporary_folder folder;
     const pm::context home(pm::host_only{});
     const std::string whole = sample(folder, home);
-    const auto* const p =
-        pm::package_v1::GetPackage(whole.data() + package_header::size);
+    const auto* const p = pm::package_v1::GetPackage(whole.data() + package_header::size);
     const std::string graph = whole.substr(p->graph()->begin(), p->graph()->bytes());
     REQUIRE(fate(folder.write("same", with_graph(whole, graph)), home) == outcome::runs);
     std::vector<std::size_t> digits;
@@ -174,8 +172,8 @@ TEST_CASE("damage: a graph with other numbers and a right checksum does no harm"
     for (int i = 0; i < 300; ++i) {
         std::string odd = graph;
         const std::size_t at = digits[random() % digits.size()];
-        const char* const values[] = {"0", "1", "7", "-1", "99999999", "9223372036854775807",
-                                      "null", "[]", "\"x\"", "1e300"};
+        const char* const values[] = {
+            "0", "1", "7", "-1", "99999999", "9223372036854775807", "null", "[]", "\"x\"", "1e300"};
         odd.replace(at, 1, values[random() % 10]);
         refused += fate(folder.write("odd", with_graph(whole, odd)), home) != outcome::runs;
     }
@@ -199,7 +197,8 @@ TEST_CASE("damage: parts of a folder that are missing, cut or links are refused"
     pm::package_options o;
     o.form = pm::package_form::folder;
     int number = 0;
-    for (const char* part : {"package.index", "partition_0/graph.json", "partition_0/weights.bin"}) {
+    for (const char* part :
+         {"package.index", "partition_0/graph.json", "partition_0/weights.bin"}) {
         const auto fresh = [&] {
             const auto to = folder.path() / std::to_string(number++);
             pm::package::save(to, e, o);

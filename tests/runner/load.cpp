@@ -26,6 +26,32 @@ std::filesystem::path mnist() {
 
 }  // namespace
 
+TEST_CASE("load: a package's runner has its names and its values") {
+    const pumice_test::temporary_folder folder;
+    const pm::model whole = pm::model::load(mnist());
+    const auto at = folder.path() / "mnist.any";
+    pm::package::save(at, whole);
+    std::vector<float> picture(784), digits(10), wanted(10);
+    for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = float(i * 31 % 256);
+    const auto run = [&](const pm::runner& r, std::vector<float>& to) {
+        REQUIRE(r.inputs()[0].name == whole.inputs()[0].name);
+        REQUIRE(r.outputs()[0].name == whole.outputs()[0].name);
+        REQUIRE(r.execute({r.wrap(r.inputs()[0].name, picture.data())},
+                          {r.wrap(r.outputs()[0].name, to.data())}) == run_status::ok);
+    };
+    run(pm::runner(whole), wanted);
+    run(pm::make_runner(runner_kind::best, at), digits);
+    CHECK(digits == wanted);
+    run(pm::runner(pm::package::load(at)), digits);
+    CHECK(digits == wanted);
+    const pm::shape other{2, 1, 28, 28};
+    CHECK(code_of([&] { pm::make_runner(runner_kind::best, at, {}, std::span(&other, 1)); }) ==
+          pm::errc::invalid_argument);
+    pm::runner_options half;
+    half.hardware_dtype = pm::dtype::f16;
+    CHECK(code_of([&] { pm::make_runner(runner_kind::best, at, half); }) == pm::errc::unsupported);
+}
+
 TEST_CASE("load: a file's runner knows names and shapes, and computes what the model does") {
     const pm::model whole = pm::model::load(mnist());
     std::vector<float> picture(784), digits(10);

@@ -22,7 +22,8 @@ public:
         if (size_ == 0) return;
 #ifdef _WIN32
         read_ = std::make_unique<std::byte[]>(size_ + alignment);
-        data_ = read_.get() + (alignment - reinterpret_cast<std::uintptr_t>(read_.get()) % alignment);
+        data_ =
+            read_.get() + (alignment - reinterpret_cast<std::uintptr_t>(read_.get()) % alignment);
         file.read(0, {data_, size_});
 #else
         void* const at = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,

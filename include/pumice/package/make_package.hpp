@@ -14,9 +14,7 @@
 
 #include <set>
 
-namespace pumice { inline namespace PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// A context like another, of a device that is only described, which tells of its kernels.
 struct described_as {
@@ -40,8 +38,10 @@ inline std::string kernels_for(const plan& p, const policy_set& like, const devi
         std::vector<any_tensor> constants, inputs;
         for (const int i : p.constants) {
             const plan_value& v = p.at(i);
-            constants.emplace_back(given_in(
-                v, home.get()->create(v.type, elements_given(v), nullptr)->data, home.get()));
+            constants
+                .emplace_back(given_in(v,
+                                       home.get()->create(v.type, elements_given(v), nullptr)->data,
+                                       home.get()));
         }
         for (const int i : p.inputs)
             inputs.emplace_back(home.get()->create(p.at(i).type, p.at(i).extent, nullptr));
@@ -105,10 +105,8 @@ inline std::vector<any_tensor> constants_from(const package_reader& from, const 
         if (bytes == 0) {
             list.emplace_back(given_in(v, by->create(v.type, {0}, nullptr)->data, by));
         } else if (mapped) {
-            const auto held =
-                std::make_shared<mapped_storage>(whole, whole->data() + begin, bytes);
-            list.emplace_back(
-                given_in(v, std::shared_ptr<storage>(held, &held->memory), by));
+            const auto held = std::make_shared<mapped_storage>(whole, whole->data() + begin, bytes);
+            list.emplace_back(given_in(v, std::shared_ptr<storage>(held, &held->memory), by));
         } else {
             const node_ptr room =
                 by->reserve(v.type, elements_given(v),
@@ -127,8 +125,8 @@ inline void take_kernels(const package_reader& from, const context& home) {
     auto* const by = dynamic_cast<vulkan_engine*>(home.get().get());
     if (!by) return;
     const std::vector<std::string>& devices = from.contents().devices;
-    const bool named = std::find(devices.begin(), devices.end(), home.device().name) !=
-                       devices.end();
+    const bool named =
+        std::find(devices.begin(), devices.end(), home.device().name) != devices.end();
     for (std::size_t i = 0; i < devices.size(); ++i) {
         if (named && devices[i] != home.device().name) continue;
         const std::string bytes = from.kernels(i);
@@ -136,8 +134,8 @@ inline void take_kernels(const package_reader& from, const context& home) {
             by->runtime().kernels().add(kernel_pack(std::as_bytes(std::span(bytes)),
                                                     pack_recorder::library(), "the package"));
         } catch (const error& e) {  // of another version of Pumice: they are compiled anew
-            write_log(severity::info, cat({"[package] kernels for ", devices[i],
-                                           " are not taken: ", e.message()}));
+            write_log(severity::info,
+                      cat({"[package] kernels for ", devices[i], " are not taken: ", e.message()}));
         }
     }
 }
@@ -168,7 +166,8 @@ inline plan plan_from(const package_reader& from, const package_names& names) {
                 from.refuse({"the graph has ", numbers.size(), " values where the signature has ",
                              list.size()});
             for (std::size_t i = 0; i < list.size(); ++i)
-                if (p.at(numbers[i]).type != list[i].dtype || p.at(numbers[i]).extent != list[i].shape)
+                if (p.at(numbers[i]).type != list[i].dtype ||
+                    p.at(numbers[i]).extent != list[i].shape)
                     from.refuse({"the graph's \"", list[i].name, "\" is ",
                                  to_string(p.at(numbers[i]).type), " ",
                                  to_string(p.at(numbers[i]).extent), ", the signature has ",
@@ -240,6 +239,4 @@ bool has_package_magic(const std::filesystem::path& from) {
     return package_reader::has_magic(from);
 }
 
-}  // namespace detail
-
-}}  // namespace pumice::PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail

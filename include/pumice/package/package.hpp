@@ -72,11 +72,10 @@ PUMICE_OF_ENGINE void save_package(const std::filesystem::path& to, const execut
                                    const package_contents& signature,
                                    const package_options& options);
 template <int = 0>
-PUMICE_OF_ENGINE loaded_package load_package(const std::filesystem::path& from,
-                                             const context& home, const package_names& names);
+PUMICE_OF_ENGINE loaded_package load_package(const std::filesystem::path& from, const context& home,
+                                             const package_names& names);
 template <int = 0>
-PUMICE_OF_ENGINE package_contents look_into_package(const std::filesystem::path& from,
-                                                    bool whole);
+PUMICE_OF_ENGINE package_contents look_into_package(const std::filesystem::path& from, bool whole);
 template <int = 0>
 PUMICE_OF_ENGINE bool has_package_magic(const std::filesystem::path& from);
 
@@ -140,10 +139,9 @@ public:
     /// mapped, without a copy: the file must stay as it is, and may be removed. Throws
     /// errc::io_failed; errc::bad_file for what is damaged, of another version, or names ops that
     /// are not among `names`; errc::no_slang where a kernel is missing and nothing can compile it.
-    static package load(const std::filesystem::path& from,
-                        const context& home = default_context(),
+    static package load(const std::filesystem::path& from, const context& home = default_context(),
                         const package_names& names = {}) {
-        return package(detail::of_engine (&detail::load_package<>)(from, home, names));
+        return package(detail::of_engine(&detail::load_package<>)(from, home, names));
     }
     static expected<package> try_load(const std::filesystem::path& from,
                                       const context& home = default_context(),
@@ -153,16 +151,16 @@ public:
 
     /// What a file has, without a device. Throws what `load` does but for kernels.
     static package_contents contents(const std::filesystem::path& from) {
-        return detail::of_engine (&detail::look_into_package<>)(from, false);
+        return detail::of_engine(&detail::look_into_package<>)(from, false);
     }
     /// The same, when every byte of the weights has been compared with its checksum too, which
     /// `load` leaves out. Throws errc::bad_file for the first that differs.
     static package_contents check(const std::filesystem::path& from) {
-        return detail::of_engine (&detail::look_into_package<>)(from, true);
+        return detail::of_engine(&detail::look_into_package<>)(from, true);
     }
     /// Whether a file or a folder begins as packages do.
     static bool is_package(const std::filesystem::path& from) {
-        return detail::of_engine (&detail::has_package_magic<>)(from);
+        return detail::of_engine(&detail::has_package_magic<>)(from);
     }
 
     const std::string& name() const noexcept { return self_->contents.name; }

@@ -106,6 +106,12 @@ inline runner make_runner(runner_kind kind, const std::filesystem::path& file,
         return runner(package::load(file, home), options);
     };
     if (options.sharing == queue_sharing::exclusive) return runner_in(context(wanted));
+    if (kind != runner_kind::best || options.queue_index != 0 || options.transfer_queues ||
+        options.compiler_messages || !options.cache_folder.empty())
+        fail(errc::invalid_argument, "make_runner",
+             {"the process-wide context is shared, and is what it is: leave out the kind, "
+              "queue_index, transfer_queues, compiler_messages and cache_folder, or take "
+              "queue_sharing exclusive"});
     return runner_in(default_context());
 }
 

@@ -249,7 +249,7 @@ private:
     };
     mutable std::mutex mutex_;  // of the next three
     spirv_table ready_;
-    spirv_table added_;  // asked like the pack
+    spirv_table added_;          // asked like the pack
     array_list<sought> sought_;  // what some thread is making right now
 
     std::mutex compiler_mutex_;  // of the rest

@@ -51,8 +51,7 @@ inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& ho
     const node_ptr n = t.get();
     home.eval(std::span(&n, 1));
     if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
-    const node_ptr whole =
-        home.create(v.type, elements_given(v), as_given(v, n, home).data());
+    const node_ptr whole = home.create(v.type, elements_given(v), as_given(v, n, home).data());
     return given_in(v, whole->data, whole->owner);
 }
 

@@ -6,8 +6,8 @@
 // and each of the others is one that begins at 0.
 #pragma once
 
-#include <pumice/model/input_file.hpp>
 #include <pumice/package/file_generated.h>
+#include <pumice/model/input_file.hpp>
 #include <pumice/slang/detail/digest.hpp>
 
 #include <array>

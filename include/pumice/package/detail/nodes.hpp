@@ -91,8 +91,8 @@ write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute
 }
 
 /// Kernels that do what those did which were written. Throws errc::bad_file.
-inline std::vector<std::shared_ptr<const custom_kernel>>
-read_compute_nodes(const package_reader& from) {
+inline std::vector<std::shared_ptr<const custom_kernel>> read_compute_nodes(const package_reader&
+                                                                                from) {
     struct use {
         std::vector<kernel_value> inputs, outputs;
         shape threads;
@@ -135,16 +135,16 @@ read_compute_nodes(const package_reader& from) {
         auto uses = std::make_shared<std::vector<use>>();
         for (const tables::Call* c : *n->calls())
             uses->push_back({values(*c->inputs()), values(*c->outputs()), shape_of(*c->threads())});
-        const auto found = [uses, name = n->name()->str()](std::span<const kernel_value> inputs)
-            -> const use& {
+        const auto found =
+            [uses, name = n->name()->str()](std::span<const kernel_value> inputs) -> const use& {
             for (const use& u : *uses)
                 if (alike(u.inputs, inputs)) return u;
             fail(errc::bad_file, "package",
                  {"the compute node ", name, " is not described for a call that the graph has"});
         };
         how.results = [found](std::span<const kernel_value> in) { return found(in).outputs; };
-        how.grid = kernel_grid(
-            [found](std::span<const kernel_value> in, std::span<const kernel_value>) {
+        how.grid =
+            kernel_grid([found](std::span<const kernel_value> in, std::span<const kernel_value>) {
                 return found(in).threads;
             });
         try {

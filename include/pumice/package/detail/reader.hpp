@@ -110,8 +110,8 @@ private:
                     package_header::version, ": save it anew"});
         const std::uint64_t length = package_header::number(bytes, 16);
         if (package_header::number(bytes, 24) != file_->size())
-            refuse({"it has ", file_->size(), " bytes, not the ",
-                    package_header::number(bytes, 24), " that were written"});
+            refuse({"it has ", file_->size(), " bytes, not the ", package_header::number(bytes, 24),
+                    " that were written"});
         if (length > most || length > file_->size() - package_header::size)
             refuse({"it is damaged: the index does not lie in the file"});
         const digest kept{package_header::number(bytes, 40), package_header::number(bytes, 32)};
@@ -157,7 +157,8 @@ private:
         for (const auto* list : {&contents_.inputs, &contents_.outputs}) {
             names.clear();
             for (const package_value& v : *list)
-                if (!names.insert(v.name).second) refuse({"two values are called \"", v.name, "\""});
+                if (!names.insert(v.name).second)
+                    refuse({"two values are called \"", v.name, "\""});
         }
     }
     package_value value_of(const tables::Value& v) const {

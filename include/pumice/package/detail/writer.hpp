@@ -24,7 +24,7 @@ struct package_source {
     std::string graph;
     std::vector<weight> weights;
     std::function<array_list<std::byte>(std::size_t)> bytes_of;  // of a weight
-    std::vector<std::pair<std::string, std::string>> kernels;  // device and pack
+    std::vector<std::pair<std::string, std::string>> kernels;    // device and pack
     std::function<flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tables::Node>>>(
         flatbuffers::FlatBufferBuilder&)>
         nodes;
