@@ -40,13 +40,22 @@ constexpr dtype computed_as(dtype t) noexcept { return storage_of(info(t).arithm
 // A loop each for what no other loop does, chosen by dtype: one for every pair of element types
 // would take the compiler a second.
 
+template <class From, class To>
+[[gnu::always_inline]] inline void convert_some(const From* v, To* __restrict r, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<To>(v[i]);
+}
 /// to[i * to_step] = To(from[i * from_step])
 template <class From, class To>
 void convert_each(const void* from, std::int64_t from_step, void* to, std::int64_t to_step,
                   std::int64_t n) {
     const auto* v = static_cast<const From*>(from);
     auto* r = static_cast<To*>(to);
-    for (std::int64_t i = 0; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
+    std::int64_t i = 0;
+    if (from_step == 1 && to_step == 1) {
+        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
+        for (; i + step <= n; i += step) convert_some(v + i, r + i, step);
+    }
+    for (; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
 }
 /// The same between a type in memory, from element `at` on, and a dense block of the one that it is
 /// computed in.

@@ -8,6 +8,9 @@
 #include <pumice/host/matmul.hpp>
 #include <pumice/host/normalize.hpp>
 #include <pumice/host/reduce.hpp>
+#include <pumice/host/scan.hpp>
+#include <pumice/host/sort.hpp>
+#include <pumice/host/take.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

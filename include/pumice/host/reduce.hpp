@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/thread_pool.hpp>
+#include <pumice/host/accumulate.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
 #include <pumice/host/values.hpp>
@@ -119,6 +120,9 @@ inline void reduce_dense(reduction what, bool down, const float* in, std::int64_
     }
 }
 
+/// Axes of fewer elements are not worth a loop of their own (host/accumulate.hpp).
+inline constexpr std::int64_t short_axis = 32;
+
 /// Of few dense floats.
 inline void bind_loop(const reduce_op& op, const host_operands& given, host_loop& out) {
     if (!reduces_fast(op.what)) return;
@@ -128,6 +132,10 @@ inline void bind_loop(const reduce_op& op, const host_operands& given, host_loop
                                    static_cast<const float*>(bound.from[0]), bound.rows,
                                    bound.length, reinterpret_cast<float*>(to));
                   });
+    if (out && out.count > 2048 && (out.down ? out.rows : out.length) < short_axis / 2) {
+        out.loop = nullptr;
+        out.dense = false;
+    }
 }
 
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result.
@@ -240,12 +248,21 @@ inline void reduce_all(const reduce_problem& p, const host_buffers& buffers,
 }  // namespace detail
 
 inline void find_loop(const reduce_problem& p, const host_buffers& buffers, host_loop& out) {
-    if (!detail::reduces_fast(p.what) || !computes_in_float(p.prologue) ||
-        element_count(p.outer) == 0)
+    const dtype type = detail::reduced_type(p);
+    const bool real = p.what == reduction::logsumexp || p.what == reduction::var,
+               logical = type == dtype::boolean;
+    const bool extreme = p.what == reduction::any || p.what == reduction::all ||
+                         p.what == reduction::max || p.what == reduction::min;
+    if (p.by || element_count(p.outer) == 0 || (real && !is_floating(type)) ||
+        (logical && !extreme))
         return;
-    const bool fits =
-        p.outer.rank() + p.inner.rank() < max_rank || detail::reduce_plan(p, false, false).fits;
-    if (fits) out.solve<detail::reduce_all>(p, buffers);
+    const detail::reduce_plan plan(p, false, false);
+    if (!plan.fits) return;
+    const shape& blocks = detail::reduce_plan::prefers_columns(p) ? plan.p.outer : plan.p.inner;
+    if (detail::reduces_fast(p.what) && computes_in_float(p.prologue) &&
+        (blocks.back() >= detail::short_axis || plan.length == 0))
+        out.solve<detail::reduce_all>(p, buffers);
+    else if (plan.length > 0) out.solve<detail::accumulate>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -119,6 +119,12 @@ public:
         }
     }
 
+    /// The first output's values as they are computed, until the next call; count <= block.
+    const void* values(const index_list& at, std::int64_t begin, std::int64_t count) {
+        machine_.run({at, begin, count});
+        return machine_.output(0);
+    }
+
 private:
     host_program machine_;
 };

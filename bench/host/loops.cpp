@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Every group of ops on the host device against a plain loop at -O2, in one process and in turn:
+// the least of nine rounds of each. A cell is good where Pumice takes at most twice the loop's time
+// and half a microsecond. usage: [part of a case's name [largest number of elements]]
+#include <bench/host/plain.hpp>
+#include <pumice.hpp>
+#include <pumice/graph/array_api.hpp>
+
+#include <cstdlib>
+#include <string>
+
+namespace pm = pumice;
+
+namespace {
+
+struct cell {
+    std::string name;
+    std::int64_t size;
+    double ours, plain;  // nanoseconds
+    double over() const { return ours / (2 * plain + 500); }
+};
+std::vector<cell> cells;
+const char* only = "";
+const std::int64_t all_sizes[] = {1000, 30000, 1000000, 10000000};
+
+template <class T>
+pm::any_tensor tensor_of(const std::vector<T>& v, const pm::shape& extent) {
+    return pm::from_bytes(pm::dtype_of<T>, extent, std::as_bytes(std::span(v)));
+}
+
+template <class Ours, class Plain>
+void compare(const char* what, const char* type, std::int64_t n, Ours&& ours, Plain&& plain) {
+    const std::string name = std::string(what) + " " + type;
+    if (name.find(only) == std::string::npos) return;
+    const auto evaluate = [&] {
+        const auto y = ours();
+        pm::eval(y);
+        bench::use(&y);
+    };
+    const auto [a, b] = bench::in_turn(evaluate, plain);
+    cells.push_back({name, n, a, b});
+    std::printf("%-24s %9lld %13.0f %13.0f ns %7.2f\n", name.c_str(), static_cast<long long>(n), a,
+                b, a / b);
+    std::fflush(stdout);
+}
+
+const std::int64_t first_axis[] = {0}, last_axis[] = {1};
+
+/// Reductions, scans and elementwise work of one type.
+template <class T>
+void arithmetic_of(const char* type, std::int64_t n) {
+    using A = bench::held<T>;
+    const std::vector<T> v = bench::values<T>(n, 1), w = bench::values<T>(n, 2);
+    std::vector<T> out(v.size());
+    const std::int64_t columns = 1000, rows = n / columns, points = n / 3;
+    const pm::any_tensor x = tensor_of(v, {n}), y = tensor_of(w, {n}),
+                         m = tensor_of(v, {rows, columns}),
+                         p = pm::reshape(pm::slice_view(x, std::vector{pm::slice{0, 3 * points}}),
+                                         {points, 3});
+    const auto reduction = [&](const char* name, pm::reduction r, auto join, A start) {
+        const auto named = [&](const char* how) { return std::string(name) + how; };
+        compare(
+            named(" all").c_str(), type, n, [&] { return pm::reduce(r, x); },
+            [&] { bench::reduce_rows(v.data(), 1, n, out.data(), start, join); });
+        compare(
+            named(" rows").c_str(), type, n, [&] { return pm::reduce(r, m, last_axis); },
+            [&] { bench::reduce_rows(v.data(), rows, columns, out.data(), start, join); });
+        compare(
+            named(" columns").c_str(), type, n, [&] { return pm::reduce(r, m, first_axis); },
+            [&] { bench::reduce_columns(v.data(), rows, columns, out.data(), start, join); });
+        compare(
+            named(" of 3").c_str(), type, n, [&] { return pm::reduce(r, p, last_axis); },
+            [&] { bench::reduce_rows(v.data(), points, 3, out.data(), start, join); });
+    };
+    const auto add = [](A a, A b) { return static_cast<A>(a + b); };
+    reduction("sum", pm::reduction::sum, add, A(0));
+    reduction(
+        "max", pm::reduction::max, [](A a, A b) { return b > a ? b : a; }, static_cast<A>(v[0]));
+    compare(
+        "sum squares of 3", type, n,
+        [&] { return pm::reduce(pm::reduction::sum, pm::multiply(p, p), last_axis); },
+        [&] { bench::squares_of_3(v.data(), points, out.data()); });
+    std::vector<std::int64_t> places(v.size());
+    compare(
+        "argmin rows", type, n, [&] { return pm::reduce(pm::reduction::argmin, m, last_axis); },
+        [&] { bench::argmin_rows(v.data(), rows, columns, places.data()); });
+    compare(
+        "argmin columns", type, n, [&] { return pm::reduce(pm::reduction::argmin, m, first_axis); },
+        [&] { bench::argmin_columns(v.data(), rows, columns, places.data(), out.data()); });
+    compare(
+        "running sum", type, n, [&] { return pm::cumulative(pm::reduction::sum, x, 0); },
+        [&] { bench::running_sum(v.data(), n, out.data()); });
+    compare(
+        "chain", type, n, [&] { return pm::maximum(pm::add(pm::multiply(x, y), y), x); },
+        [&] { bench::chain(v.data(), w.data(), n, out.data()); });
+    compare(
+        "transposed sum", type, n,
+        [&] { return pm::add(pm::matrix_transpose(m), pm::matrix_transpose(m)); },
+        [&] { bench::transposed_sum(v.data(), rows, columns, out.data()); });
+    if (n > 1000000) return;
+    compare(
+        "argsort", type, n, [&] { return pm::argsort(x); },
+        [&] { bench::argsort(v.data(), n, places.data()); });
+    compare(
+        "sort", type, n, [&] { return pm::sort(x); },
+        [&] {
+            out = v;
+            std::stable_sort(out.begin(), out.end(),
+                             [](T a, T b) { return static_cast<A>(a) < static_cast<A>(b); });
+        });
+}
+
+template <class From, class To>
+void cast_of(const char* name, std::int64_t n) {
+    const std::vector<From> v = bench::values<From>(n, 3);
+    std::vector<To> out(v.size());
+    const pm::any_tensor x = tensor_of(v, {n});
+    compare(
+        "cast", name, n, [&] { return pm::astype(x, pm::dtype_of<To>); },
+        [&] { bench::cast(v.data(), n, out.data()); });
+}
+
+template <class T>
+void picked(const char* type, std::int64_t n) {
+    const std::vector<T> v = bench::values<T>(n, 4);
+    std::vector<T> out(v.size());
+    const std::vector<std::int64_t> at = bench::places(n, n), few = bench::places(n, 256);
+    const pm::any_tensor x = tensor_of(v, {n}), i = tensor_of(at, {n}), bins = tensor_of(few, {n}),
+                         none = tensor_of(std::vector<T>(v.size()), {n}),
+                         zeros = tensor_of(std::vector<T>(256), {256});
+    compare(
+        "take", type, n, [&] { return pm::take(x, i); },
+        [&] { bench::take(v.data(), at.data(), n, out.data()); });
+    compare(
+        "scatter add", type, n,
+        [&] { return pm::scatter_elements(none, i, x, 0, pm::scattering::sum); },
+        [&] {
+            std::fill(out.begin(), out.end(), T(0));
+            bench::scatter_add(v.data(), at.data(), n, out.data());
+        });
+    compare(
+        "bincount", type, n,
+        [&] { return pm::scatter_elements(zeros, bins, x, 0, pm::scattering::sum); },
+        [&] {
+            std::fill(out.begin(), out.begin() + 256, T(0));
+            bench::scatter_add(v.data(), few.data(), n, out.data());
+        });
+}
+
+template <class T>
+void rows_of_reals(const char* type, std::int64_t n) {
+    const std::int64_t columns = 500, rows = n / columns;
+    const std::vector<T> v = bench::values<T>(n, 5);
+    std::vector<T> out(v.size());
+    const pm::any_tensor m = tensor_of(v, {rows, columns});
+    const auto normalised = [&](const char* name, pm::normalization what, bool soft) {
+        compare(
+            name, type, n, [&] { return pm::normalize(what, m, last_axis, 1e-5); },
+            [&] { bench::normalize(soft, v.data(), rows, columns, out.data()); });
+    };
+    normalised("softmax", pm::normalization::softmax, true);
+    normalised("layer norm", pm::normalization::layer_norm, false);
+    compare(
+        "variance", type, n, [&] { return pm::variance(m, last_axis); },
+        [&] { bench::variance(v.data(), rows, columns, out.data()); });
+}
+
+template <class T>
+void windows(const char* type, std::int64_t n) {
+    const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+    const auto image = [&](std::int64_t channels, std::int64_t size) {
+        return pm::shape{1, channels, size, size};
+    };
+    {
+        const std::vector<T> v = bench::values<T>(side * side, 6), w = bench::values<T>(25, 7);
+        std::vector<T> out(v.size());
+        const pm::any_tensor x = tensor_of(v, image(1, side)), k = tensor_of(w, {1, 1, 5, 5});
+        compare(
+            "conv 5x5 of 1", type, n, [&] { return pm::conv(x, k); },
+            [&] { bench::conv(v.data(), w.data(), 1, 1, side, 5, out.data()); });
+        pm::pool_op pool{.window = {3, 3}, .stride = {1, 1}};
+        compare(
+            "max pool 3x3", type, n, [&] { return pm::pool(x, pool); },
+            [&] { bench::max_pool(v.data(), side, 3, out.data()); });
+    }
+    if (n > 1000000) return;
+    const std::int64_t small = side / 4;
+    const std::vector<T> v = bench::values<T>(16 * small * small, 8),
+                         w = bench::values<T>(16 * 16 * 9, 9);
+    std::vector<T> out(v.size());
+    const pm::any_tensor x = tensor_of(v, image(16, small)), k = tensor_of(w, {16, 16, 3, 3});
+    compare(
+        "conv 3x3 of 16", type, n, [&] { return pm::conv(x, k); },
+        [&] { bench::conv(v.data(), w.data(), 16, 16, small, 3, out.data()); });
+}
+
+void logical(std::int64_t n) {
+    std::vector<std::uint8_t> v(static_cast<std::size_t>(n));
+    const pm::any_tensor x = pm::from_bytes(pm::dtype::boolean, {n}, std::as_bytes(std::span(v)));
+    const std::vector<float> f = bench::values<float>(n, 1);
+    const pm::any_tensor y = tensor_of(f, {n});
+    std::vector<std::uint8_t> out(1);
+    compare(
+        "any all", "bool", n, [&] { return pm::reduce(pm::reduction::any, x); },
+        [&] {
+            bench::reduce_rows(v.data(), 1, n, out.data(), 0u,
+                               [](std::uint32_t a, std::uint32_t b) { return a | b; });
+        });
+    compare(
+        "any greater", "f32", n,
+        [&] { return pm::reduce(pm::reduction::any, pm::greater(y, 2.0f)); },
+        [&] {
+            bool any = false;
+            for (const float a : f) any |= a > 2;
+            bench::use(&any);
+        });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    only = argc > 1 ? argv[1] : "";
+    const std::int64_t largest = argc > 2 ? std::atoll(argv[2]) : all_sizes[3];
+    pm::set_default_context(pm::context{pm::host_only{}});
+    std::printf("%-24s %9s %13s %13s\n", "case", "elements", "Pumice", "plain");
+    for (const std::int64_t n : all_sizes) {
+        if (n > largest) break;
+        arithmetic_of<std::uint8_t>("u8", n);
+        arithmetic_of<std::int32_t>("i32", n);
+        arithmetic_of<std::int64_t>("i64", n);
+        arithmetic_of<pm::f16>("f16", n);
+        arithmetic_of<float>("f32", n);
+        arithmetic_of<double>("f64", n);
+        logical(n);
+        cast_of<std::uint8_t, float>("u8 f32", n);
+        cast_of<float, std::uint8_t>("f32 u8", n);
+        cast_of<pm::f16, float>("f16 f32", n);
+        cast_of<float, pm::f16>("f32 f16", n);
+        cast_of<double, float>("f64 f32", n);
+        cast_of<std::int64_t, float>("i64 f32", n);
+        cast_of<std::int32_t, std::int64_t>("i32 i64", n);
+        picked<std::int64_t>("i64", n);
+        picked<float>("f32", n);
+        picked<double>("f64", n);
+        rows_of_reals<pm::f16>("f16", n);
+        rows_of_reals<float>("f32", n);
+        rows_of_reals<double>("f64", n);
+        windows<pm::f16>("f16", n);
+        windows<float>("f32", n);
+        windows<double>("f64", n);
+    }
+    std::sort(cells.begin(), cells.end(),
+              [](const cell& a, const cell& b) { return a.over() > b.over(); });
+    const auto slow =
+        std::count_if(cells.begin(), cells.end(), [](const cell& c) { return c.over() > 1; });
+    std::printf("\n%zu cells, %td of them above twice the plain loop + 0.5 us; the worst:\n",
+                cells.size(), slow);
+    for (std::size_t i = 0; i < std::min<std::size_t>(cells.size(), 40); ++i)
+        std::printf("%-24s %9lld %13.0f %13.0f ns %7.2f\n", cells[i].name.c_str(),
+                    static_cast<long long>(cells[i].size), cells[i].ours, cells[i].plain,
+                    cells[i].ours / cells[i].plain);
+}

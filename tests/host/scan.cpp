@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Running sums and products of every type and layout against the problem's reference.
+#include <pumice/host/scan.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace pm = pumice;
+
+namespace {
+
+struct line {
+    pm::shape outer;
+    std::int64_t length, count, lead;
+    pm::strides from, to;  // over outer ++ {length} and outer ++ {count}
+};
+
+const line lines[] = {
+    {{}, 5000, 5000, 0, {1}, {1}},
+    {{4}, 700, 701, 1, {700, 1}, {701, 1}},    // from nothing on
+    {{3}, 300, 200, 270, {300, 1}, {200, 1}},  // nothing at all
+    {{5}, 9, 20, 4, {9, 1}, {20, 1}},          // and all of them again
+    {{600}, 7, 7, 0, {7, 1}, {7, 1}},          // short
+    {{300}, 400, 400, 0, {1, 300}, {1, 300}},  // down columns
+    {{2, 290}, 70, 71, 1, {20300, 1, 290}, {20590, 71, 1}},
+    {{3}, 333, 333, 0, {333, -1}, {333, 1}},
+};
+
+template <class T>
+void compare(const line& l, pm::reduction what) {
+    const pm::dtype type = pm::dtype_of<T>;
+    const auto made = std::make_unique<T[]>(125000);
+    for (int i = 0; i < 125000; ++i)
+        made[static_cast<std::size_t>(i)] =
+            pm::convert<T>(pm::is_floating(type) ? 0.98 + (i * 7919 % 113) / 2825.0
+                                                 : double(i * 7919 % 113));
+    pm::scan_problem p{what, l.outer, l.length, l.count, l.lead, {}, {}};
+    auto body = std::make_shared<pm::program>(), end = std::make_shared<pm::program>();
+    body->outputs = {body->push({pm::instruction::code::leaf, type, 0, {}, nullptr})};
+    end->outputs = {end->push({pm::instruction::code::given, type, 0, {}, nullptr})};
+    p.prologue = {body, {{0, type, 400, l.from}}, {}, {}};
+    p.epilogue = {end, {}, {}, {{1, type, 0, l.to}}};
+    const auto count = static_cast<std::size_t>(pm::element_count(l.outer) * l.count);
+    const auto got = std::make_unique<T[]>(count), want = std::make_unique<T[]>(count);
+    auto* const from = reinterpret_cast<std::byte*>(made.get());
+    const pm::host_buffers ours{{from, reinterpret_cast<std::byte*>(got.get())}, {}},
+        theirs{{from, reinterpret_cast<std::byte*>(want.get())}, {}};
+    pm::host_loop loop;
+    find_loop(p, ours, loop);
+    REQUIRE(bool(loop));
+    loop.run(nullptr, pm::thread_pool(3));
+    reference(p, theirs);
+    CAPTURE(pm::to_string(type));
+    CAPTURE(pm::to_string(what));
+    CAPTURE(pm::to_string(l.outer));
+    bool near = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto a = pm::convert<double>(got[i]), b = pm::convert<double>(want[i]);
+        near = near && (a == b || std::fabs(a - b) <= (type == pm::dtype::f32 ? 2e-7 : 0) * b);
+    }
+    CHECK(near);
+}
+
+}  // namespace
+
+TEST_CASE("host scan: every type and layout as the reference") {
+    using pm::dtype;
+    for (const line& l : lines)
+        for (const pm::reduction what : {pm::reduction::sum, pm::reduction::prod})
+            for (const dtype type :
+                 {dtype::u8, dtype::i8, dtype::u16, dtype::i32, dtype::u32, dtype::i64, dtype::u64,
+                  dtype::f16, dtype::bf16, dtype::f32, dtype::f64})
+                pm::visit(type, [&]<class T>(T) {
+                    if constexpr (sizeof(T) * 8 == pm::info(pm::dtype_of<T>).bits &&
+                                  pm::dtype_of<T> != dtype::boolean)
+                        compare<T>(l, what);
+                });
+}
