@@ -50,7 +50,10 @@ struct device_info {
     std::int64_t max_buffer = 0;      // bytes of one VkBuffer
     std::int64_t memory = 0;          // bytes of the device-local heap
     std::int64_t max_push_constants = 0;
-    float timestamp_period = 0;  // ns a tick, 0: no timestamps
+    bool push_descriptors = false;       // VK_KHR_push_descriptor: at least 32 in a set
+    std::int64_t storage_alignment = 1;  // of a storage buffer's first byte within a VkBuffer
+    std::int64_t max_storage_range = 0;  // bytes that a descriptor of one shows
+    float timestamp_period = 0;          // ns a tick, 0: no timestamps
 
     bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
     bool float16_arithmetic = false, float64_arithmetic = false;

@@ -74,6 +74,11 @@ inline service_options service_options_of(const policy_set& policies) {
 /// What the Slang service is asked for a launch.
 inline kernel_request request_for(const launch& l) {
     kernel_request r{l.module, l.entry, l.arguments, {}};
+    if (l.shader) {
+        r.language = l.shader->language;
+        r.generated.push_back({l.module, l.shader->text});
+        return r;
+    }
     for (const auto& p : l.programs) {
         const std::string name = emitted_name(p->view());
         bool known = false;

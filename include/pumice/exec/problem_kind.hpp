@@ -12,6 +12,7 @@
 #include <pumice/kernels/matmul.hpp>
 #include <pumice/kernels/normalize.hpp>
 #include <pumice/kernels/operands.hpp>
+#include <pumice/kernels/own_shader.hpp>
 #include <pumice/kernels/pool.hpp>
 #include <pumice/kernels/reduce.hpp>
 #include <pumice/kernels/scan.hpp>
@@ -124,7 +125,7 @@ inline constexpr kernel_entries kernels_for<scan_problem> =
     kernel_list<scan_vector_rows, scan_rows, scan_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<custom_kernel_problem> =
-    kernel_list<custom_kernel_slang>;
+    kernel_list<custom_kernel_slang, custom_kernel_shader>;
 
 template <class Problem>
 inline constexpr const plan_decisions* decisions_for = nullptr;

@@ -7,6 +7,7 @@
 #include <pumice/base/callback.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/graph/build.hpp>
+#include <pumice/graph/own_shader.hpp>
 
 #include <array>
 #include <optional>
@@ -99,6 +100,8 @@ struct kernel_options {
 struct custom_kernel {
     std::string name, text;
     kernel_options how;
+    /// Of a shader operator (graph/own_shader.hpp), whose text this is.
+    std::shared_ptr<const own_shader> shader = {};
 };
 
 /// One call: what all of its results share.
@@ -113,6 +116,10 @@ struct kernel_call {
 /// Throws errc::invalid_argument for a description that contradicts itself.
 PUMICE_FUNCTION std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_view name,
                                                                         std::string_view text,
+                                                                        kernel_options how);
+
+/// A compute shader as a kernel; of `how`, inputs and outputs count.
+PUMICE_FUNCTION std::shared_ptr<const custom_kernel> make_shader_kernel(own_shader source,
                                                                         kernel_options how);
 
 /// A call with inputs of those types and shapes. Throws what `call_kernel` throws.
@@ -373,6 +380,18 @@ PUMICE_BODY std::shared_ptr<const custom_kernel> make_custom_kernel(std::string_
         require(n > 0, {"the workgroup ", to_string(how.group), " has no threads"});
     return std::make_shared<const custom_kernel>(custom_kernel{std::string(name), std::string(text),
                                                                std::move(how)});
+}
+
+PUMICE_BODY std::shared_ptr<const custom_kernel> make_shader_kernel(own_shader source,
+                                                                    kernel_options how) {
+    how.grid = {1};  // the shader's own
+    how.group = {1};
+    custom_kernel made{source.name, source.text, std::move(how), {}};
+    for (const std::uint32_t word : source.words)  // of SPIR-V, whose identity they are
+        for (int shift = 0; shift < 32; shift += 8)
+            made.text.push_back(static_cast<char>(word >> shift & 0xff));
+    made.shader = std::make_shared<const own_shader>(std::move(source));
+    return std::make_shared<const custom_kernel>(std::move(made));
 }
 
 PUMICE_BODY std::shared_ptr<const kernel_call> make_call(const std::shared_ptr<const custom_kernel>&

@@ -202,9 +202,12 @@ inline void reference(const custom_kernel_problem& p, const host_buffers& buffer
     const kernel_call& call = *p.call;
     const kernel_options& how = call.what->how;
     if (!how.host)
-        fail(errc::unsupported, cat({"kernel ", call.what->name}),
-             {"it is written in Slang and needs a Vulkan device; give it a `host` function to "
-              "run on the host device"});
+        fail(
+            errc::unsupported, cat({"kernel ", call.what->name}),
+            {call.what->shader
+                 ? "it is a Vulkan shader and needs a Vulkan device"
+                 : "it is written in Slang and needs a Vulkan device; give it a `host` function to "
+                   "run on the host device"});
     array_list<array_list<std::byte>> held;
     const auto fresh = [&](const kernel_value& v) {
         held.emplace_back(static_cast<std::size_t>(byte_count(v.dtype, element_count(v.shape))));
@@ -241,6 +244,7 @@ struct custom_kernel_slang {
 
     static support supports(const custom_kernel_problem& p, const device_info& device) {
         const kernel_call& call = *p.call;
+        if (call.what->shader) return support::no("it is a shader as it stands");
         if (support s = detail::supports_types(call, device); !s.yes) return s;
         const detail::custom_kernel_launch l(p);
         const auto check = [&](const fused& f, const shape& domain) {

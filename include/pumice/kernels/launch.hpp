@@ -7,6 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/core/extent_formula.hpp>
+#include <pumice/graph/own_shader.hpp>
 #include <pumice/kernels/problem.hpp>
 
 #include <cstring>
@@ -48,9 +49,19 @@ struct access {
     bool write;
 };
 
+/// A storage buffer of a shader operator's: some bytes of a buffer.
+struct bound_buffer {
+    int buffer;
+    std::int64_t byte_offset, bytes;
+};
+
 struct launch {
     std::string module, entry;  // in shaders/, or with `text` the module that is made of it
     std::shared_ptr<const std::string> text;
+    /// A shader as it stands, which is given the buffers of `bound` by its bindings and the bytes
+    /// of `parameters` as push constants.
+    std::shared_ptr<const own_shader> shader = {};
+    array_list<bound_buffer> bound = {};
     std::vector<std::string> arguments;  // specialisation, as Slang text
     array_list<std::shared_ptr<const program>>
         programs;  // generated modules that the arguments name

@@ -58,6 +58,22 @@ inline std::string numbered(std::string_view text) {
     return out;
 }
 
+/// GLSL whose main Slang takes for what it is: without the attribute it leaves out local_size.
+inline std::string with_marked_main(std::string_view glsl) {
+    std::string text;
+    std::size_t done = 0;
+    for (std::size_t at = glsl.find("void"); at != glsl.npos; at = glsl.find("void", at + 1)) {
+        const std::size_t name = glsl.find_first_not_of(" \t\r\n", at + 4);
+        if (name == glsl.npos || name == at + 4 || !glsl.substr(name).starts_with("main")) continue;
+        const std::size_t open = glsl.find_first_not_of(" \t\r\n", name + 4);
+        if (open == glsl.npos || glsl[open] != '(') continue;
+        append_text(text, {glsl.substr(done, at - done), "[shader(\"compute\")] "});
+        done = at;
+    }
+    append_text(text, {glsl.substr(done)});
+    return text;
+}
+
 }  // namespace detail
 
 /// Where compiled library modules rest between processes. Both functions may be empty.
@@ -117,6 +133,8 @@ private:
                ISlangBlob* diagnostics) const;
     slang::IModule* generated(const kernel_request& request, const generated_module& module);
     spirv_code build(const kernel_request& request);
+    spirv_code build_shader(const kernel_request& request);
+    spirv_code finish(const kernel_request& request, slang::IComponentType* program);
 
     /// A session keeps some 0.8 MB a kernel, so it is replaced after this many.
     static constexpr int kernels_per_session = 200;
@@ -135,6 +153,11 @@ private:
 
 inline spirv_code slang_compiler::compile(const kernel_request& request) {
     const std::lock_guard lock(library_.mutex);
+    if (request.language) {
+        spirv_code code = build_shader(request);
+        detail::session_keeper::watch_exit();
+        return code;
+    }
     bool clash = false;  // a session never forgets a name
     for (const generated_module& g : request.generated) {
         const generated_state* known = find(generated_, g.name);
@@ -274,7 +297,7 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
     check(request, "finding the entry point", static_cast<bool>(entry), nullptr);
     parts.push_back(entry.get());
 
-    detail::com_ptr<slang::IComponentType> program, special, linked;
+    detail::com_ptr<slang::IComponentType> program, special;
     bool good =
         SLANG_SUCCEEDED(session_->createCompositeComponentType(parts.data(),
                                                                static_cast<SlangInt>(parts.size()),
@@ -292,7 +315,57 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
                                                    special.out(), said.out()));
         check(request, "specialising", good && special, said.get());
     }
-    good = SLANG_SUCCEEDED(special->link(linked.out(), said.out()));
+    return finish(request, special.get());
+}
+
+/// A shader as it stands, in a session of its own: it is laid out as its language says.
+inline spirv_code slang_compiler::build_shader(const kernel_request& request) {
+    const bool glsl = *request.language == shader_language::glsl;
+    slang::IGlobalSession& global = glsl ? library_.glsl_session() : library_.session();
+    tag_ = library_.build_tag();
+    slang::TargetDesc target{};
+    target.format = SLANG_SPIRV;
+    target.profile = global.findProfile("spirv_1_6");
+    slang::CompilerOptionEntry plain{};
+    plain.name = slang::CompilerOptionName::SkipSPIRVValidation;
+    plain.value.kind = slang::CompilerOptionValueKind::Int;
+    plain.value.intValue0 = 1;
+    slang::SessionDesc description{};
+    description.targets = &target;
+    description.targetCount = 1;
+    description.allowGLSLSyntax = glsl;
+    description.compilerOptionEntries = &plain;
+    description.compilerOptionEntryCount = 1;
+    detail::com_ptr<slang::ISession> session;
+    check(request, "making a session",
+          SLANG_SUCCEEDED(global.createSession(description, session.out())) && session, nullptr);
+    const generated_module& text = request.generated[0];
+    constexpr const char* endings[] = {".slang", ".hlsl", ".glsl"};
+    const std::string path = text.name + endings[static_cast<int>(*request.language)];
+    detail::com_ptr<ISlangBlob> said;
+    const std::string source = glsl ? detail::with_marked_main(text.text) : text.text;
+    slang::IModule* const module =
+        session->loadModuleFromSourceString(text.name.c_str(), path.c_str(), source.c_str(),
+                                            said.out());
+    check(request, "reading the text", module != nullptr, said.get());
+    detail::com_ptr<slang::IEntryPoint> entry;
+    bool good =
+        SLANG_SUCCEEDED(module->findAndCheckEntryPoint(request.entry.c_str(), SLANG_STAGE_COMPUTE,
+                                                       entry.out(), said.out()));
+    check(request, "finding the entry point", good && entry, said.get());
+    slang::IComponentType* parts[] = {module, entry.get()};
+    detail::com_ptr<slang::IComponentType> program;
+    good =
+        SLANG_SUCCEEDED(session->createCompositeComponentType(parts, 2, program.out(), said.out()));
+    check(request, "joining the parts", good && program, said.get());
+    return finish(request, program.get());
+}
+
+inline spirv_code slang_compiler::finish(const kernel_request& request,
+                                         slang::IComponentType* program) {
+    detail::com_ptr<slang::IComponentType> linked;
+    detail::com_ptr<ISlangBlob> said;
+    bool good = SLANG_SUCCEEDED(program->link(linked.out(), said.out()));
     check(request, "linking", good && linked, said.get());
     detail::com_ptr<ISlangBlob> spirv;
     good = SLANG_SUCCEEDED(linked->getEntryPointCode(0, 0, spirv.out(), said.out()));

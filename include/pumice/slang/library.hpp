@@ -180,6 +180,16 @@ public:
                         {detail::to_utf8(file_), "use a library of version 2026.12 or newer"});
         return *session_;
     }
+    /// One that also takes GLSL; likewise.
+    slang::IGlobalSession& glsl_session() {
+        if (glsl_) return *glsl_;
+        SlangGlobalSessionDesc description{};
+        description.enableGLSL = true;
+        if (SLANG_FAILED(make_(&description, &glsl_)) || !glsl_)
+            throw error(errc::no_slang, "slang", "the library made no session for GLSL",
+                        {detail::to_utf8(file_), "use a library of version 2026.12 or newer"});
+        return *glsl_;
+    }
     /// The compiler's own version text. Call with `mutex` held.
     std::string build_tag() { return session().getBuildTagString(); }
     /// As slang_location::identity, of the file that was really opened.
@@ -194,7 +204,7 @@ private:
     maker make_;
     std::filesystem::path file_;
     std::string identity_;
-    slang::IGlobalSession* session_ = nullptr;
+    slang::IGlobalSession *session_ = nullptr, *glsl_ = nullptr;
 };
 
 inline slang_library& slang_library::open(const slang_location& place, bool* opened_now) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/shader_language.hpp>
 #include <pumice/base/text.hpp>
 #include <pumice/slang/detail/digest.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,8 @@ struct kernel_request {
     std::string entry;
     std::vector<std::string> arguments = {};
     array_list<generated_module> generated = {};  // each may import the ones before it
+    /// Of a shader as it stands, which is the one generated module and imports none of the library.
+    std::optional<shader_language> language = {};
 };
 
 /// A compiled kernel. Its SPIR-V entry point is named "main".

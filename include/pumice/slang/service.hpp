@@ -99,6 +99,7 @@ public:
         part(text, "library", library_digest_);
         part(text, "module", request.module);
         part(text, "entry", request.entry);
+        if (request.language) part(text, "shader in", to_string(*request.language));
         for (const std::string& a : request.arguments) part(text, "argument", a);
         for (const generated_module& g : request.generated)
             part(part(text, "name", g.name), "text", g.text);

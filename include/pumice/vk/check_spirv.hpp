@@ -14,6 +14,9 @@ struct pipeline_options {
     bool full_subgroups = false;  // every subgroup of a workgroup is full
     const char* entry = "main";
     std::span<const constant> constants{};
+    /// Storage buffers in set 0, from binding 0 on, that each dispatch pushes; and bytes of its
+    /// push constants. Where there is none: the address of a parameter block.
+    std::uint32_t buffers = 0, pushed = 0;
 };
 
 namespace detail {
@@ -28,7 +31,8 @@ public:
 
     spirv_check(std::span<const std::uint32_t> words, std::string_view name, const candidate& on,
                 const pipeline_options& options)
-        : spirv_module(words, name, on, options.constants), wanted_(options.entry) {}
+        : spirv_module(words, name, on, options.constants), wanted_(options.entry),
+          buffers_(options.buffers), pushes_(options.buffers > 0 ? options.pushed : push_bytes) {}
 
     void run() {
         walk([this] {
@@ -164,11 +168,16 @@ private:
                            {"Pumice gives none but the address of the kernel's parameters; numbers "
                             "go in as `.scalars`"});
                 pushed_ = true;
-                if (of.size > push_bytes)
+                if (of.size > pushes_)
                     refuse(errc::unsupported,
                            {"declares ", of.size, " bytes of push constants, ", name_of(which)},
-                           {"Pumice gives ", push_bytes, "; numbers go in as `.scalars`"});
+                           {buffers_ > 0 ? cat({"it is given ", pushes_})
+                                         : cat({"Pumice gives ", pushes_,
+                                                "; numbers go in as `.scalars`"})});
                 return;
+            case spv::StorageClassStorageBuffer:
+                if (buffers_ > 0 && f.bound && f.value < buffers_) return;
+                no_resource(which, storage);
             case spv::StorageClassWorkgroup:
                 shared_ = rounded(shared_, of.align) + std::uint64_t{of.size};
                 if (of.size >= most_shared_) most_shared_ = of.size, shared_name_ = which;
@@ -184,13 +193,16 @@ private:
                            {"at most ", most_private,
                             " are taken; use `groupshared` memory or an Output"});
                 return;
-            default:
-                refuse(errc::unsupported,
-                       {"declares a resource of its own, ", name_of(which), " (",
-                        storage_text(storage), ")"},
-                       {"Pumice binds no buffers, textures or samplers: take an Input or Output of "
-                        "the kernel, or `groupshared` memory"});
+            default: no_resource(which, storage);
         }
+    }
+    [[noreturn, gnu::cold]] void no_resource(word which, word storage) const {
+        refuse(errc::unsupported,
+               {"declares a resource of its own, ", name_of(which), " (", storage_text(storage),
+                ")"},
+               {buffers_ > 0 ? "it is given the storage buffers of its inputs and outputs alone"
+                             : "Pumice binds no buffers, textures or samplers: take an Input or "
+                               "Output of the kernel, or `groupshared` memory"});
     }
     static std::string storage_text(word storage) {
         switch (storage) {
@@ -337,6 +349,7 @@ private:
     }
 
     std::string_view wanted_;  // entry point
+    std::uint32_t buffers_, pushes_;
     int section_ = 0;
     place function_ = place::outside;
 

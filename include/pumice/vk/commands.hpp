@@ -9,11 +9,29 @@
 #include <pumice/vk/pipeline.hpp>
 #include <pumice/vk/query.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Offsets within the two allocations.
 struct copy_region {
     std::uint64_t from = 0, to = 0, size = 0;
+};
+
+/// The storage buffers that a dispatch is given, by their binding, and its push constants.
+struct pushed_buffers {
+    static constexpr std::size_t most = 32;  // that every device with the extension takes
+    array_list<buffer_range> list;
+    array_list<std::byte> numbers;
+
+    friend bool operator==(const pushed_buffers& a, const pushed_buffers& b) noexcept {
+        return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
+                          [](const buffer_range& x, const buffer_range& y) {
+                              return x.buffer == y.buffer && x.offset == y.offset &&
+                                     x.size == y.size;
+                          });
+    }
 };
 
 /// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one
@@ -97,6 +115,29 @@ public:
         PUMICE_ASSERT(offset + size <= pipeline_factory::push_bytes);
         buffer_.pushConstants(layout_, vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute),
                               offset, size, data, table());
+    }
+
+    /// What the next dispatch works on. pre: a pipeline is bound that is given buffers.
+    void push(const pushed_buffers& what) noexcept {
+        constexpr auto compute = vk::ShaderStageFlagBits::eCompute;
+        if (!what.numbers.empty())
+            buffer_.pushConstants(layout_, vk::ShaderStageFlags(compute), 0,
+                                  static_cast<std::uint32_t>(what.numbers.size()),
+                                  what.numbers.data(), table());
+        std::array<vk::DescriptorBufferInfo, pushed_buffers::most> buffers{};
+        std::array<vk::WriteDescriptorSet, pushed_buffers::most> writes{};
+        for (std::uint32_t i = 0; i < what.list.size(); ++i) {
+            buffers[i].buffer = vk::Buffer(what.list[i].buffer);
+            buffers[i].offset = what.list[i].offset;
+            buffers[i].range = what.list[i].size;
+            writes[i].dstBinding = i;
+            writes[i].descriptorCount = 1;
+            writes[i].descriptorType = vk::DescriptorType::eStorageBuffer;
+            writes[i].pBufferInfo = &buffers[i];
+        }
+        buffer_.pushDescriptorSetKHR(vk::PipelineBindPoint::eCompute, layout_, 0,
+                                     static_cast<std::uint32_t>(what.list.size()), writes.data(),
+                                     table());
     }
 
     /// pre: within device_info::max_workgroup_count; no group at all is no dispatch.

@@ -198,6 +198,8 @@ inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties
     }
     info.shared_memory = p.limits.maxComputeSharedMemorySize;
     info.max_push_constants = p.limits.maxPushConstantsSize;
+    info.storage_alignment = static_cast<std::int64_t>(p.limits.minStorageBufferOffsetAlignment);
+    info.max_storage_range = p.limits.maxStorageBufferRange;
     info.timestamp_period = c.timestamp_bits > 0 ? p.limits.timestampPeriod : 0;
 }
 
@@ -221,6 +223,7 @@ inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
         return c;
     }
     c.extensions = made ? enabled_extensions(*made) : detail::device_extensions(device, table);
+    c.info.push_descriptors = c.extensions.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
 
     vk::PhysicalDeviceProperties2 properties{};
     vk::PhysicalDeviceVulkan11Properties p11{};

@@ -46,7 +46,8 @@
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
-    X(vkSignalSemaphore) X(vkWaitSemaphores)
+    X(vkSignalSemaphore) X(vkWaitSemaphores) X(vkCmdPushDescriptorSetKHR)                         \
+    X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)
 // clang-format on
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {

@@ -15,12 +15,17 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
 public:
-    pipeline(std::shared_ptr<const device> owner, vk::Pipeline handle,
-             vk::PipelineLayout layout) noexcept
-        : device_(std::move(owner)), handle_(handle), layout_(layout) {}
+    pipeline(std::shared_ptr<const device> owner, vk::Pipeline handle, vk::PipelineLayout layout,
+             vk::DescriptorSetLayout set = {}) noexcept
+        : device_(std::move(owner)), handle_(handle), layout_(layout), set_(set) {}
     pipeline(const pipeline&) = delete;
     pipeline& operator=(const pipeline&) = delete;
-    ~pipeline() { device_->handle().destroyPipeline(handle_, nullptr, device_->table()); }
+    ~pipeline() {
+        device_->handle().destroyPipeline(handle_, nullptr, device_->table());
+        if (!set_) return;
+        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
+        device_->handle().destroyDescriptorSetLayout(set_, nullptr, device_->table());
+    }
 
     vk::Pipeline handle() const noexcept { return handle_; }
     vk::PipelineLayout layout() const noexcept { return layout_; }
@@ -29,11 +34,12 @@ private:
     std::shared_ptr<const device> device_;
     vk::Pipeline handle_{};
     vk::PipelineLayout layout_{};
+    vk::DescriptorSetLayout set_{};  // of one whose layout is its own
 };
 
-/// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Any
-/// thread may create, several at once. Pipelines need it for recording (the layout), so it outlives
-/// recording with them.
+/// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Those
+/// that are given buffers have one of their own. Any thread may create, several at once. Pipelines
+/// need it for recording (the layout), so it outlives recording with them.
 class pipeline_factory {
 public:
     static constexpr std::uint32_t push_bytes = detail::spirv_check::push_bytes;
@@ -72,6 +78,8 @@ public:
         code.codeSize = spirv.size_bytes();
         code.pCode = spirv.data();
         module_guard shader{d, {}};
+        layout_guard own{d};
+        if (options.buffers > 0) own.open(options, name);
         d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
                 "vkCreateShaderModule", "kernel " + name);
 
@@ -103,7 +111,7 @@ public:
         if (options.full_subgroups)
             info.stage.flags = vk::PipelineShaderStageCreateFlags(
                 VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
-        info.layout = layout_;
+        info.layout = own.set ? own.layout : layout_;
         vk::Pipeline made{};
         d.stats().pipelines += 1;
         const vk::Result result =
@@ -117,7 +125,7 @@ public:
         else changed_.store(true, std::memory_order_relaxed);
         d.name(VK_OBJECT_TYPE_PIPELINE,
                reinterpret_cast<std::uint64_t>(static_cast<VkPipeline>(made)), name.c_str());
-        return wrap(made);
+        return wrap(made, own);
     }
 
     vk::PipelineLayout layout() const noexcept { return layout_; }
@@ -145,6 +153,44 @@ private:
         const device& d;
         vk::ShaderModule handle;
         ~module_guard() { d.handle().destroyShaderModule(handle, nullptr, d.table()); }
+    };
+
+    /// The layout of a pipeline that is given buffers.
+    struct layout_guard {
+        const device& d;
+        vk::DescriptorSetLayout set{};
+        vk::PipelineLayout layout{};
+
+        void open(const pipeline_options& options, const std::string& name) {
+            array_list<vk::DescriptorSetLayoutBinding> bindings(options.buffers);
+            for (std::uint32_t i = 0; i < options.buffers; ++i) {
+                bindings[i].binding = i;
+                bindings[i].descriptorType = vk::DescriptorType::eStorageBuffer;
+                bindings[i].descriptorCount = 1;
+                bindings[i].stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+            }
+            vk::DescriptorSetLayoutCreateInfo of{};
+            of.flags = vk::DescriptorSetLayoutCreateFlags(
+                VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
+            of.bindingCount = options.buffers;
+            of.pBindings = bindings.data();
+            d.check(d.handle().createDescriptorSetLayout(&of, nullptr, &set, d.table()),
+                    "vkCreateDescriptorSetLayout", "kernel " + name);
+            vk::PushConstantRange range{};
+            range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+            range.size = options.pushed;
+            vk::PipelineLayoutCreateInfo info{};
+            info.setLayoutCount = 1;
+            info.pSetLayouts = &set;
+            info.pushConstantRangeCount = options.pushed > 0;
+            info.pPushConstantRanges = &range;
+            d.check(d.handle().createPipelineLayout(&info, nullptr, &layout, d.table()),
+                    "vkCreatePipelineLayout", "kernel " + name);
+        }
+        ~layout_guard() {
+            d.handle().destroyPipelineLayout(layout, nullptr, d.table());
+            d.handle().destroyDescriptorSetLayout(set, nullptr, d.table());
+        }
     };
 
     static cache_identity identity_of(const device_info& info) noexcept {
@@ -239,9 +285,14 @@ private:
         return true;
     }
 
-    std::shared_ptr<const pipeline> wrap(vk::Pipeline made) const {
+    /// Takes over what is in `own`.
+    std::shared_ptr<const pipeline> wrap(vk::Pipeline made, layout_guard& own) const {
         try {
-            return std::make_shared<const pipeline>(device_, made, layout_);
+            auto p = std::make_shared<const pipeline>(device_, made, own.set ? own.layout : layout_,
+                                                      own.set);
+            own.set = vk::DescriptorSetLayout{};
+            own.layout = vk::PipelineLayout{};
+            return p;
         } catch (...) {
             device_->handle().destroyPipeline(made, nullptr, device_->table());
             throw;

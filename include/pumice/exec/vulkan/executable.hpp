@@ -77,6 +77,9 @@ public:
         const borrowed lent{*this, s};
         if (what().range) recorded.set_extent(s, extent);
         bind(recorded, s, inputs, ready.moved, outputs, lock);
+        recorded.give_shaders(s, [&](std::size_t i) -> const vulkan::allocation& {
+            return memory_of(output(s, outputs, i)).piece;
+        });
         recorded.write(
             s,
             [&](std::size_t i) {

@@ -23,6 +23,8 @@ public:
         chunks pieces;
         array_list<vulkan::commands> recordings;  // of the pieces
         std::unique_ptr<scheduler> order;
+        /// Of each launch of a shader operator what it is given; empty before the first run.
+        array_list<std::shared_ptr<const vulkan::pushed_buffers>> pushed;
         std::uint64_t value = 0;         // of its last submit
         bool busy = false;               // a run is not through with its submits
         std::shared_ptr<void> repeated;  // what is recorded of many steps (repeated_steps.hpp)
@@ -195,9 +197,46 @@ public:
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
 
+    /// Whether some launch is given buffers, which stand in what is recorded.
+    bool has_shaders() const noexcept {
+        for (const launch* l : list_.launches())
+            if (l->shader) return true;
+        return false;
+    }
+    /// Records the slot anew where its shader operators are given other buffers than before:
+    /// `output(i)` is the memory of one. Pre: the slot holds the inputs, and no device uses it.
+    template <class Output>
+    void give_shaders(slot& s, Output&& output) const {
+        if (!has_shaders()) return;
+        array_list<std::shared_ptr<const vulkan::pushed_buffers>> now(list_.size());
+        bool same = s.pushed.size() == now.size();
+        for (std::size_t i = 0; i < list_.size(); ++i) {
+            const launch& l = *list_.launches()[i];
+            if (!l.shader) continue;
+            now[i] = pushed_of(l, runtime_->device().info(), [&](int buffer) {
+                using place = std::pair<vulkan::allocation, std::int64_t>;
+                const std::size_t memory = list_.memory_of(i, buffer);
+                if (arena_.number[memory] >= 0) return place(s.arena, arena_.offset_of(memory));
+                if (shared_[memory] >= 0) return place(s.shared, shared_[memory]);
+                const plan_value& v = list_.of().values[memory];
+                if (v.role == value_role::constant)
+                    return place(constants_[v.index].memory->piece, constants_[v.index].begin);
+                if (v.role == value_role::output) return place(output(v.index), 0);
+                const node& n = *s.held[v.index];
+                return place(storage_of(n).piece, byte_offset(n.type, n.offset));
+            });
+            same = same && *now[i] == *s.pushed[i];
+        }
+        if (same) return;
+        s.pushed = std::move(now);
+        record_all(s);
+    }
+
     /// What a run in that slot asks the device for, recorded in `order()`.
     array_list<command> commands_of(const slot& s) const {
-        return commands_of(s.block.device_address);
+        array_list<command> list = commands_of(s.block.device_address);
+        for (std::size_t i = 0; i < s.pushed.size(); ++i) list[i].pushed = s.pushed[i];
+        return list;
     }
     /// The same with parameter blocks elsewhere.
     array_list<command> commands_of(std::uint64_t blocks) const {
@@ -287,10 +326,11 @@ private:
     void record_all(slot& s) const {
         give_back(s);
         const array_list<command> list = commands_of(s);
+        const bool waits = has_shaders() && s.pushed.empty();  // for what the first run gives them
         s.recordings.reserve(chunks_->size());
         for (const chunk& piece : *chunks_) {
             s.recordings.push_back(runtime_->commands().take());
-            if (!piece.is_host()) record(s.recordings.back(), list, piece, true);
+            if (!piece.is_host() && !waits) record(s.recordings.back(), list, piece, true);
         }
         s.order = std::make_unique<scheduler>(*chunks_);
         s.pieces = chunks_;

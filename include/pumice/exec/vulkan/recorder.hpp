@@ -17,7 +17,8 @@ struct command {
     std::uint64_t parameters = 0;                // address of its block
     vulkan_storage* upload_to = nullptr;
     vulkan::allocation upload_from;
-    const kernel_record* record = nullptr;  // of a dispatch
+    const kernel_record* record = nullptr;                      // of a dispatch
+    std::shared_ptr<const vulkan::pushed_buffers> pushed = {};  // likewise, of a shader operator
 };
 
 /// That of a dispatch whose parameter block lies at `parameters`. Pre: the list outlives it.
@@ -29,7 +30,8 @@ inline command command_of(const dispatch_list& list, std::size_t dispatch,
             parameters,
             nullptr,
             {},
-            list.record(list.step_of(dispatch)).get()};
+            list.record(list.step_of(dispatch)).get(),
+            nullptr};
 }
 
 /// Two for each of the first `count` commands of a recording, which resets them.
@@ -81,6 +83,26 @@ void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar
     write_numbers(l, numbers, to);
 }
 
+/// What a shader operator is given, where `place_of(buffer)` is the allocation and the first byte
+/// in it. Throws errc::unsupported for one that lies where the device has none begin.
+template <class PlaceOf>
+std::shared_ptr<const vulkan::pushed_buffers> pushed_of(const launch& l, const device_info& device,
+                                                        PlaceOf&& place_of) {
+    const auto made = std::make_shared<vulkan::pushed_buffers>();
+    for (const bound_buffer& b : l.bound) {
+        const auto [piece, begin] = place_of(b.buffer);
+        const std::uint64_t at = piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
+        if (at % static_cast<std::uint64_t>(device.storage_alignment) != 0)
+            fail(errc::unsupported, "shader operator",
+                 {l.module, " is given memory that begins at byte ", at,
+                  " of its buffer, the device asks for multiples of ", device.storage_alignment});
+        made->list.push_back({static_cast<VkBuffer>(piece.buffer), at,
+                              static_cast<std::uint64_t>(b.bytes + 3) / 4 * 4});
+    }
+    made->numbers = l.parameters;
+    return made;
+}
+
 /// What a command comes to once its place in the order is known.
 inline held_command to_hold(const command& c, bool barrier) noexcept {
     held_command held;
@@ -92,6 +114,7 @@ inline held_command to_hold(const command& c, bool barrier) noexcept {
     } else {
         held.pipeline = c.pipeline;
         held.parameters = c.parameters;
+        held.pushed = c.pushed;
         held.grid = {c.what->grid[0], c.what->grid[1], c.what->grid[2]};
     }
     return held;

@@ -206,6 +206,7 @@ private:
                 return nullptr;
         recorded_graph& step =
             body_.recording_for(home.what_gives(p, values, values.first(carried), false));
+        if (step.has_shaders()) return nullptr;
         if (step.dispatches().stages().size() != 1 || step.dispatches().stages()[0].host)
             return nullptr;
         for (std::size_t i = 0; i < values.size(); ++i)

@@ -8,6 +8,7 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
+#include <pumice/exec/vulkan/numbered_bindings.hpp>
 #include <pumice/exec/vulkan/submitter.hpp>
 #include <pumice/tensor/engine.hpp>
 #include <pumice/vk/instance.hpp>
@@ -152,7 +153,20 @@ private:
             h.add(a);  // names of programs are hashes of their text
         return h.value();
     }
+    std::shared_ptr<const vulkan::pipeline> create_shader(const launch& l) {
+        const own_shader& s = *l.shader;
+        std::shared_ptr<const spirv_code> compiled;
+        if (s.language != shader_language::spirv) compiled = kernels_.get(request_for(l));
+        vulkan::pipeline_options o;
+        // Slang names the entry point so.
+        if (!compiled) o.entry = s.entry.c_str();
+        o.buffers = static_cast<std::uint32_t>(l.bound.size());
+        o.pushed = static_cast<std::uint32_t>(l.parameters.size());
+        return factory_.create(with_numbered_bindings(compiled ? compiled->words : s.words, s),
+                               s.name, o);
+    }
     std::shared_ptr<const vulkan::pipeline> create(const launch& l) {
+        if (l.shader) return create_shader(l);
         const kernel_request request = request_for(l);
         const auto code = kernels_.get(request);
         vulkan::pipeline_options o;

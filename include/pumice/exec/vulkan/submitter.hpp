@@ -22,6 +22,7 @@ inline constexpr vulkan::scope any_access = vulkan::scope::compute | vulkan::sco
 struct held_command {
     const vulkan::pipeline* pipeline = nullptr;  // of a dispatch; it lives as long as the runtime
     std::uint64_t parameters = 0;                // address of its block
+    std::shared_ptr<const vulkan::pushed_buffers> pushed;  // in its place, where there are any
     std::array<std::uint32_t, 3> grid{};
     bool barrier = false;         // before it
     vulkan::allocation from, to;  // of a copy of `bytes`
@@ -35,7 +36,8 @@ struct held_command {
         if (barrier) buffer.barrier(any_access, any_access);
         if (!pipeline) return buffer.copy(from, to, {0, 0, bytes});
         buffer.bind(*pipeline);
-        buffer.push(parameters);
+        if (pushed) buffer.push(*pushed);
+        else buffer.push(parameters);
         buffer.dispatch(grid[0], grid[1], grid[2]);
     }
 };

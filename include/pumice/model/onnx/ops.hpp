@@ -13,6 +13,7 @@
 #include <pumice/model/onnx/detail/gather.hpp>
 #include <pumice/model/onnx/detail/reduce.hpp>
 #include <pumice/model/onnx/detail/schemas.hpp>
+#include <pumice/model/onnx/detail/shader.hpp>
 #include <pumice/model/onnx/detail/slice.hpp>
 #include <pumice/model/onnx/detail/window.hpp>
 
@@ -280,6 +281,7 @@ inline void check_schema(const resolved_node& s, const model_proto& m) {
 /// operator set does not give the operator.
 inline void find_operator(resolved_node& s, const model_proto& m, const op_set& extra) {
     const node_proto& n = *s.from;
+    if (n.domain == shader_domain) return detail::take_shader(s, m);
     for (const op_info* op : extra.list)
         if (n.op_type == op->name || n.op_type == spelled_op(*op).name)
             detail::take_elementwise(s, *op, m);

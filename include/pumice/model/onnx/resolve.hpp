@@ -85,7 +85,7 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p,
                         if (t) kept[k] = *t;
                     }
                 if (all) return kept;
-            } else if (!s.constant && !s.packed && detail::all_known(s, slots)) {
+            } else if (!s.constant && !s.packed && !s.shader && detail::all_known(s, slots)) {
                 auto folded = detail::fold_outputs(s, slots, p);
                 if (!folded.empty()) return folded;
             }

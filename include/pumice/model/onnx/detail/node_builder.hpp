@@ -25,13 +25,15 @@ struct op_row {
 };
 
 struct resolved_model;
+struct own_shader_node;  // shader.hpp
 
 /// A node with its operator found and its names resolved to slots.
 struct resolved_node {
     const node_proto* from = nullptr;
     const op_row* row = nullptr;
-    const op_info* op = nullptr;  // of an elementwise operator
-    std::vector<double> scalars;  // its attributes, the trailing operands
+    const op_info* op = nullptr;                    // of an elementwise operator
+    std::shared_ptr<const own_shader_node> shader;  // of a shader operator
+    std::vector<double> scalars;                    // its attributes, the trailing operands
     std::int64_t opset = 0;
     int number = 0;                    // place in the file
     std::vector<int> inputs, outputs;  // slots; -1: left out

@@ -370,7 +370,7 @@ private:
 
     /// Makes constants of the step's outputs, where the host can compute them.
     bool fold_step(const resolved_node& s) {
-        if (!all_known(s, p_.constants)) return false;
+        if (s.shader || !all_known(s, p_.constants)) return false;
         // A weight that is quantised goes to the device so, and not as it was.
         const bool quantised = is_any_of(s, {"QuantizeLinear"}) && s.outputs.size() == 1 &&
                                s.outputs[0] >= 0 &&

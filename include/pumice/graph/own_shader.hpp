@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan compute shader as it stands, with descriptors for what it reads and writes: what a
+// shader operator of a model is.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/base/shader_language.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// Where a shader has a storage buffer.
+struct shader_binding {
+    std::uint32_t set = 0, binding = 0;
+    friend bool operator==(const shader_binding&, const shader_binding&) = default;
+};
+
+struct own_shader {
+    std::string name;            // of the operator, in errors, profiles and debuggers
+    std::string entry = "main";  // entry point
+    shader_language language = shader_language::slang;
+    std::string text;                              // unless it is SPIR-V
+    array_list<std::uint32_t> words;               // of SPIR-V
+    std::array<std::uint32_t, 3> groups{1, 1, 1};  // workgroups that are dispatched
+    array_list<shader_binding> inputs, outputs;    // dense arrays, in row-major order
+    array_list<std::byte> push;                    // its push constants
+};
+
+}}  // namespace pumice::PUMICE_ABI

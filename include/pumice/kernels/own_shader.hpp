@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Shader operators: a compute shader as it stands, which is given storage buffers by descriptors.
+#pragma once
+
+#include <pumice/graph/custom_kernel.hpp>
+#include <pumice/kernels/launch.hpp>
+#include <pumice/kernels/seconds.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+struct custom_kernel_shader {
+    using problem_type = custom_kernel_problem;
+    static constexpr std::string_view name = "kernel/shader";
+    static constexpr bool portable = true;
+    static constexpr std::size_t most_buffers = 32;  // that every device takes
+
+    static support supports(const custom_kernel_problem& p, const device_info& device) {
+        const kernel_call& call = *p.call;
+        if (!call.what->shader) return support::no("it is a Slang function");
+        const own_shader& s = *call.what->shader;
+        if (!device.push_descriptors)
+            return support::no("the device has no VK_KHR_push_descriptor");
+        if (s.inputs.size() + s.outputs.size() > most_buffers)
+            return support::no({s.name, " has ", s.inputs.size() + s.outputs.size(),
+                                " buffers, at most ", most_buffers, " are taken"});
+        if (static_cast<std::int64_t>(s.push.size()) > device.max_push_constants)
+            return support::no({s.name, " has ", s.push.size(), " bytes of push constants, ",
+                                device.name, " takes ", device.max_push_constants});
+        for (std::size_t i = 0; i < 3; ++i)
+            if (s.groups[i] > device.max_workgroup_count[i])
+                return support::no({s.name, " has a grid of ", s.groups[i],
+                                    " workgroups along axis ", i, ", the device takes ",
+                                    device.max_workgroup_count[i]});
+        double bytes = 0;
+        for (const auto* list : {&call.inputs, &call.outputs})
+            for (const kernel_value& v : *list) {
+                const std::int64_t each = byte_count(v.dtype, element_count(v.shape));
+                if (each == 0)
+                    return support::no({s.name,
+                                        " works on a tensor without elements, which no "
+                                        "descriptor can show"});
+                if (each > device.max_storage_range)
+                    return support::no({s.name, " works on a tensor of ", each, " bytes, ",
+                                        device.name, " shows at most ", device.max_storage_range});
+                bytes += static_cast<double>(each);
+            }
+        return support::in(seconds_to_move(device, bytes, 0.8, bytes));
+    }
+    static launch make(const custom_kernel_problem& p, const device_info&) {
+        const kernel_call& call = *p.call;
+        const own_shader& s = *call.what->shader;
+        launch l;
+        l.shader = call.what->shader;
+        hasher h;
+        h.add(s.text).add(static_cast<std::uint64_t>(s.language));
+        for (const std::uint32_t word : s.words) h.add(std::uint64_t{word});
+        for (const auto* list : {&s.inputs, &s.outputs})
+            for (const shader_binding& b : *list)
+                h.add(std::uint64_t{b.set}).add(std::uint64_t{b.binding});
+        h.add(static_cast<std::uint64_t>(s.push.size()));
+        l.module = cat({s.name, "_"});
+        append_hex(l.module, h.value());
+        l.entry = s.entry;
+        l.parameters = s.push;
+        l.grid = s.groups;
+        for (std::size_t i = 0; i < p.inputs.size(); ++i)
+            bind(l, p.inputs[i].leaves[0], call.inputs[i], false);
+        std::int64_t behind = 0;
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+            operand o = p.outputs[i];
+            const kernel_value& v = call.outputs[i];
+            o.steps = row_major_strides(v.shape);
+            if (o.buffer < 0) {
+                o = {-2, v.dtype, behind * 8 / info(v.dtype).bits, row_major_strides(v.shape)};
+                behind += unwanted(v);
+            }
+            bind(l, o, v, true);
+        }
+        return l;
+    }
+    static array_list<launch> make_all(const custom_kernel_problem& p, const device_info& device) {
+        return {make(p, device)};
+    }
+    /// Of the outputs that nobody wants.
+    static std::int64_t scratch(const custom_kernel_problem& p, const device_info&) {
+        std::int64_t bytes = 0;
+        for (std::size_t i = 0; i < p.outputs.size(); ++i)
+            if (p.outputs[i].buffer < 0) bytes += unwanted(p.call->outputs[i]);
+        return bytes;
+    }
+
+private:
+    static std::int64_t unwanted(const kernel_value& v) {
+        return (byte_count(v.dtype, element_count(v.shape)) + 255) / 256 * 256;
+    }
+    static void bind(launch& l, const operand& o, const kernel_value& v, bool writes) {
+        l.bound.push_back({o.buffer, byte_offset(v.dtype, o.offset),
+                           byte_count(v.dtype, element_count(v.shape))});
+        l.accesses.push_back(range_of(o, v.shape, writes));
+    }
+};
+
+static_assert(kernel_type<custom_kernel_shader>);
+
+}}  // namespace pumice::PUMICE_ABI

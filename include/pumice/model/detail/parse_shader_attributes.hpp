@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Reads the attributes of shader operators. Needs nlohmann/json, without which they are refused.
+#pragma once
+
+#include <pumice/base/error.hpp>
+#include <pumice/model/shader_attributes.hpp>
+
+#include <cstring>
+
+#if __has_include(<nlohmann/json.hpp>)
+#include <nlohmann/json.hpp>
+#define PUMICE_HAS_JSON 1
+#else
+#define PUMICE_HAS_JSON 0
+#endif
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+PUMICE_BODY std::optional<array_list<std::byte>> from_base64(std::string_view text) {
+    if (text.size() % 4 != 0) return std::nullopt;
+    array_list<std::byte> bytes;
+    for (std::size_t at = 0; at < text.size(); at += 4) {
+        std::uint32_t bits = 0;
+        std::size_t padding = 0;
+        for (std::size_t k = 0; k < 4; ++k) {
+            const char c = text[at + k];
+            std::uint32_t six = 0;
+            if (c >= 'A' && c <= 'Z') six = static_cast<std::uint32_t>(c - 'A');
+            else if (c >= 'a' && c <= 'z') six = static_cast<std::uint32_t>(c - 'a' + 26);
+            else if (c >= '0' && c <= '9') six = static_cast<std::uint32_t>(c - '0' + 52);
+            else if (c == '+') six = 62;
+            else if (c == '/') six = 63;
+            else if (c == '=' && at + 4 == text.size() && k >= 2) ++padding;
+            else return std::nullopt;
+            if (c != '=' && padding > 0) return std::nullopt;
+            bits = bits << 6 | six;
+        }
+        for (std::size_t k = 0; k < 3 - padding; ++k)
+            bytes.push_back(static_cast<std::byte>(bits >> (16 - 8 * k) & 0xff));
+        if (padding > 0 && (bits & (padding == 1 ? 0xffu : 0xffffu)) != 0) return std::nullopt;
+    }
+    return bytes;
+}
+
+#if PUMICE_HAS_JSON
+
+namespace detail {
+
+class shader_attribute_reader {
+    using json = nlohmann::json;
+
+public:
+    shader_attribute_reader(std::string_view name, std::size_t inputs, std::size_t outputs)
+        : name_(name), inputs_(inputs), outputs_(outputs) {}
+
+    shader_attributes read(std::string_view text) {
+        made_.shader.name = std::string(name_);
+        if (inputs_ + outputs_ > most)
+            say({"it has ", inputs_ + outputs_, " inputs and outputs, at most ", most,
+                 " are taken"});
+        else try {
+                all_ = json::parse(text);
+                if (all_.is_object()) keys();
+                else say({"a JSON object is asked for, this is ", all_.type_name()});
+            } catch (const json::exception& e) {
+                say({"it is no JSON: ", e.what()});
+            }
+        if (!faults_.empty())
+            throw error(unsupported_ ? errc::unsupported : errc::bad_file, "shader operator",
+                        cat({"implementation_attrs of ", name_, " cannot be taken"}),
+                        std::move(faults_));
+        return std::move(made_);
+    }
+
+private:
+    static constexpr std::size_t most = 32;
+
+    void say(std::initializer_list<piece> fault) { faults_.push_back(cat(fault)); }
+    /// The value of a key that has to be there, or null with a fault.
+    const json* needed(const std::string& key) {
+        known_.push_back(key);
+        const auto at = all_.find(key);
+        if (at != all_.end()) return &*at;
+        say({"the key \"", key, "\" is missing"});
+        return nullptr;
+    }
+    const json* optional(const std::string& key) {
+        known_.push_back(key);
+        const auto at = all_.find(key);
+        return at == all_.end() ? nullptr : &*at;
+    }
+    const std::string* text_of(const std::string& key, const json* at) {
+        if (!at) return nullptr;
+        if (at->is_string()) return at->get_ptr<const std::string*>();
+        say({"\"", key, "\" is ", at->type_name(), ", a string is asked for"});
+        return nullptr;
+    }
+    std::uint32_t number_of(const std::string& key, const json* at, std::uint32_t least,
+                            std::uint32_t greatest) {
+        if (!at) return least;
+        if (!at->is_number_integer()) {
+            say({"\"", key, "\" is ", at->type_name(), ", an integer is asked for"});
+            return least;
+        }
+        const bool fits = at->is_number_unsigned() && at->get<std::uint64_t>() >= least &&
+                          at->get<std::uint64_t>() <= greatest;
+        if (!fits)
+            say({"\"", key, "\" is ", at->dump(), ", from ", least, " to ", greatest,
+                 " is asked for"});
+        return fits ? at->get<std::uint32_t>() : least;
+    }
+
+    void keys() {
+        own_shader& s = made_.shader;
+        if (const std::string* entry = text_of("entry_point", optional("entry_point"))) {
+            if (entry->empty()) say({"\"entry_point\" is empty"});
+            s.entry = *entry;
+        }
+        if (const json* sizes = needed("workgroup_sizes")) {
+            if (!sizes->is_array() || sizes->size() != 3)
+                say({"\"workgroup_sizes\" is ", sizes->dump(), ", three integers are asked for"});
+            else
+                for (std::size_t i = 0; i < 3; ++i)
+                    s.groups[i] =
+                        number_of(cat({"workgroup_sizes[", i, "]"}), &(*sizes)[i], 1, 0x7fffffff);
+        }
+        code();
+        for (std::size_t i = 0; i < inputs_; ++i)
+            resource(cat({"input_", i}), s.inputs, made_.inputs);
+        for (std::size_t i = 0; i < outputs_; ++i)
+            resource(cat({"output_", i}), s.outputs, made_.outputs);
+        if (const json* push = optional("push_constants")) pushed(*push);
+        for (const auto& [key, value] : all_.items())
+            if (std::find(known_.begin(), known_.end(), key) == known_.end())
+                say({"the key \"", key.substr(0, 64), "\" is not known"});
+    }
+
+    void code() {
+        own_shader& s = made_.shader;
+        const std::string* const language = text_of("shader_language", needed("shader_language"));
+        const std::string* const text = text_of("shader_code", needed("shader_code"));
+        if (!language || !text) return;
+        bool known = false;
+        for (const shader_language each : {shader_language::slang, shader_language::hlsl,
+                                           shader_language::glsl, shader_language::spirv})
+            if (*language == to_string(each)) s.language = each, known = true;
+        if (!known)
+            return say({"\"shader_language\" is \"", language->substr(0, 64),
+                        "\"; there are Slang, HLSL, GLSL and SPIR-V"});
+        if (text->empty()) return say({"\"shader_code\" is empty"});
+        if (s.language != shader_language::spirv) {
+            s.text = *text;
+            return;
+        }
+        const auto bytes = from_base64(*text);
+        if (!bytes) return say({"\"shader_code\" is no base64"});
+        if (bytes->size() % 4 != 0)
+            return say({"\"shader_code\" has ", bytes->size(),
+                        " bytes, which are no words of 32 bits"});
+        s.words.resize(bytes->size() / 4);
+        std::memcpy(s.words.data(), bytes->data(), bytes->size());
+        constexpr std::uint32_t magic = 0x07230203;
+        if (s.words.size() < 5 || s.words[0] != magic)
+            say({"\"shader_code\" does not begin as SPIR-V does, with the word 0x07230203"});
+    }
+
+    void resource(const std::string& which, array_list<shader_binding>& places,
+                  std::vector<std::optional<dtype>>& types) {
+        const auto key = [&](const char* what) { return cat({which, what}); };
+        const std::size_t before = faults_.size();
+        shader_binding at;
+        at.binding = number_of(key("_binding"), needed(key("_binding")), 0, 0xffff);
+        at.set = number_of(key("_descriptorset"), needed(key("_descriptorset")), 0, 31);
+        if (faults_.size() == before) {
+            for (const auto& [other, place] : taken_)
+                if (place == at)
+                    say({"\"", key("_binding"), "\" is ", at.binding, " in set ", at.set,
+                         ", as that of ", other, " is"});
+            taken_.emplace_back(which, at);
+        }
+        places.push_back(at);
+        constexpr std::string_view buffer = "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER";
+        const std::string type_key = key("_vkdescriptortype");
+        if (const std::string* type = text_of(type_key, needed(type_key));
+            type && *type != buffer) {
+            constexpr std::string_view others[] = {"SAMPLER",
+                                                   "COMBINED_IMAGE_SAMPLER",
+                                                   "SAMPLED_IMAGE",
+                                                   "STORAGE_IMAGE",
+                                                   "UNIFORM_TEXEL_BUFFER",
+                                                   "STORAGE_TEXEL_BUFFER",
+                                                   "UNIFORM_BUFFER",
+                                                   "TENSOR_ARM"};
+            for (const std::string_view each : others)
+                unsupported_ |= *type == cat({"VK_DESCRIPTOR_TYPE_", each});
+            say({"\"", type_key, "\" is \"", type->substr(0, 64), "\"; ", buffer, " is taken"});
+        }
+        types.push_back(format(key("_vkformat")));
+    }
+    std::optional<dtype> format(const std::string& key) {
+        const std::string* const text = text_of(key, optional(key));
+        if (!text) return std::nullopt;
+        struct row {
+            std::string_view name;
+            dtype type;
+        };
+        constexpr row rows[] = {
+            {"R8_SINT", dtype::i8},   {"R8_UINT", dtype::u8},     {"R16_SINT", dtype::i16},
+            {"R16_UINT", dtype::u16}, {"R16_SFLOAT", dtype::f16}, {"R32_SINT", dtype::i32},
+            {"R32_UINT", dtype::u32}, {"R32_SFLOAT", dtype::f32}, {"R64_SINT", dtype::i64},
+            {"R64_UINT", dtype::u64}, {"R64_SFLOAT", dtype::f64}, {"R8_BOOL_ARM", dtype::boolean}};
+        std::string names;
+        for (const row& r : rows) {
+            if (*text == cat({"VK_FORMAT_", r.name})) return r.type;
+            append_text(names, {names.empty() ? "" : ", ", r.name});
+        }
+        say({"\"", key, "\" is \"", text->substr(0, 64), "\"; of VK_FORMAT_.. there are ", names});
+        return std::nullopt;
+    }
+
+    /// Base64 of their bytes, or fields one behind the other, each of four bytes.
+    void pushed(const json& from) {
+        array_list<std::byte>& to = made_.shader.push;
+        if (from.is_string()) {
+            const auto bytes = from_base64(*from.get_ptr<const std::string*>());
+            if (!bytes) return say({"\"push_constants\" is no base64"});
+            to = *bytes;
+        } else if (from.is_array()) {
+            for (std::size_t i = 0; i < from.size(); ++i)
+                field(from[i], cat({"push_constants[", i, "]"}));
+        } else {
+            return say({"\"push_constants\" is ", from.type_name(),
+                        ", a string of base64 or a list of fields is asked for"});
+        }
+        if (to.size() % 4 != 0)
+            say({"\"push_constants\" has ", to.size(), " bytes, a multiple of 4 is asked for"});
+    }
+    void field(const json& from, const std::string& key) {
+        const auto put = [&](auto value) {
+            const auto at = reinterpret_cast<const std::byte*>(&value);
+            made_.shader.push.append(at, at + sizeof value);
+        };
+        if (!from.is_object() || from.size() != 2 || !from.contains("type") ||
+            !from.contains("value") || !from["type"].is_string() || !from["value"].is_number())
+            return say({"\"", key, "\" is ", from.dump().substr(0, 64),
+                        R"(, a field is asked for, as {"type": "f32", "value": 1.5})"});
+        const auto type = from["type"].get<std::string>();
+        const json& value = from["value"];
+        if (type == "f32") return put(value.get<float>());
+        if (type == "u32") return put(number_of(key, &value, 0, 0xffffffff));
+        if (type != "i32")
+            return say({"\"", key, "\" has the type \"", type.substr(0, 64),
+                        "\"; there are f32, i32 and u32"});
+        const bool fits = value.is_number_integer() &&
+                          (value.is_number_unsigned() ? value.get<std::uint64_t>() <= 0x7fffffff
+                                                      : value.get<std::int64_t>() >= -0x80000000LL);
+        if (!fits) say({"\"", key, "\" is ", value.dump(), ", which is no i32"});
+        else put(value.get<std::int32_t>());
+    }
+
+    std::string_view name_;
+    std::size_t inputs_, outputs_;
+    json all_;
+    shader_attributes made_;
+    std::vector<std::string> faults_, known_;
+    std::vector<std::pair<std::string, shader_binding>> taken_;
+    bool unsupported_ = false;
+};
+
+}  // namespace detail
+
+PUMICE_BODY shader_attributes parse_shader_attributes(std::string_view text, std::string_view name,
+                                                      std::size_t inputs, std::size_t outputs) {
+    return detail::shader_attribute_reader(name, inputs, outputs).read(text);
+}
+
+#else
+
+PUMICE_BODY shader_attributes parse_shader_attributes(std::string_view, std::string_view name,
+                                                      std::size_t, std::size_t) {
+    fail(errc::unsupported, "shader operator",
+         {name, " needs nlohmann/json, without which Pumice was compiled"});
+}
+
+#endif
+
+}}  // namespace pumice::PUMICE_ABI

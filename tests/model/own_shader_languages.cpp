@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Models with shader operators (domain com.arm.VulkanCustomShader): what runs, and what is refused.
+#include <pumice/front.hpp>
+#include <pumice/model.hpp>
+#include <pumice/model/provider.hpp>
+#include <pumice/model/shader_attributes.hpp>
+
+#include <tests/model/support.hpp>
+
+#include <array>
+
+using namespace pumice_test;
+namespace pm = pumice;
+using pm::any_tensor;
+
+namespace {
+
+constexpr std::string_view slang_twice = R"(
+[[vk::binding(0, 0)]] StructuredBuffer<float> x;
+[[vk::binding(1, 0)]] RWStructuredBuffer<float> y;
+[shader("compute")] [numthreads(8, 1, 1)]
+void run(uint3 at : SV_DispatchThreadID) {
+    uint count, stride;
+    x.GetDimensions(count, stride);
+    if (at.x < count) y[at.x] = 2 * x[at.x];
+})",
+                           hlsl_twice = R"(
+[[vk::binding(0, 0)]] StructuredBuffer<float> x;
+[[vk::binding(1, 0)]] RWStructuredBuffer<float> y;
+[numthreads(8, 1, 1)]
+void run(uint3 at : SV_DispatchThreadID) {
+    uint count, stride;
+    x.GetDimensions(count, stride);
+    if (at.x < count) y[at.x] = 2 * x[at.x];
+})",
+                           glsl_twice = R"(#version 450
+layout(local_size_x = 8) in;
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 0, binding = 1) buffer Y { float y[]; };
+void main() {
+    uint at = gl_GlobalInvocationID.x;
+    if (at < x.length()) y[at] = 2.0 * x[at];
+})";
+
+// The GLSL above, with one thread a workgroup.
+constexpr std::string_view spirv_twice =
+    "AwIjBwAGAQAAACgAJwAAAAAAAAARAAIAAQAAAAoACwBTUFZfS0hSX3N0b3JhZ2VfYnVmZmVyX3N0b3JhZ2VfY2xh"
+    "c3MAAAAADgADAAAAAAABAAAADwAIAAUAAAACAAAAbWFpbgAAAAAeAAAAFQAAAAsAAAAQAAYAAgAAABEAAAABAAAA"
+    "AQAAAAEAAAADAAMACwAAAAEAAAAFAAMADAAAAGF0AAAFAAoAEQAAAFNMQU5HX1BhcmFtZXRlckdyb3VwX1lfc3Rk"
+    "NDMwAAAABgAEABEAAAAAAAAAeQAAAAUAAwAVAAAAWQAAAAUACgAcAAAAU0xBTkdfUGFyYW1ldGVyR3JvdXBfWF9z"
+    "dGQ0MzAAAAAGAAQAHAAAAAAAAAB4AAAABQADAB4AAABYAAAABQAEAAIAAABtYWluAAAAAEcABAALAAAACwAAABwA"
+    "AABHAAQAEwAAAAYAAAAEAAAARwADABEAAAACAAAASAAFABEAAAAAAAAAIwAAAAAAAABHAAQAFQAAACEAAAABAAAA"
+    "RwAEABUAAAAiAAAAAAAAAEcABAAYAAAABgAAAAQAAABHAAQAGgAAAAYAAAAEAAAARwADABwAAAACAAAASAAFABwA"
+    "AAAAAAAAIwAAAAAAAABHAAQAHgAAACEAAAAAAAAARwAEAB4AAAAiAAAAAAAAAEcAAwAeAAAAGAAAABMAAgABAAAA"
+    "IQADAAMAAAABAAAAFQAEAAcAAAAgAAAAAAAAABcABAAIAAAABwAAAAMAAAAgAAQACgAAAAEAAAAIAAAAFAACAA0A"
+    "AAArAAQABwAAAA8AAAD///9/FgADABIAAAAgAAAAHQADABMAAAASAAAAHgADABEAAAATAAAAIAAEABQAAAAMAAAA"
+    "EQAAABUABAAWAAAAIAAAAAEAAAArAAQAFgAAABcAAAAAAAAAIAAEABgAAAAMAAAAEwAAACAABAAaAAAADAAAABIA"
+    "AAAeAAMAHAAAABMAAAAgAAQAHQAAAAwAAAAcAAAAKwAEABIAAAAjAAAAAAAAQDsABAAKAAAACwAAAAEAAAA7AAQA"
+    "FAAAABUAAAAMAAAAOwAEAB0AAAAeAAAADAAAADYABQABAAAAAgAAAAAAAAADAAAA+AACAAQAAAA9AAQACAAAAAkA"
+    "AAALAAAAUQAFAAcAAAAMAAAACQAAAAAAAACwAAUADQAAAA4AAAAMAAAADwAAAPcAAwAGAAAAAAAAAPoABAAOAAAA"
+    "BQAAAAYAAAD4AAIABQAAAEEABQAYAAAAGQAAABUAAAAXAAAAQQAFABoAAAAbAAAAGQAAAAwAAABBAAUAGAAAAB8A"
+    "AAAeAAAAFwAAAEEABQAaAAAAIAAAAB8AAAAMAAAAPQAEABIAAAAhAAAAIAAAAIUABQASAAAAIgAAACMAAAAhAAAA"
+    "PgADABsAAAAiAAAA+QACAAYAAAD4AAIABgAAAP0AAQA4AAEA";
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        if (c == '\n') out += "\\n";
+        else if (c == '"' || c == '\\') (out += '\\') += c;
+        else out += c;
+    return out;
+}
+std::string resource(const std::string& which, int binding, int set = 0,
+                     std::string_view format = "R32_SFLOAT") {
+    return ", \"" + which + "_binding\": " + std::to_string(binding) + ", \"" + which +
+           "_descriptorset\": " + std::to_string(set) + ", \"" + which +
+           "_vkdescriptortype\": \"VK_DESCRIPTOR_TYPE_STORAGE_BUFFER\", \"" + which +
+           "_vkformat\": \"VK_FORMAT_" + std::string(format) + "\"";
+}
+std::string attributes_of(std::string_view language, std::string_view code, std::string_view entry,
+                          const std::string& rest, std::string_view groups = "[1, 1, 1]") {
+    return "{\"entry_point\": \"" + std::string(entry) +
+           "\", \"workgroup_sizes\": " + std::string(groups) + ", \"shader_language\": \"" +
+           std::string(language) + "\", \"shader_code\": \"" + escaped(code) + "\"" + rest + "}";
+}
+message shader_node(const std::string& name, const std::vector<std::string>& in,
+                    const std::vector<std::string>& out, const std::string& attributes) {
+    return node_of(name, in, out, {attribute("implementation_attrs", attributes.c_str())},
+                   name + "_node", std::string(pm::shader_domain));
+}
+message model_with_shaders(const message& graph) {
+    return model_of(graph, 20).put(8,
+                                   message{}.text(1, std::string(pm::shader_domain)).number(2, 1));
+}
+any_tensor floats_on(const pm::context& home, const pm::shape& s, const std::vector<float>& v) {
+    return pm::from_bytes(pm::dtype::f32, s, std::as_bytes(std::span(v)), home);
+}
+
+struct spelled {
+    std::string_view language, code, entry, groups = "[1, 1, 1]";
+};
+const spelled languages[] = {{"Slang", slang_twice, "run"},
+                             {"HLSL", hlsl_twice, "run"},
+                             {"GLSL", glsl_twice, "main"},
+                             {"SPIR-V", spirv_twice, "main", "[5, 1, 1]"}};
+
+}  // namespace
+
+TEST_CASE("shader operators: each language, between fused neighbours, once and recorded") {
+    const pm::context home;
+    for (const spelled& how : languages) {
+        CAPTURE(how.language);
+        message graph;
+        graph.put(5, floats("w", {1}, {3}))
+            .put(1, node_of("Mul", {"x", "w"}, {"a"}))
+            .put(1, node_of("Neg", {"a"}, {"b"}))
+            .put(1, shader_node("Twice", {"b"}, {"c"},
+                                attributes_of(how.language, how.code, how.entry,
+                                              resource("input_0", 0) + resource("output_0", 1),
+                                              how.groups)))
+            .put(1, node_of("Abs", {"c"}, {"d"}))
+            .put(1, node_of("Add", {"d", "w"}, {"y"}))
+            .put(11, value_of("x", 1, {5}))
+            .put(12, value_of("y", 1, {5}));
+        const pm::model m = pm::model::from_bytes(model_with_shaders(graph).view(), home);
+        const any_tensor x = floats_on(home, {5}, {1, -2, 3, -4, 5});
+        const std::vector<float> expected{9, 15, 21, 27, 33};
+        if (home.device().type == pm::device_type::host) {
+            const auto refused = thrown_by([&] { pm::to_vector<float>(m(x)); });
+            CHECK(refused.first == pm::errc::unsupported);
+            CHECK(contains(refused.second, "needs a Vulkan device"));
+            continue;
+        }
+        const auto before = home.stats();
+        CHECK(pm::to_vector<float>(m(x)) == expected);
+        CHECK(home.stats().dispatches - before.dispatches == 3);
+        const auto ready = m.compile();
+        for (int i = 0; i < 3; ++i) CHECK(pm::to_vector<float>(ready.run({x})[0]) == expected);
+        const any_tensor other = floats_on(home, {5}, {0, 0, 1, 0, 0});
+        CHECK(pm::to_vector<float>(ready.run({other})[0]) == std::vector<float>{3, 3, 9, 3, 3});
+    }
+}
+
+TEST_CASE("shader operators: two inputs and outputs in two sets, push constants, another shape") {
+    const pm::context home;
+    constexpr std::string_view code = R"(
+[[vk::binding(0, 0)]] StructuredBuffer<float> a;
+[[vk::binding(3, 1)]] StructuredBuffer<int> b;
+[[vk::binding(0, 1)]] RWStructuredBuffer<float> sum;
+[[vk::binding(1, 0)]] RWStructuredBuffer<int> total;
+struct Numbers { float factor; int add; };
+[[vk::push_constant]] ConstantBuffer<Numbers> numbers;
+[shader("compute")] [numthreads(1, 1, 1)]
+void mix(uint3 at : SV_DispatchThreadID) {
+    sum[at.x] = numbers.factor * a[at.x] + b[at.x];
+    if (at.x == 0) total[0] = b[0] + b[1] + b[2] + numbers.add;
+})";
+    const std::string rest =
+        resource("input_0", 0, 0) + resource("input_1", 3, 1, "R32_SINT") +
+        resource("output_0", 0, 1) + resource("output_1", 1, 0, "R32_SINT") +
+        R"(, "push_constants": [{"type": "f32", "value": 0.5}, {"type": "i32", "value": -7}])";
+    message graph;
+    graph
+        .put(1, shader_node("Mix", {"a", "b"}, {"s", "t"},
+                            attributes_of("Slang", code, "mix", rest, "[3, 1, 1]")))
+        .put(1, node_of("Neg", {"s"}, {"u"}))  // a diamond: s is read twice
+        .put(1, node_of("Abs", {"s"}, {"v"}))
+        .put(1, shader_node("Mix", {"v", "b"}, {"w", "t2"},
+                            attributes_of("Slang", code, "mix", rest, "[3, 1, 1]")))
+        .put(1, node_of("Add", {"u", "w"}, {"y"}))
+        .put(11, value_of("a", 1, {3}))
+        .put(11, value_of("b", 6, {3}))
+        .put(12, value_of("y", 1, {3}))
+        .put(12, value_of("t", 6, {1}))
+        .put(13, value_of("t2", 6, {1}));
+    const pm::model m = pm::model::from_bytes(model_with_shaders(graph).view(), home);
+    const std::vector<std::int32_t> ints{10, 20, 30};
+    const any_tensor a = floats_on(home, {3}, {2, -4, -100}),
+                     b = pm::from_bytes(pm::dtype::i32, {3}, std::as_bytes(std::span(ints)), home);
+    if (home.device().type == pm::device_type::host) {
+        CHECK(thrown_by([&] { pm::to_vector<float>(m.compile().run({a, b})[0]); }).first ==
+              pm::errc::unsupported);
+        return;
+    }
+    const auto ready = m.compile();
+    for (int i = 0; i < 2; ++i) {
+        const auto made = ready.run({a, b});
+        // s = a / 2 + b = {11, 18, -20}; w = |s| / 2 + b = {15.5, 29, 40}
+        CHECK(pm::to_vector<float>(made[0]) == std::vector<float>{4.5f, 11, 60});
+        CHECK(pm::to_vector<std::int32_t>(made[1]) == std::vector<std::int32_t>{53});
+    }
+}
+
+TEST_CASE(
+    "shader operators: what is wrong is named by node and key, a provider may take it first") {
+    const pm::context home;
+    const auto model = [&](const std::string& attributes, std::string_view domain) {
+        message graph;
+        graph
+            .put(1,
+                 node_of("Twice", {"x"}, {"y"},
+                         {attribute("implementation_attrs", attributes.c_str())}, "mine", domain))
+            .put(11, value_of("x", 1, {5}))
+            .put(12, value_of("y", 1, {5}));
+        return model_with_shaders(graph)
+            .put(8, message{}.text(1, "com.arm.vulkancustomshader").number(2, 1));
+    };
+    const std::string good =
+        attributes_of("GLSL", glsl_twice, "main", resource("input_0", 0) + resource("output_0", 1));
+    const auto refused = [&](const std::string& attributes) {
+        return thrown_by([&] {
+            pm::model::from_bytes(model(attributes, pm::shader_domain).view(), home);
+        });
+    };
+    const auto bad = refused("{\"workgroup_sizes\": [1, 1]}");
+    CHECK(bad.first == pm::errc::bad_file);
+    CHECK(contains(bad.second, "\"mine\""));
+    CHECK(contains(bad.second, "workgroup_sizes"));
+    CHECK(contains(bad.second, "\"shader_code\" is missing"));
+    CHECK(contains(bad.second, "\"input_0_binding\" is missing"));
+    // Another domain, to the letter, is no shader operator.
+    CHECK(thrown_by([&] {
+              pm::model::from_bytes(model(good, "com.arm.vulkancustomshader").view(), home);
+          }).first == pm::errc::unsupported_op);
+    const pm::op_provider takes = [](const pm::op_request& r) {
+        CHECK(r.domain == pm::shader_domain);
+        CHECK(!r.text("implementation_attrs", "").empty());
+        return std::vector<any_tensor>{any_tensor(r.inputs[0] * 10.0f)};
+    };
+    const pm::model mine =
+        pm::model::from_bytes(model("{}", pm::shader_domain).view(), home, takes);
+    CHECK(pm::to_vector<float>(mine(floats_on(home, {5}, {1, 2, 3, 4, 5})))[4] == 50);
+    if (home.device().type == pm::device_type::host) return;
+    const auto run = [&](const std::string& attributes) {
+        return thrown_by([&] {
+            const pm::model m =
+                pm::model::from_bytes(model(attributes, pm::shader_domain).view(), home);
+            pm::to_vector<float>(m(floats_on(home, {5}, {1, 2, 3, 4, 5})));
+        });
+    };
+    const std::string both = resource("input_0", 0) + resource("output_0", 1);
+    CHECK(contains(run(attributes_of("GLSL", "#version 450\nvoid main() { nothing(); }", "main",
+                                     both))
+                       .second,
+                   "nothing"));
+    CHECK(run(attributes_of("GLSL", glsl_twice, "other", both)).first == pm::errc::compile_failed);
+    const auto place = run(attributes_of("GLSL", glsl_twice, "main",
+                                         resource("input_0", 0) + resource("output_0", 2)));
+    CHECK(contains(place.second, "in set 0 at binding 1"));
+    std::string fragment(spirv_twice);
+    const auto wrong = run(attributes_of("SPIR-V", fragment, "none", both));
+    CHECK(contains(wrong.second, "no entry point none"));
+    CHECK(contains(run(attributes_of("SPIR-V", "AwIjBwAAAgAAAAAAAQAAAAAAAAA=", "main", both))
+                       .second,
+                   "SPIR-V 2.0"));
+    CHECK(run(attributes_of("SPIR-V", spirv_twice.substr(0, 400), "main", both)).first ==
+          pm::errc::compile_failed);
+}
