@@ -20,6 +20,7 @@ struct shader_binding {
     friend bool operator==(const shader_binding&, const shader_binding&) = default;
 };
 
+/// A compute shader with its workgroups, descriptors and push constants.
 struct own_shader {
     std::string name;            // of the operator, in errors, profiles and debuggers
     std::string entry = "main";  // entry point
