@@ -3,9 +3,7 @@
 // Shader operators: a compute shader as it stands, which is given storage buffers by descriptors.
 #pragma once
 
-#include <pumice/graph/custom_kernel.hpp>
-#include <pumice/kernels/launch.hpp>
-#include <pumice/kernels/seconds.hpp>
+#include <pumice/kernels/custom_kernel.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

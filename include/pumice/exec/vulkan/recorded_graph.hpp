@@ -8,6 +8,7 @@
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/plan/arena.hpp>
 #include <pumice/exec/scheduler.hpp>
+#include <pumice/exec/vulkan/host_access.hpp>
 #include <pumice/exec/vulkan/recorder.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
