@@ -45,9 +45,9 @@
     X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)                                            \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
+    X(vkCmdPushDescriptorSetKHR) X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)   \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
-    X(vkSignalSemaphore) X(vkWaitSemaphores) X(vkCmdPushDescriptorSetKHR)                         \
-    X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)
+    X(vkSignalSemaphore) X(vkWaitSemaphores)
 // clang-format on
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
