@@ -8,6 +8,8 @@
 #include <pumice/exec/plan/dispatch_list.hpp>
 #include <pumice/exec/vulkan/storage.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A dispatch, or a copy that brings a tensor to the device.
@@ -74,7 +76,7 @@ inline void write_numbers(const launch& l, std::span<const scalar> numbers, std:
 template <class AddressOf>
 void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar> numbers,
                  std::byte* to) {
-    std::memcpy(to, l.parameters.data(), l.parameters.size());
+    std::copy(l.parameters.begin(), l.parameters.end(), to);
     for (const relocation& r : l.relocations) {
         const std::uint64_t address =
             address_of(r.buffer) + static_cast<std::uint64_t>(r.byte_offset);
