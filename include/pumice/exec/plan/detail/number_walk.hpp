@@ -3,7 +3,8 @@
 // The whole numbers within the parts of a plan, in one order: to read them, and to write others.
 #pragma once
 
-#include <pumice/exec/plan/detail/plan_fields.hpp>  // has_fields is asked of a plan's parts
+// First: a compiler keeps its first answer to has_fields of a plan's parts.
+#include <pumice/exec/plan/detail/plan_fields.hpp>
 #include <pumice/exec/plan/plan.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/kernels/fields.hpp>
