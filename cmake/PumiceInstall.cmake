@@ -7,6 +7,10 @@ include(GNUInstallDirs)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
 
 install(TARGETS pumice pumice_engine pumice_compiled pumice_onnx pumice_package EXPORT pumiceTargets FILE_SET HEADERS)
+if(TARGET pumice_npz)                            # apart, since it may be missing: zlib is no headers alone
+    install(TARGETS pumice_npz EXPORT pumiceNpz)
+    install(EXPORT pumiceNpz NAMESPACE pumice:: DESTINATION ${package})
+endif()
 install(EXPORT pumiceTargets NAMESPACE pumice:: DESTINATION ${package})
 
 configure_package_config_file(cmake/pumiceConfig.cmake.in pumiceConfig.cmake INSTALL_DESTINATION ${package})

@@ -27,7 +27,7 @@ later=(compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
-build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_user test_static; }
+build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_user test_exchange test_static; }
 
 include_direction() { tests/checks/include_direction; }
 header_budget()     { tests/checks/header_budget; }
@@ -60,7 +60,7 @@ software() {
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
 plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}; }
-host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user}; }
+host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user,exchange}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }

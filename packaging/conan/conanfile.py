@@ -38,7 +38,7 @@ class Pumice(ConanFile):
     def requirements(self):
         if not self.options.system_headers:
             for package in ("vulkan-headers/[>=1.4.311]", "spirv-headers/[>=1.4.309]", "tl-expected/[>=1.1]", "xxhash/[>=0.8.2]",
-                            "protozero/[>=1.7]", "flatbuffers/[>=2.0.8]", "nlohmann_json/[>=3.11]"):
+                            "protozero/[>=1.7]", "flatbuffers/[>=2.0.8]", "nlohmann_json/[>=3.11]", "zlib/[>=1.2.11 <2]"):
                 self.requires(package, transitive_headers=True)
 
     def validate(self):

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 LAYERS = {"base": 0, "core": 1, "expr": 2, "graph": 3, "policy": 4, "tensor": 5, "kernels": 6, "vk": 7, "slang": 7,
-          "host": 7, "exec": 8, "model": 9, "package": 9,
+          "host": 7, "exec": 8, "model": 9, "package": 9, "exchange": 9,
           "runner": 10}
 LIGHT = 5          # the last layer of the front
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Werror"]

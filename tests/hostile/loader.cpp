@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads files that nobody vouches for, each in a process of its own: .npy arrays are read, models
-// loaded on the host device and, where every input is static and of at most 2^20 elements, run once
-// on zeros.
+// Loads files that nobody vouches for, each in a process of its own: .npy and .npz arrays are read,
+// models loaded on the host device and, where every input is static and of at most 2^20 elements,
+// run once on zeros.
 //
 //     loader FILE            exits with 0: accepted; 1: refused, with one line on stderr
 //     loader --list < NAMES  for each name a line: verdict, seconds of a processor, MiB at most,
@@ -11,6 +11,7 @@
 //                            hanging, large, or how the process ended. Slow is more than
 //                            PUMICE_HOSTILE_SECONDS, by default 10; 10 times that on the clock is
 //                            hanging.
+#include <pumice/exchange/npz.hpp>
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/model.hpp>
 
@@ -80,6 +81,10 @@ int check(const std::filesystem::path& path) {
             return 0;
         }
         const pm::context home(host({}));
+        if (path.extension() == ".npz") {
+            pm::load_npz(path, {.bytes = 1 << 26, .arrays = 64}, home);
+            return 0;
+        }
         run_once(pm::model::load(path, home, pm::load_options{.limits = bearable()}));
         return 0;
     } catch (const pm::error& e) {

@@ -46,8 +46,11 @@ def cases():
     yield accept("empty", npy(described(shape="(0, 3)"), b""))
     yield accept("eight axes", npy(described(shape="(1, 1, 1, 1, 1, 1, 2, 3)")))
     yield refuse("nine axes", npy(described(shape="(1, 1, 1, 1, 1, 1, 1, 2, 3)")))
-    yield refuse("column-major", npy(described(order="True")))
-    for order in "true", "0", "'False'", "", "None", "Falsehood":
+    yield accept("column-major", npy(described(order="True")))
+    yield accept("column-major, empty", npy(described(order="True", shape="(4, 0, 3)"), b""))
+    yield accept("column-major, eight axes", npy(described(order="True", shape="(1, 3, 1, 1, 1, 1, 2, 1)")))
+    yield accept("bools of any byte", npy(described("|b1"), b"\0\1\2\x80\xff\3"))
+    for order in "true", "Truer", "0", "'False'", "", "None", "Falsehood":
         yield refuse(f"order {order}", npy(described(order=order)))
     for shape in ("(3, 3)", "(2, 2)", "(-2, -3)", "(2, -3)", "(-1,)", "(6.0,)", "(0x6,)", "(1e1,)", "(2 3)", "(2; 3)", "2, 3", "[2, 3]",
                   "(2, 3", "", "(2,, 3)", "(,)", "(None,)", "(9223372036854775808,)", "(18446744073709551622,)",

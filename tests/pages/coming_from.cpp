@@ -3,21 +3,13 @@
 // Rows of docs/reference/coming_from_*.md: how each of four libraries writes what stands below.
 #include <tests/pages/shows.hpp>
 
-#include <pumice/model/npy.hpp>
+#include <pumice/exchange/save.hpp>
 
 #include <filesystem>
 
 namespace pm = pumice;
 
 // clang-format off: lines as the pages show them
-
-namespace {
-std::vector<std::byte> bytes_of(const pm::any_tensor& x) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(x.size_bytes()));
-    pm::read(x, bytes);
-    return bytes;
-}
-}  // namespace
 
 // table: coming_from
 TEST_CASE("pages: coming from") {
@@ -181,12 +173,11 @@ TEST_CASE("pages: coming from") {
     // numpy: np.save(file, v)
     // xtensor: xt::dump_npy(file, v)
     // mlx: mx::save(file, v)
-    pm::write_npy(file, {pm::dtype::f32, v.shape(), bytes_of(v)});
+    pm::save(file, v);
     // numpy: np.load(file)
     // xtensor: xt::load_npy<float>(file)
     // mlx: mx::load(file)
-    const pm::npy_array read = pm::read_npy(file);
-    const pm::any_tensor loaded = pm::from_bytes(read.dtype, read.shape, read.bytes);
+    const pm::vector<float> loaded = pm::load<float>(file);
     // mlx: mx::eval(a)
     pm::eval(a);
     // xtensor: xt::eval(a + b)

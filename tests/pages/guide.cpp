@@ -3,7 +3,7 @@
 // The programs of docs/reference/guide.md.
 #include <tests/pages/shows.hpp>
 
-#include <pumice/model/npy.hpp>
+#include <pumice/exchange/npz.hpp>
 
 #include <filesystem>
 
@@ -106,19 +106,24 @@ TEST_CASE("pages: einsum") {
     // end
 }
 
-TEST_CASE("pages: npy") {
-    const auto path = std::filesystem::temp_directory_path() / "pumice_guide.npy";
+TEST_CASE("pages: files") {
+    const auto folder = std::filesystem::temp_directory_path() / "pumice_guide";
+    std::filesystem::create_directory(folder);
     // code: npy
     const pm::matrix<float> x = {{1, 2}, {3, 4}};
-    std::vector<std::byte> bytes(16);
-    pm::read(x, bytes);
-    pm::write_npy(path, {pm::dtype::f32, x.shape(), bytes});
-
-    const pm::npy_array file = pm::read_npy(path);  // row-major; type and shape as the file says
-    const pm::any_tensor y = pm::from_bytes(file.dtype, file.shape, file.bytes);
-    SHOWS("[[1. 2.] [3. 4.]]", pm::matrix<float>(y));  // throws errc::dtype_mismatch where the file has other elements
+    pm::save(folder / "x.npy", x * 2.0f);                     // evaluates; np.load reads it
+    const auto y = pm::load<float, 2>(folder / "x.npy");      // a pm::matrix<float>, or an error that names the file
+    const pm::any_tensor z = pm::load(folder / "x.npy");      // of whatever type and shape the file has
+    SHOWS("[[2. 4.] [6. 8.]]", y);
+    SHOWS("(2, 2)", z.shape());
     // end
-    std::filesystem::remove(path);
+    // code: npz
+    pm::save_npz(folder / "all.npz", {{"weights", x}, {"bias", pm::vector<double>{1, 2}}}, pm::npz_entries::deflated);
+    const pm::named_tensors all = pm::load_npz(folder / "all.npz", {.bytes = 1 << 20});  // more is refused unread
+    pm::matrix<float> w(all.at("weights"));
+    SHOWS("[[1. 2.] [3. 4.]]", w);
+    // end
+    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("pages: random numbers") {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -81,15 +82,20 @@ struct npy_literal {
         return list;
     }
 };
-}  // namespace detail
 
-namespace detail {
-/// Type and shape from the beginning of a file of `size` bytes, and where the elements begin.
-/// `head` ends with the header, or is as long as npy_head at least.
+/// What a file says of its elements, and where they begin.
+struct npy_header {
+    pumice::dtype dtype = pumice::dtype::f32;
+    pumice::shape shape;
+    bool column_major = false;  // NumPy's Fortran order
+    std::size_t begin = 0;
+};
+
+/// From the beginning of a file of `size` bytes, which ends with the header or is as long as
+/// npy_head at least.
 inline constexpr std::size_t npy_head = 1 << 16;
-inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::byte> head,
-                                                          std::uint64_t size,
-                                                          const std::string& name) {
+inline npy_header parse_npy_header(std::span<const std::byte> head, std::uint64_t size,
+                                   const std::string& name) {
     const auto refuse = [&](const std::string& why) {
         throw error(errc::bad_file, "npy", name + ": " + why);
     };
@@ -108,7 +114,8 @@ inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::b
     if (length > text.size() - start)
         refuse(size > text.size() ? "has a header of more than 64 KiB" : "ends within the header");
     npy_literal header{text.substr(start, length)};
-    npy_array result;
+    npy_header result;
+    result.begin = start + length;
     bool known[3] = {};  // descr, fortran_order, shape
     bool more = header.take("{");
     if (!more) refuse("has no dictionary as its header");
@@ -123,15 +130,19 @@ inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::b
             refuse("has a header other than descr, fortran_order and shape, each once");
         if (which == 0) {
             header.spaces();
-            const std::string_view from = header.rest.substr(0, 16);
+            std::string_view from = header.rest.substr(0, 16);
             const auto code = header.string();
+            if (code) from = code->substr(0, 16);
             const auto row = std::find_if(npy_codes.begin(), npy_codes.end(),
                                           [&](const auto& c) { return code && c.first == *code; });
             if (row == npy_codes.end())
-                refuse("has elements of an unknown type: " + std::string(from));
+                refuse("has elements of NumPy's type " + std::string(from) +
+                       ", which is none of Pumice's");
             result.dtype = row->second;
         } else if (which == 1) {
-            if (!header.take("False")) refuse("is not in row-major order");
+            result.column_major = header.take("True");
+            if (!result.column_major && !header.take("False"))
+                refuse("has a fortran_order that is neither True nor False");
         } else {
             const auto sizes = header.sizes();
             if (!sizes) refuse("has a shape that is no list of at most 8 sizes");
@@ -149,15 +160,46 @@ inline std::pair<npy_array, std::size_t> parse_npy_header(std::span<const std::b
     if (std::cmp_not_equal(size - start - length, wanted))
         refuse("holds " + std::to_string(size - start - length) +
                " bytes, not those of the shape " + to_string(result.shape));
-    return {std::move(result), start + length};
+    return result;
+}
+
+/// Brings a file's elements into row-major order; bools become 0 or 1, whatever the file has.
+inline npy_array npy_elements(const npy_header& header, std::vector<std::byte> bytes) {
+    if (header.dtype == dtype::boolean)
+        for (std::byte& b : bytes) b = b == std::byte{0} ? b : std::byte{1};
+    npy_array result{header.dtype, header.shape, std::move(bytes)};
+    if (!header.column_major || header.shape.rank() < 2 || result.bytes.empty()) return result;
+    const std::size_t size = static_cast<std::size_t>(info(header.dtype).bits / 8);
+    std::array<std::size_t, max_rank> step{}, at{};
+    std::size_t total = size;
+    for (int i = 0; i < header.shape.rank(); ++i) {
+        step[static_cast<std::size_t>(i)] = total;
+        total *= static_cast<std::size_t>(header.shape[i]);
+    }
+    std::vector<std::byte> rows(total);
+    std::size_t from = 0;
+    for (std::size_t to = 0; to < total; to += size) {
+        std::memcpy(rows.data() + to, result.bytes.data() + from, size);
+        for (int i = header.shape.rank(); i-- > 0;) {
+            const auto axis = static_cast<std::size_t>(i);
+            const auto length = static_cast<std::size_t>(header.shape[i]);
+            from += step[axis];
+            if (++at[axis] < length) break;
+            from -= length * step[axis];
+            at[axis] = 0;
+        }
+    }
+    result.bytes = std::move(rows);
+    return result;
 }
 }  // namespace detail
 
-/// Reads versions 1 to 3 in row-major order. Throws errc::bad_file; `name` is for the message.
+/// Reads versions 1 to 3; an array in Fortran order is brought into row-major order. Throws
+/// errc::bad_file; `name` is for the message.
 inline npy_array parse_npy(std::span<const std::byte> file, const std::string& name) {
-    auto [result, begin] = detail::parse_npy_header(file, file.size(), name);
-    result.bytes.assign(file.begin() + static_cast<std::ptrdiff_t>(begin), file.end());
-    return std::move(result);
+    const detail::npy_header header = detail::parse_npy_header(file, file.size(), name);
+    return detail::npy_elements(header, {file.begin() + static_cast<std::ptrdiff_t>(header.begin),
+                                         file.end()});
 }
 
 /// The same from a file. Throws errc::io_failed too.
@@ -166,28 +208,39 @@ inline npy_array read_npy(const std::filesystem::path& path) {
     const auto head =
         file->read(0, static_cast<std::size_t>(std::min<std::uint64_t>(file->size(),
                                                                        detail::npy_head)));
-    auto [result, begin] = detail::parse_npy_header(head, file->size(), path.string());
-    result.bytes = file->read(begin, static_cast<std::size_t>(file->size() - begin));
-    return std::move(result);
+    const detail::npy_header header = detail::parse_npy_header(head, file->size(), path.string());
+    return detail::npy_elements(header,
+                                file->read(header.begin,
+                                           static_cast<std::size_t>(file->size() - header.begin)));
 }
 
-/// Writes version 1. Throws errc::io_failed, and errc::unsupported for a type that NumPy lacks.
-inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
-    const auto row = std::find_if(detail::npy_codes.begin(), detail::npy_codes.end(),
-                                  [&](const auto& c) { return c.second == a.dtype; });
-    if (row == detail::npy_codes.end())
+namespace detail {
+/// What stands before the elements, as NumPy writes it. Throws errc::unsupported for a type that
+/// NumPy lacks.
+inline std::string npy_header_of(dtype type, const shape& extent) {
+    const auto row = std::find_if(npy_codes.begin(), npy_codes.end(),
+                                  [&](const auto& c) { return c.second == type; });
+    if (row == npy_codes.end())
         throw error(errc::unsupported, "npy",
-                    "NumPy's files have no code for " + std::string(to_string(a.dtype)) +
+                    "NumPy's files have no code for " + std::string(to_string(type)) +
                         "; use astype before");
     std::string header = "{'descr': '" + std::string(row->first) +
-                         "', 'fortran_order': False, 'shape': " + to_string(a.shape) + ", }";
+                         "', 'fortran_order': False, 'shape': " + to_string(extent) + ", }";
     header.resize((header.size() + 10) / 64 * 64 + 64 - 11,
                   ' ');  // with the line's end, data starts at 64 n
     header += '\n';
-    const char length[2] = {static_cast<char>(header.size() & 255),
-                            static_cast<char>(header.size() >> 8)};
+    std::string begin("\x93NUMPY\x01\x00", 8);
+    begin += static_cast<char>(header.size() & 255);
+    begin += static_cast<char>(header.size() >> 8);
+    return begin + header;
+}
+}  // namespace detail
+
+/// Writes version 1. Throws errc::io_failed, and errc::unsupported for a type that NumPy lacks.
+inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
+    const std::string header = detail::npy_header_of(a.dtype, a.shape);
     std::ofstream out(path, std::ios::binary);
-    out << std::string_view("\x93NUMPY\x01\x00", 8) << std::string_view(length, 2) << header;
+    out << header;
     out.write(reinterpret_cast<const char*>(a.bytes.data()),
               static_cast<std::streamsize>(a.bytes.size()));
     if (!out.flush()) throw error(errc::io_failed, "npy", path.string() + " could not be written");
