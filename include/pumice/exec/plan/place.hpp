@@ -6,6 +6,7 @@
 
 #include <pumice/base/log.hpp>
 #include <pumice/exec/plan/ask_for_places.hpp>
+#include <pumice/exec/plan/partition.hpp>
 #include <pumice/exec/plan/plan_builder.hpp>
 #include <pumice/exec/select.hpp>
 #include <pumice/host/device.hpp>
@@ -33,7 +34,7 @@ namespace detail {
 class step_mover {
 public:
     step_mover(plan_builder& to, std::size_t places, int host)
-        : builder_(to), places_(places), host_(host) {}
+        : builder_(to), places_(places), host_(host), stages_(places) {}
 
     void run(std::span<const int> at) && {
         plan& p = builder_.made;
@@ -49,44 +50,24 @@ public:
                 if (!p.at(v).is_given() && p.at(v).place != s.place) v = copy_of(v, s.place);
             add(std::move(s));
         }
-        array_list<std::size_t> next(last_stage_ + 2, 0);  // of each stage: where its steps go
-        for (const std::size_t stage : stage_of_) ++next[stage + 1];
-        for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
-        array_list<std::size_t> order(steps_.size(), 0);
-        for (std::size_t i = 0; i < steps_.size(); ++i) order[next[stage_of_[i]]++] = i;
-        for (const std::size_t i : order) p.steps.push_back(std::move(steps_[i]));
+        for (const std::size_t i : stages_.order()) p.steps.push_back(std::move(steps_[i]));
     }
 
 private:
-    static std::size_t& in(array_list<std::size_t>& list, std::size_t at) {
-        if (list.size() <= at) list.resize(at + 1, 0);
-        return list[at];
-    }
-    /// What a step of a stage reads is written in that one or before; a stage has one place.
     void add(plan_step&& s) {
-        std::size_t stage = 0;
-        for (const int v : s.buffers)
-            stage = std::max(stage, in(written_, static_cast<std::size_t>(v)));
-        for (const int v : s.outputs)
-            stage = std::max(stage, in(touched_, static_cast<std::size_t>(v)));
-        while (stage % places_ != static_cast<std::size_t>(s.place)) ++stage;
-        for (const int v : s.buffers) {
-            std::size_t& touched = in(touched_, static_cast<std::size_t>(v));
-            touched = std::max(touched, stage);
-        }
-        for (const int v : s.outputs) in(written_, static_cast<std::size_t>(v)) = stage;
-        last_stage_ = std::max(last_stage_, stage);
-        stage_of_.push_back(stage);
+        stages_.add(s, static_cast<std::size_t>(s.place));
         steps_.push_back(std::move(s));
     }
     /// A transfer is work of a device: of the target, or where that is the host of the source.
     int copy_of(int value, int place) {
-        std::size_t& known = in(copies_, static_cast<std::size_t>(value) * places_ +
-                                             static_cast<std::size_t>(place));
-        if (known != 0) return static_cast<int>(known);
+        const std::size_t at =
+            static_cast<std::size_t>(value) * places_ + static_cast<std::size_t>(place);
+        if (copies_.size() <= at) copies_.resize(at + 1, 0);
+        int& known = copies_[at];
+        if (known != 0) return known;
         const plan_value from = builder_.made.at(value);
         const int copy = builder_.add_temporary(from, place);
-        known = static_cast<std::size_t>(copy);
+        known = copy;
         plan_step s = copy_step(from, value, copy);
         s.place = place == host_ ? from.place : place;
         if (from.label) {
@@ -100,11 +81,9 @@ private:
     plan_builder& builder_;
     std::size_t places_;
     int host_;
+    stage_finder stages_;  // whose kinds are places
     array_list<plan_step> steps_;
-    array_list<std::size_t> stage_of_, written_, touched_;  // of each step; of each value its stage
-    array_list<std::size_t>
-        copies_;  // of each value at each place, 0: none (a copy is never first)
-    std::size_t last_stage_ = 0;
+    array_list<int> copies_;  // of each value at each place, 0: none (a copy is never first)
 };
 
 }  // namespace detail
