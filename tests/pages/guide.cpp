@@ -3,6 +3,7 @@
 // The programs of docs/reference/guide.md.
 #include <tests/pages/shows.hpp>
 
+#include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/npz.hpp>
 
 #include <filesystem>
@@ -124,6 +125,16 @@ TEST_CASE("pages: files") {
     SHOWS("[[1. 2.] [3. 4.]]", w);
     // end
     std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("pages: other libraries") {
+    const pm::matrix<float> x = {{1, 2}, {3, 4}};
+    // code: dlpack
+    auto* lent = pm::to_dlpack(x);  // or pm::to_dlpack<DLManagedTensorVersioned>(x), of <dlpack/dlpack.h>
+    SHOWS("4", static_cast<float*>(lent->dl_tensor.data)[3]);  // x's own memory where it is on the host: only to be read
+    pm::matrix<float> y(pm::from_dlpack(lent));  // anybody's: copied, and its deleter called
+    SHOWS("[[1. 2.] [3. 4.]]", y);
+    // end
 }
 
 TEST_CASE("pages: random numbers") {

@@ -5,6 +5,7 @@
 #include <pumice/base/expected.hpp>
 #include <pumice/control.hpp>
 #include <pumice/devices.hpp>
+#include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/npz.hpp>
 #include <pumice/tensor/coded.hpp>
 #include <pumice/tensor/memory.hpp>
@@ -204,4 +205,9 @@ TEST_CASE("pages: exchange") {
     SHOWS("[7]", all.at("y"));
     std::filesystem::remove(npy);
     std::filesystem::remove(npz);
+    pm::dlpack::managed_tensor_versioned* lent = pm::to_dlpack(x, pm::dlpack_access::writable);
+    const pm::dlpack::plain_tensor& plain = lent->dl_tensor;  // where its elements lie on the host
+    SHOWS("true", plain.device.device_type == pm::dlpack::cpu && lent->flags == pm::dlpack::flag_is_copied);
+    SHOWS("true", pm::dlpack_struct<pm::dlpack::managed_tensor>);  // so is one of <dlpack/dlpack.h>
+    SHOWS("[[1. 2.] [3. 4.]]", pm::from_dlpack(lent));  // calls its deleter
 }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <pumice/base/expected.hpp>
-#include <pumice/core/shape.hpp>
+#include <pumice/core/layout.hpp>
+#include <pumice/core/strided.hpp>
 #include <pumice/model/input_file.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -167,29 +167,11 @@ inline npy_header parse_npy_header(std::span<const std::byte> head, std::uint64_
 inline npy_array npy_elements(const npy_header& header, std::vector<std::byte> bytes) {
     if (header.dtype == dtype::boolean)
         for (std::byte& b : bytes) b = b == std::byte{0} ? b : std::byte{1};
-    npy_array result{header.dtype, header.shape, std::move(bytes)};
-    if (!header.column_major || header.shape.rank() < 2 || result.bytes.empty()) return result;
-    const std::size_t size = static_cast<std::size_t>(info(header.dtype).bits / 8);
-    std::array<std::size_t, max_rank> step{}, at{};
-    std::size_t total = size;
-    for (int i = 0; i < header.shape.rank(); ++i) {
-        step[static_cast<std::size_t>(i)] = total;
-        total *= static_cast<std::size_t>(header.shape[i]);
-    }
-    std::vector<std::byte> rows(total);
-    std::size_t from = 0;
-    for (std::size_t to = 0; to < total; to += size) {
-        std::memcpy(rows.data() + to, result.bytes.data() + from, size);
-        for (int i = header.shape.rank(); i-- > 0;) {
-            const auto axis = static_cast<std::size_t>(i);
-            const auto length = static_cast<std::size_t>(header.shape[i]);
-            from += step[axis];
-            if (++at[axis] < length) break;
-            from -= length * step[axis];
-            at[axis] = 0;
-        }
-    }
-    result.bytes = std::move(rows);
+    if (!header.column_major || bytes.empty())
+        return {header.dtype, header.shape, std::move(bytes)};
+    npy_array result{header.dtype, header.shape, std::vector<std::byte>(bytes.size())};
+    copy_strided(bytes.data(), column_major::strides_of(header.shape), info(header.dtype).bits / 8,
+                 header.shape, result.bytes.data());
     return result;
 }
 }  // namespace detail
