@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 namespace pumice_test {
 
 using test::code_of;
@@ -21,5 +23,33 @@ inline pumice::any_tensor numbers(pumice::dtype type, const pumice::shape& exten
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 5 % 7);
     return pumice::astype(pumice::any_tensor(pumice::from_span<float>(extent, values)), type);
 }
+
+/// std::mdspan's members, for standard libraries that have none yet.
+template <class T, std::size_t Rank, bool RowMajor = true, std::size_t Static = std::size_t(-1)>
+class other_mdspan {
+public:
+    using element_type = T;
+    static constexpr std::size_t rank() { return Rank; }
+    static constexpr std::size_t static_extent(std::size_t i) {
+        return i == 0 ? Static : std::size_t(-1);
+    }
+    other_mdspan(T* data, const std::array<std::int64_t, Rank>& extent)
+        : data_(data), extent_(extent) {
+        std::int64_t step = 1;
+        for (std::size_t k = 0; k < Rank; ++k) {
+            const std::size_t i = RowMajor ? Rank - 1 - k : k;
+            step_[i] = step;
+            step *= extent_[i];
+        }
+    }
+    T* data_handle() const { return data_; }
+    std::int64_t extent(std::size_t i) const { return extent_[i]; }
+    std::int64_t stride(std::size_t i) const { return step_[i]; }
+    T& at(std::int64_t i, std::int64_t j) const { return data_[i * step_[0] + j * step_[1]]; }
+
+private:
+    T* data_;
+    std::array<std::int64_t, Rank> extent_, step_{};
+};
 
 }  // namespace pumice_test

@@ -5,13 +5,10 @@
 #include <pumice/base/expected.hpp>
 #include <pumice/control.hpp>
 #include <pumice/devices.hpp>
-#include <pumice/exchange/dlpack.hpp>
-#include <pumice/exchange/npz.hpp>
 #include <pumice/tensor/coded.hpp>
 #include <pumice/tensor/memory.hpp>
 #include <pumice/varying.hpp>
 
-#include <filesystem>
 #include <sstream>
 
 namespace pm = pumice;
@@ -189,25 +186,4 @@ TEST_CASE("pages: functions") {
     pm::profiler profiler;
     pm::eval(x * 3.0f);
     SHOWS("false", profiler.finish().table().empty());
-}
-
-// page: exchange
-TEST_CASE("pages: exchange") {
-    const pm::matrix<float> x = {{1, 2}, {3, 4}};
-    const std::filesystem::path npy = std::filesystem::temp_directory_path() / "pumice_page.npy";
-    const std::filesystem::path npz = std::filesystem::temp_directory_path() / "pumice_page.npz";
-    //
-    pm::save(npy, x + 1.0f);
-    SHOWS("[[2. 3.] [4. 5.]]", pm::load<float, 2>(npy));
-    SHOWS("f32", pm::load(npy).dtype());
-    pm::save_npz(npz, {{"x", x}, {"y", pm::vector<int>{7}}}, pm::npz_entries::deflated);
-    const pm::named_tensors all = pm::load_npz(npz, pm::npz_limits{.bytes = 1 << 20, .arrays = 16});
-    SHOWS("[7]", all.at("y"));
-    std::filesystem::remove(npy);
-    std::filesystem::remove(npz);
-    pm::dlpack::managed_tensor_versioned* lent = pm::to_dlpack(x, pm::dlpack_access::writable);
-    const pm::dlpack::plain_tensor& plain = lent->dl_tensor;  // where its elements lie on the host
-    SHOWS("true", plain.device.device_type == pm::dlpack::cpu && lent->flags == pm::dlpack::flag_is_copied);
-    SHOWS("true", pm::dlpack_struct<pm::dlpack::managed_tensor>);  // so is one of <dlpack/dlpack.h>
-    SHOWS("[[1. 2.] [3. 4.]]", pm::from_dlpack(lent));  // calls its deleter
 }
