@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Models with shader operators (domain com.arm.VulkanCustomShader): what runs, and what is refused.
+#include <pumice/exec/plan/partition.hpp>
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
 #include <pumice/model/provider.hpp>
 #include <pumice/model/shader_attributes.hpp>
+#include <pumice/package.hpp>
 
 #include <tests/model/support.hpp>
+#include <tests/support/skip.hpp>
 
+#include <algorithm>
 #include <array>
 
 using namespace pumice_test;
@@ -72,10 +76,11 @@ std::string escaped(std::string_view text) {
     return out;
 }
 std::string resource(const std::string& which, int binding, int set = 0,
-                     std::string_view format = "R32_SFLOAT") {
+                     std::string_view format = "R32_SFLOAT",
+                     std::string_view type = "STORAGE_BUFFER") {
     return ", \"" + which + "_binding\": " + std::to_string(binding) + ", \"" + which +
            "_descriptorset\": " + std::to_string(set) + ", \"" + which +
-           "_vkdescriptortype\": \"VK_DESCRIPTOR_TYPE_STORAGE_BUFFER\", \"" + which +
+           "_vkdescriptortype\": \"VK_DESCRIPTOR_TYPE_" + std::string(type) + "\", \"" + which +
            "_vkformat\": \"VK_FORMAT_" + std::string(format) + "\"";
 }
 std::string attributes_of(std::string_view language, std::string_view code, std::string_view entry,
@@ -95,6 +100,14 @@ message model_with_shaders(const message& graph) {
 }
 any_tensor floats_on(const pm::context& home, const pm::shape& s, const std::vector<float>& v) {
     return pm::from_bytes(pm::dtype::f32, s, std::as_bytes(std::span(v)), home);
+}
+
+/// The same from a file, and back.
+pm::package packed(const pm::executable& e, const pm::context& home) {
+    const temporary_folder folder;
+    const auto at = folder.path() / "shaders.pumice";
+    pm::package::save(at, e);
+    return pm::package::load(at, home);
 }
 
 struct spelled {
@@ -135,8 +148,20 @@ TEST_CASE("shader operators: each language, between fused neighbours, once and r
         const auto before = home.stats();
         CHECK(pm::to_vector<float>(m(x)) == expected);
         CHECK(home.stats().dispatches - before.dispatches == 3);
+        pm::profiler profiler(home);
+        pm::to_vector<float>(m(x));
+        const std::vector<pm::profile_event> seen = profiler.finish().events;
+        CHECK(std::any_of(seen.begin(), seen.end(),
+                          [](const pm::profile_event& e) { return e.name == "kernel/Twice"; }));
         const auto ready = m.compile();
+        const pm::plan& p = ready.planned();
+        const pm::plan_partition pieces = pm::partition(p, pm::labels_of(p));
+        REQUIRE(pieces.pieces.size() == 3);
+        CHECK(pieces.pieces[1].label.alone);
         for (int i = 0; i < 3; ++i) CHECK(pm::to_vector<float>(ready.run({x})[0]) == expected);
+        const pm::package kept = packed(ready, home);
+        CHECK(kept.contents().compute_nodes == std::vector<std::string>{"Twice"});
+        CHECK(pm::to_vector<float>(kept.run({x})[0]) == expected);
         const any_tensor other = floats_on(home, {5}, {0, 0, 1, 0, 0});
         CHECK(pm::to_vector<float>(ready.run({other})[0]) == std::vector<float>{3, 3, 9, 3, 3});
     }
@@ -156,18 +181,20 @@ void mix(uint3 at : SV_DispatchThreadID) {
     sum[at.x] = numbers.factor * a[at.x] + b[at.x];
     if (at.x == 0) total[0] = b[0] + b[1] + b[2] + numbers.add;
 })";
-    const std::string rest =
-        resource("input_0", 0, 0) + resource("input_1", 3, 1, "R32_SINT") +
-        resource("output_0", 0, 1) + resource("output_1", 1, 0, "R32_SINT") +
-        R"(, "push_constants": [{"type": "f32", "value": 0.5}, {"type": "i32", "value": -7}])";
+    const auto pushing = [](const std::string& factor) {
+        return resource("input_0", 0, 0) + resource("input_1", 3, 1, "R32_SINT") +
+               resource("output_0", 0, 1) + resource("output_1", 1, 0, "R32_SINT") +
+               R"(, "push_constants": [{"type": "f32", "value": )" + factor +
+               R"(}, {"type": "i32", "value": -7}])";
+    };
     message graph;
     graph
         .put(1, shader_node("Mix", {"a", "b"}, {"s", "t"},
-                            attributes_of("Slang", code, "mix", rest, "[3, 1, 1]")))
+                            attributes_of("Slang", code, "mix", pushing("0.5"), "[3, 1, 1]")))
         .put(1, node_of("Neg", {"s"}, {"u"}))  // a diamond: s is read twice
         .put(1, node_of("Abs", {"s"}, {"v"}))
         .put(1, shader_node("Mix", {"v", "b"}, {"w", "t2"},
-                            attributes_of("Slang", code, "mix", rest, "[3, 1, 1]")))
+                            attributes_of("Slang", code, "mix", pushing("1"), "[3, 1, 1]")))
         .put(1, node_of("Add", {"u", "w"}, {"y"}))
         .put(11, value_of("a", 1, {3}))
         .put(11, value_of("b", 6, {3}))
@@ -184,12 +211,93 @@ void mix(uint3 at : SV_DispatchThreadID) {
         return;
     }
     const auto ready = m.compile();
-    for (int i = 0; i < 2; ++i) {
-        const auto made = ready.run({a, b});
-        // s = a / 2 + b = {11, 18, -20}; w = |s| / 2 + b = {15.5, 29, 40}
-        CHECK(pm::to_vector<float>(made[0]) == std::vector<float>{4.5f, 11, 60});
+    const pm::package kept = packed(ready, home);  // of one name, with push constants of their own
+    CHECK(kept.contents().compute_nodes.size() == 2);
+    for (int i = 0; i < 3; ++i) {
+        const auto made = i == 2 ? kept.run({a, b}) : ready.run({a, b});
+        // s = a / 2 + b = {11, 18, -20}; w = |s| + b = {21, 38, 50}
+        CHECK(pm::to_vector<float>(made[0]) == std::vector<float>{10, 20, 70});
         CHECK(pm::to_vector<std::int32_t>(made[1]) == std::vector<std::int32_t>{53});
     }
+}
+
+TEST_CASE("shader operators: a chain by uniform and texel buffers") {
+    const pm::context home;
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "shaders are of a device");
+    // y = x * c, by each descriptor that a tensor can have.
+    constexpr std::string_view code = R"(
+struct Four { float4 v; };
+[[vk::binding(2, 1)]] ConstantBuffer<Four> c;
+[[vk::binding(0, 0)]] Buffer<float> x;
+[[vk::binding(1, 0)]] [format("r32f")] RWBuffer<float> y;
+[shader("compute")] [numthreads(4, 1, 1)]
+void run(uint3 at : SV_DispatchThreadID) { y[at.x] = c.v[at.x] * x[at.x]; })",
+                               pairs = R"(
+[[vk::binding(0, 0)]] Buffer<uint2> x;
+[[vk::binding(1, 0)]] [format("rg32ui")] RWBuffer<uint2> y;
+[shader("compute")] [numthreads(2, 1, 1)]
+void run(uint3 at : SV_DispatchThreadID) { y[at.x] = x[at.x].yx; })";
+    const std::string scaled =
+        attributes_of("Slang", code, "run",
+                      resource("input_0", 0, 0, "R32_SFLOAT", "UNIFORM_TEXEL_BUFFER") +
+                          resource("input_1", 2, 1, "R32_SFLOAT", "UNIFORM_BUFFER") +
+                          resource("output_0", 1, 0, "R32_SFLOAT", "STORAGE_TEXEL_BUFFER"));
+    const auto swapped = [&](std::string_view format) {
+        return attributes_of("Slang", pairs, "run",
+                             resource("input_0", 0, 0, format, "UNIFORM_TEXEL_BUFFER") +
+                                 resource("output_0", 1, 0, format, "STORAGE_TEXEL_BUFFER"));
+    };
+    message graph;
+    graph.put(5, floats("w", {4}, {1, 2, 3, 4}))
+        .put(1, shader_node("Scale", {"x", "w"}, {"a"}, scaled))
+        .put(1, shader_node("Scale", {"a", "w"}, {"b"}, scaled))
+        .put(1, shader_node("Scale", {"b", "w"}, {"c"}, scaled))
+        .put(1, node_of("Neg", {"c"}, {"y"}))
+        .put(1, shader_node("Swap", {"u"}, {"z"}, swapped("R32G32_UINT")))
+        .put(11, value_of("x", 1, {4}))
+        .put(11, value_of("u", 12, {4}))
+        .put(12, value_of("y", 1, {4}))
+        .put(12, value_of("z", 12, {4}));
+    const pm::model m = pm::model::from_bytes(model_with_shaders(graph).view(), home);
+    const std::vector<std::uint32_t> ints{1, 2, 3, 4};
+    const any_tensor u = pm::from_bytes(pm::dtype::u32, {4}, std::as_bytes(std::span(ints)), home);
+    const auto ready = m.compile();
+    CHECK(pm::partition(ready.planned(), pm::labels_of(ready.planned())).pieces.size() == 5);
+    for (float first : {1.0f, -2.0f, 0.5f}) {
+        const any_tensor x = floats_on(home, {4}, {first, 1, 1, 1});
+        const std::vector<float> expected{-first, -8, -27, -64};
+        const auto made = ready.run({x, u});
+        CHECK(pm::to_vector<float>(made[0]) == expected);
+        CHECK(pm::to_vector<std::uint32_t>(made[1]) == std::vector<std::uint32_t>{2, 1, 4, 3});
+        const auto before = home.stats();
+        const std::vector<any_tensor> once = m.run({x, u});
+        pm::eval(once);
+        CHECK(home.stats().dispatches - before.dispatches == 5);
+        CHECK(pm::to_vector<float>(once[0]) == expected);
+    }
+    CHECK(pm::to_vector<std::uint32_t>(packed(ready, home)
+                                           .run({floats_on(home, {4}, {1, 1, 1, 1}), u})[1]) ==
+          std::vector<std::uint32_t>{2, 1, 4, 3});
+    const auto refused = [&](const std::string& attributes, std::int64_t n) {
+        message one;
+        one.put(1, shader_node("Swap", {"u"}, {"z"}, attributes))
+            .put(11, value_of("u", 12, {n}))
+            .put(12, value_of("z", 12, {n}));
+        return thrown_by([&] {
+            const pm::model wrong = pm::model::from_bytes(model_with_shaders(one).view(), home);
+            wrong.compile();
+        });
+    };
+    CHECK(contains(refused(swapped("R32G32_UINT"), 3).second, "no texels of 8"));
+    const auto shown = refused(attributes_of("Slang", pairs, "run",
+                                             resource("input_0", 0, 0, "R32_UINT") +
+                                                 resource("output_0", 1, 0, "R32G32_UINT",
+                                                          "STORAGE_TEXEL_BUFFER")),
+                               4);
+    CHECK(shown.first == pm::errc::unsupported);
+    CHECK(contains(shown.second, "as a UNIFORM_TEXEL_BUFFER"));
+    CHECK(contains(shown.second, "given as a STORAGE_BUFFER"));
 }
 
 TEST_CASE(

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,14 @@ TEST_CASE("shader_attributes: every key") {
     CHECK(b.shader.entry == "main");
     CHECK(!b.outputs[0]);
     CHECK(b.shader.push[0] == std::byte{0xfe});
+    const pm::shader_binding texels =
+        parse(with({{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER")"},
+                    {"input_0_vkformat", R"("VK_FORMAT_R16G16B16A16_SFLOAT")"}}))
+            .shader.inputs[0];
+    CHECK(texels == pm::shader_binding{0, 0, pm::shader_descriptor::uniform_texel_buffer, 97, 8});
+    CHECK(parse(with({{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER")"}}))
+              .shader.inputs[0]
+              .as == pm::shader_descriptor::uniform_buffer);
     const pm::shader_attributes c =
         parse(with({{"shader_language", R"("SPIR-V")"},
                     {"shader_code", R"("AwIjBwAGAQAAAAAAAQAAAAAAAAA=")"}}));
@@ -119,13 +128,33 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
         {{{"input_0_vkformat", R"("R32_SFLOAT")"}}, "there are"},
         {{{"input_0_vkformat", R"("VK_FORMAT_R8G8B8A8_UNORM")"}}, "there are"},
         {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_BUFFER")"}},
-         "STORAGE_BUFFER is taken"},
+         "STORAGE_TEXEL_BUFFER and UNIFORM_TEXEL_BUFFER are taken"},
         {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_STORAGE_IMAGE")"}},
          "STORAGE_IMAGE",
          pm::errc::unsupported},
         {{{"output_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_TENSOR_ARM")"}},
          "TENSOR_ARM",
          pm::errc::unsupported},
+        {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_SAMPLER")"}},
+         "TYPE_SAMPLER\"",
+         pm::errc::unsupported},
+        {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE")"}},
+         "SAMPLED_IMAGE\"",
+         pm::errc::unsupported},
+        {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER")"}},
+         "COMBINED_IMAGE_SAMPLER\"",
+         pm::errc::unsupported},
+        {{{"input_0_vkdescriptortype", R"("UNIFORM_BUFFER")"}}, "\"UNIFORM_BUFFER\""},
+        {{{"output_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER")"}},
+         "TYPE_UNIFORM_BUFFER\", which a shader cannot write"},
+        {{{"output_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER")"}},
+         "UNIFORM_TEXEL_BUFFER\", which a shader cannot write"},
+        {{{"output_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER")"},
+          {"output_0_vkformat", ""}},
+         "\"output_0_vkformat\" is missing"},
+        {{{"input_0_vkdescriptortype", R"("VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER")"},
+          {"input_0_vkformat", R"("VK_FORMAT_R8_BOOL_ARM")"}},
+         "there are R8_UINT"},
         {{{"input_1_binding", "2"}}, "\"input_1_binding\" is not known"},
         {{{"workgroup_size", "[1, 1, 1]"}}, "\"workgroup_size\" is not known"},
         {{{"push_constants", "7"}}, "push_constants"},
@@ -149,6 +178,7 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
                          {"shader_code", "\"" + std::string(code) + "\""}},
                         "does not begin as SPIR-V does"});
     CHECK(list.size() >= 60);
+    std::set<std::string> told;
     for (const wrong& w : list) {
         const std::string text = with(w.change);
         CAPTURE(text);
@@ -157,6 +187,7 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
         CHECK(e.code() == w.code);
         CHECK(std::string_view(e.what()).find("Mine") != std::string_view::npos);
         CHECK(std::string_view(e.what()).find(w.told) != std::string_view::npos);
+        if (w.change.back().name != "shader_code") CHECK(told.insert(e.what()).second);
     }
     for (const char* text : {"", "{", "[]", "7", "{\"a\": }", "\xff"})
         CHECK(test::thrown_by([&] { parse(text); }).code() == pm::errc::bad_file);

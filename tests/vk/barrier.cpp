@@ -27,6 +27,9 @@ TEST_CASE(
     r = raw(scope::host, scope::transfer);
     CHECK(r.srcAccessMask == VK_ACCESS_2_HOST_WRITE_BIT);
     CHECK(r.dstAccessMask == (VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT));
+    r = raw(scope::compute, scope::constants);
+    CHECK(r.dstStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+    CHECK(r.dstAccessMask == (VK_ACCESS_2_UNIFORM_READ_BIT | VK_ACCESS_2_SHADER_SAMPLED_READ_BIT));
     CHECK(includes(scope::compute | scope::host, scope::host));
     CHECK_FALSE(includes(scope::compute | scope::host, scope::transfer));
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What a shader is written in.
+// What a shader is written in, and as what it sees memory.
 #pragma once
 
 #include <pumice/base/config.hpp>
@@ -15,6 +15,26 @@ enum class shader_language : std::uint8_t { slang, hlsl, glsl, spirv };
 constexpr std::string_view to_string(shader_language l) noexcept {
     constexpr std::string_view names[] = {"Slang", "HLSL", "GLSL", "SPIR-V"};
     return names[static_cast<int>(l)];
+}
+
+/// A descriptor of a shader's, as Vulkan has them.
+enum class shader_descriptor : std::uint8_t {
+    storage_buffer,
+    uniform_buffer,
+    storage_texel_buffer,
+    uniform_texel_buffer
+};
+
+/// As Vulkan names it behind VK_DESCRIPTOR_TYPE_.
+constexpr std::string_view to_string(shader_descriptor d) noexcept {
+    constexpr std::string_view names[] = {"STORAGE_BUFFER", "UNIFORM_BUFFER",
+                                          "STORAGE_TEXEL_BUFFER", "UNIFORM_TEXEL_BUFFER"};
+    return names[static_cast<int>(d)];
+}
+/// Whether it shows texels of a VkFormat.
+constexpr bool has_texels(shader_descriptor d) noexcept {
+    return d == shader_descriptor::storage_texel_buffer ||
+           d == shader_descriptor::uniform_texel_buffer;
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -85,6 +85,7 @@ private:
 
     /// Compiles a kernel for whoever records it.
     void gather(const launch& l) {
+        if (l.shader && l.shader->language == shader_language::spirv) return;  // it is compiled
         if (!kernels_) kernels_ = std::make_unique<kernel_service>(service_options_of(policies()));
         kernels_->get(request_for(l));
     }

@@ -100,8 +100,17 @@ struct kernel_options {
 struct custom_kernel {
     std::string name, text;
     kernel_options how;
-    /// Of a shader operator (graph/own_shader.hpp), whose text this is.
+    /// Of a shader operator (graph/own_shader.hpp); `text` is all that it says, beginning with its
+    /// attributes.
     std::shared_ptr<const own_shader> shader = {};
+
+    /// What it is called in files. Shader operators may share a name, and do different things.
+    std::string unique_name() const {
+        if (!shader) return name;
+        std::string unique = cat({name, "#"});
+        append_hex(unique, hash_of(text));
+        return unique;
+    }
 };
 
 /// One call: what all of its results share.
@@ -386,8 +395,15 @@ PUMICE_BODY std::shared_ptr<const custom_kernel> make_shader_kernel(own_shader s
                                                                     kernel_options how) {
     how.grid = {1};  // the shader's own
     how.group = {1};
-    custom_kernel made{source.name, source.text, std::move(how), {}};
-    for (const std::uint32_t word : source.words)  // of SPIR-V, whose identity they are
+    std::string text = cat({to_string(source.language), " ", source.entry});
+    for (const std::uint32_t n : source.groups) append_text(text, {" ", n});
+    for (const shader_binding& b : source.bindings())
+        append_text(text, {"\n", to_string(b.as), " ", b.set, " ", b.binding, " ", b.format});
+    append_text(text, {"\n", source.inputs.size(), " inputs, pushes"});
+    for (const std::byte b : source.push) append_text(text, {" ", static_cast<int>(b)});
+    append_text(text, {"\n", source.text});
+    custom_kernel made{source.name, std::move(text), std::move(how), {}};
+    for (const std::uint32_t word : source.words)
         for (int shift = 0; shift < 32; shift += 8)
             made.text.push_back(static_cast<char>(word >> shift & 0xff));
     made.shader = std::make_shared<const own_shader>(std::move(source));

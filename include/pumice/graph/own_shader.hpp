@@ -14,9 +14,15 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Where a shader has a storage buffer.
+/// Where a shader has a tensor, and as what.
 struct shader_binding {
     std::uint32_t set = 0, binding = 0;
+    shader_descriptor as = shader_descriptor::storage_buffer;
+    std::uint32_t format = 0, texel = 0;  // of a texel buffer: its VkFormat, and bytes of a texel
+
+    bool same_place(const shader_binding& other) const noexcept {
+        return set == other.set && binding == other.binding;
+    }
     friend bool operator==(const shader_binding&, const shader_binding&) = default;
 };
 
@@ -30,6 +36,13 @@ struct own_shader {
     std::array<std::uint32_t, 3> groups{1, 1, 1};  // workgroups that are dispatched
     array_list<shader_binding> inputs, outputs;    // dense arrays, in row-major order
     array_list<std::byte> push;                    // its push constants
+
+    /// Of the inputs, then of the outputs.
+    array_list<shader_binding> bindings() const {
+        array_list<shader_binding> both = inputs;
+        both.append(outputs.begin(), outputs.end());
+        return both;
+    }
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -49,7 +49,7 @@ struct access {
     bool write;
 };
 
-/// A storage buffer of a shader operator's: some bytes of a buffer.
+/// What a shader operator sees by one of its bindings: some bytes of a buffer.
 struct bound_buffer {
     int buffer;
     std::int64_t byte_offset, bytes;
@@ -58,7 +58,7 @@ struct bound_buffer {
 struct launch {
     std::string module, entry;  // in shaders/, or with `text` the module that is made of it
     std::shared_ptr<const std::string> text;
-    /// A shader as it stands, which is given the buffers of `bound` by its bindings and the bytes
+    /// A shader as it stands, which is given `bound` by its bindings, in their order, and the bytes
     /// of `parameters` as push constants.
     std::shared_ptr<const own_shader> shader = {};
     array_list<bound_buffer> bound = {};

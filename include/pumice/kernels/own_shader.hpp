@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Shader operators: a compute shader as it stands, which is given storage buffers by descriptors.
+// Shader operators: a compute shader as it stands, which is given tensors by descriptors.
 #pragma once
 
 #include <pumice/kernels/custom_kernel.hpp>
@@ -31,16 +31,24 @@ struct custom_kernel_shader {
                                     " workgroups along axis ", i, ", the device takes ",
                                     device.max_workgroup_count[i]});
         double bytes = 0;
+        const array_list<shader_binding> places = s.bindings();
+        std::size_t at = 0;
         for (const auto* list : {&call.inputs, &call.outputs})
             for (const kernel_value& v : *list) {
+                const shader_binding& place = places[at++];
                 const std::int64_t each = byte_count(v.dtype, element_count(v.shape));
                 if (each == 0)
                     return support::no({s.name,
                                         " works on a tensor without elements, which no "
                                         "descriptor can show"});
-                if (each > device.max_storage_range)
+                if (place.texel > 0 && each % place.texel != 0)
+                    return support::no({s.name, " works on a tensor of ", each,
+                                        " bytes, which are no texels of ", place.texel});
+                const std::int64_t most = most_bytes(place, device);
+                if (each > most)
                     return support::no({s.name, " works on a tensor of ", each, " bytes, ",
-                                        device.name, " shows at most ", device.max_storage_range});
+                                        device.name, " shows at most ", most, " of a ",
+                                        to_string(place.as)});
                 bytes += static_cast<double>(each);
             }
         return support::in(seconds_to_move(device, bytes, 0.8, bytes));
@@ -53,9 +61,11 @@ struct custom_kernel_shader {
         hasher h;
         h.add(s.text).add(static_cast<std::uint64_t>(s.language));
         for (const std::uint32_t word : s.words) h.add(std::uint64_t{word});
-        for (const auto* list : {&s.inputs, &s.outputs})
-            for (const shader_binding& b : *list)
-                h.add(std::uint64_t{b.set}).add(std::uint64_t{b.binding});
+        for (const shader_binding& b : s.bindings())
+            h.add(std::uint64_t{b.set})
+                .add(std::uint64_t{b.binding})
+                .add(std::uint64_t{b.format})
+                .add(static_cast<std::uint64_t>(b.as));
         h.add(static_cast<std::uint64_t>(s.push.size()));
         l.module = cat({s.name, "_"});
         append_hex(l.module, h.value());
@@ -89,6 +99,12 @@ struct custom_kernel_shader {
     }
 
 private:
+    /// That a descriptor shows.
+    static std::int64_t most_bytes(const shader_binding& place, const device_info& device) {
+        if (has_texels(place.as)) return device.max_texels * place.texel;
+        return place.as == shader_descriptor::uniform_buffer ? device.max_uniform_range
+                                                             : device.max_storage_range;
+    }
     static std::int64_t unwanted(const kernel_value& v) {
         return (byte_count(v.dtype, element_count(v.shape)) + 255) / 256 * 256;
     }

@@ -29,6 +29,11 @@ struct CallBuilder;
 struct Operand;
 struct OperandBuilder;
 
+struct Binding;
+
+struct Shader;
+struct ShaderBuilder;
+
 struct Node;
 struct NodeBuilder;
 
@@ -70,6 +75,49 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) Section FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(Section, 32);
+
+/// Where a shader operator has a tensor, and as what: descriptors are numbered as by
+/// pumice::shader_descriptor. A texel buffer has a VkFormat and bytes of a texel.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Binding FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t set_;
+  uint32_t binding_;
+  uint32_t descriptor_;
+  uint32_t format_;
+  uint32_t texel_;
+
+ public:
+  Binding()
+      : set_(0),
+        binding_(0),
+        descriptor_(0),
+        format_(0),
+        texel_(0) {
+  }
+  Binding(uint32_t _set, uint32_t _binding, uint32_t _descriptor, uint32_t _format, uint32_t _texel)
+      : set_(flatbuffers::EndianScalar(_set)),
+        binding_(flatbuffers::EndianScalar(_binding)),
+        descriptor_(flatbuffers::EndianScalar(_descriptor)),
+        format_(flatbuffers::EndianScalar(_format)),
+        texel_(flatbuffers::EndianScalar(_texel)) {
+  }
+  uint32_t set() const {
+    return flatbuffers::EndianScalar(set_);
+  }
+  uint32_t binding() const {
+    return flatbuffers::EndianScalar(binding_);
+  }
+  uint32_t descriptor() const {
+    return flatbuffers::EndianScalar(descriptor_);
+  }
+  uint32_t format() const {
+    return flatbuffers::EndianScalar(format_);
+  }
+  uint32_t texel() const {
+    return flatbuffers::EndianScalar(texel_);
+  }
+};
+FLATBUFFERS_STRUCT_END(Binding, 20);
 
 /// An input or output. Real numbers are scale * (stored - zero_point), where there is a scale.
 struct Value FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -592,6 +640,134 @@ inline flatbuffers::Offset<Operand> CreateOperandDirect(
       strided);
 }
 
+/// What a shader operator has besides its text (docs/45_shader_operators.md).
+struct Shader FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ShaderBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ENTRY = 4,
+    VT_GROUPS = 6,
+    VT_INPUTS = 8,
+    VT_OUTPUTS = 10,
+    VT_PUSH = 12,
+    VT_WORDS = 14
+  };
+  const flatbuffers::String *entry() const {
+    return GetPointer<const flatbuffers::String *>(VT_ENTRY);
+  }
+  const flatbuffers::Vector<uint32_t> *groups() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GROUPS);
+  }
+  const flatbuffers::Vector<const pumice::package_v1::Binding *> *inputs() const {
+    return GetPointer<const flatbuffers::Vector<const pumice::package_v1::Binding *> *>(VT_INPUTS);
+  }
+  const flatbuffers::Vector<const pumice::package_v1::Binding *> *outputs() const {
+    return GetPointer<const flatbuffers::Vector<const pumice::package_v1::Binding *> *>(VT_OUTPUTS);
+  }
+  const flatbuffers::Vector<uint8_t> *push() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_PUSH);
+  }
+  const flatbuffers::Vector<uint32_t> *words() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_WORDS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_ENTRY) &&
+           verifier.VerifyString(entry()) &&
+           VerifyOffsetRequired(verifier, VT_GROUPS) &&
+           verifier.VerifyVector(groups()) &&
+           VerifyOffsetRequired(verifier, VT_INPUTS) &&
+           verifier.VerifyVector(inputs()) &&
+           VerifyOffsetRequired(verifier, VT_OUTPUTS) &&
+           verifier.VerifyVector(outputs()) &&
+           VerifyOffsetRequired(verifier, VT_PUSH) &&
+           verifier.VerifyVector(push()) &&
+           VerifyOffsetRequired(verifier, VT_WORDS) &&
+           verifier.VerifyVector(words()) &&
+           verifier.EndTable();
+  }
+};
+
+struct ShaderBuilder {
+  typedef Shader Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_entry(flatbuffers::Offset<flatbuffers::String> entry) {
+    fbb_.AddOffset(Shader::VT_ENTRY, entry);
+  }
+  void add_groups(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> groups) {
+    fbb_.AddOffset(Shader::VT_GROUPS, groups);
+  }
+  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<const pumice::package_v1::Binding *>> inputs) {
+    fbb_.AddOffset(Shader::VT_INPUTS, inputs);
+  }
+  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<const pumice::package_v1::Binding *>> outputs) {
+    fbb_.AddOffset(Shader::VT_OUTPUTS, outputs);
+  }
+  void add_push(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> push) {
+    fbb_.AddOffset(Shader::VT_PUSH, push);
+  }
+  void add_words(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> words) {
+    fbb_.AddOffset(Shader::VT_WORDS, words);
+  }
+  explicit ShaderBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Shader> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Shader>(end);
+    fbb_.Required(o, Shader::VT_ENTRY);
+    fbb_.Required(o, Shader::VT_GROUPS);
+    fbb_.Required(o, Shader::VT_INPUTS);
+    fbb_.Required(o, Shader::VT_OUTPUTS);
+    fbb_.Required(o, Shader::VT_PUSH);
+    fbb_.Required(o, Shader::VT_WORDS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Shader> CreateShader(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> entry = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> groups = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const pumice::package_v1::Binding *>> inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const pumice::package_v1::Binding *>> outputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> push = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> words = 0) {
+  ShaderBuilder builder_(_fbb);
+  builder_.add_words(words);
+  builder_.add_push(push);
+  builder_.add_outputs(outputs);
+  builder_.add_inputs(inputs);
+  builder_.add_groups(groups);
+  builder_.add_entry(entry);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Shader> CreateShaderDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *entry = nullptr,
+    const std::vector<uint32_t> *groups = nullptr,
+    const std::vector<pumice::package_v1::Binding> *inputs = nullptr,
+    const std::vector<pumice::package_v1::Binding> *outputs = nullptr,
+    const std::vector<uint8_t> *push = nullptr,
+    const std::vector<uint32_t> *words = nullptr) {
+  auto entry__ = entry ? _fbb.CreateString(entry) : 0;
+  auto groups__ = groups ? _fbb.CreateVector<uint32_t>(*groups) : 0;
+  auto inputs__ = inputs ? _fbb.CreateVectorOfStructs<pumice::package_v1::Binding>(*inputs) : 0;
+  auto outputs__ = outputs ? _fbb.CreateVectorOfStructs<pumice::package_v1::Binding>(*outputs) : 0;
+  auto push__ = push ? _fbb.CreateVector<uint8_t>(*push) : 0;
+  auto words__ = words ? _fbb.CreateVector<uint32_t>(*words) : 0;
+  return pumice::package_v1::CreateShader(
+      _fbb,
+      entry__,
+      groups__,
+      inputs__,
+      outputs__,
+      push__,
+      words__);
+}
+
 /// A kernel that the model brings, by name: its text, and how it is called. What it was compiled to
 /// for a device is in that device's kernels.
 struct Node FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -606,7 +782,8 @@ struct Node FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GROUP = 16,
     VT_WHOLE_GROUPS = 18,
     VT_CHECKED = 20,
-    VT_CALLS = 22
+    VT_CALLS = 22,
+    VT_SHADER = 24
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -638,6 +815,9 @@ struct Node FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<pumice::package_v1::Call>> *calls() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<pumice::package_v1::Call>> *>(VT_CALLS);
   }
+  const pumice::package_v1::Shader *shader() const {
+    return GetPointer<const pumice::package_v1::Shader *>(VT_SHADER);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -662,6 +842,8 @@ struct Node FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffsetRequired(verifier, VT_CALLS) &&
            verifier.VerifyVector(calls()) &&
            verifier.VerifyVectorOfTables(calls()) &&
+           VerifyOffset(verifier, VT_SHADER) &&
+           verifier.VerifyTable(shader()) &&
            verifier.EndTable();
   }
 };
@@ -700,6 +882,9 @@ struct NodeBuilder {
   void add_calls(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<pumice::package_v1::Call>>> calls) {
     fbb_.AddOffset(Node::VT_CALLS, calls);
   }
+  void add_shader(flatbuffers::Offset<pumice::package_v1::Shader> shader) {
+    fbb_.AddOffset(Node::VT_SHADER, shader);
+  }
   explicit NodeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -727,8 +912,10 @@ inline flatbuffers::Offset<Node> CreateNode(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> group = 0,
     bool whole_groups = false,
     bool checked = false,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<pumice::package_v1::Call>>> calls = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<pumice::package_v1::Call>>> calls = 0,
+    flatbuffers::Offset<pumice::package_v1::Shader> shader = 0) {
   NodeBuilder builder_(_fbb);
+  builder_.add_shader(shader);
   builder_.add_calls(calls);
   builder_.add_group(group);
   builder_.add_scalars(scalars);
@@ -753,7 +940,8 @@ inline flatbuffers::Offset<Node> CreateNodeDirect(
     const std::vector<int64_t> *group = nullptr,
     bool whole_groups = false,
     bool checked = false,
-    const std::vector<flatbuffers::Offset<pumice::package_v1::Call>> *calls = nullptr) {
+    const std::vector<flatbuffers::Offset<pumice::package_v1::Call>> *calls = nullptr,
+    flatbuffers::Offset<pumice::package_v1::Shader> shader = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto language__ = language ? _fbb.CreateString(language) : 0;
   auto text__ = text ? _fbb.CreateString(text) : 0;
@@ -773,7 +961,8 @@ inline flatbuffers::Offset<Node> CreateNodeDirect(
       group__,
       whole_groups,
       checked,
-      calls__);
+      calls__,
+      shader);
 }
 
 struct Package FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -7,8 +7,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-/// Who touches memory, before or after a barrier; may be joined with |.
-enum class scope : unsigned { compute = 1, transfer = 2, host = 4 };
+/// Who touches memory, before or after a barrier; may be joined with |. `constants`: shaders that
+/// read uniform buffers and uniform texel buffers, for which devices have caches of their own.
+enum class scope : unsigned { compute = 1, transfer = 2, host = 4, constants = 8 };
 constexpr scope operator|(scope a, scope b) noexcept {
     return static_cast<scope>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -44,6 +45,10 @@ void set_scopes(Barrier& b, scope before, scope after) noexcept {
     if (includes(after, scope::compute)) {
         to |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
         uses |= VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+    }
+    if (includes(after, scope::constants)) {
+        to |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+        uses |= VK_ACCESS_2_UNIFORM_READ_BIT | VK_ACCESS_2_SHADER_SAMPLED_READ_BIT;
     }
     if (includes(after, scope::transfer)) {
         to |= VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;

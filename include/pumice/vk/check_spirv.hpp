@@ -5,7 +5,10 @@
 // at.
 #pragma once
 
+#include <pumice/base/shader_language.hpp>
 #include <pumice/vk/detail/spirv_module.hpp>
+
+#include <optional>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
@@ -14,9 +17,10 @@ struct pipeline_options {
     bool full_subgroups = false;  // every subgroup of a workgroup is full
     const char* entry = "main";
     std::span<const constant> constants{};
-    /// Storage buffers in set 0, from binding 0 on, that each dispatch pushes; and bytes of its
-    /// push constants. Where there is none: the address of a parameter block.
-    std::uint32_t buffers = 0, pushed = 0;
+    /// What each dispatch pushes to set 0, from binding 0 on, and bytes of its push constants.
+    /// Where there is none: the address of a parameter block.
+    std::span<const shader_descriptor> descriptors{};
+    std::uint32_t pushed = 0;
 };
 
 namespace detail {
@@ -32,7 +36,7 @@ public:
     spirv_check(std::span<const std::uint32_t> words, std::string_view name, const candidate& on,
                 const pipeline_options& options)
         : spirv_module(words, name, on, options.constants), wanted_(options.entry),
-          buffers_(options.buffers), pushes_(options.buffers > 0 ? options.pushed : push_bytes) {}
+          given_(options.descriptors), pushes_(given_.empty() ? push_bytes : options.pushed) {}
 
     void run() {
         walk([this] {
@@ -132,6 +136,7 @@ private:
                 of.built_in = true;
                 if (operand(i) == spv::BuiltInWorkgroupSize) size_constant_ = operand(1);
                 return;
+            case spv::DecorationBufferBlock: of.buffer_block = true; return;
             case spv::DecorationArrayStride: of.stride = std::min(operand(i), huge); return;
             case spv::DecorationSpecId:
                 of.special = true;
@@ -171,13 +176,13 @@ private:
                 if (of.size > pushes_)
                     refuse(errc::unsupported,
                            {"declares ", of.size, " bytes of push constants, ", name_of(which)},
-                           {buffers_ > 0 ? cat({"it is given ", pushes_})
-                                         : cat({"Pumice gives ", pushes_,
-                                                "; numbers go in as `.scalars`"})});
+                           {given_.empty()
+                                ? cat({"Pumice gives ", pushes_, "; numbers go in as `.scalars`"})
+                                : cat({"it is given ", pushes_})});
                 return;
             case spv::StorageClassStorageBuffer:
-                if (buffers_ > 0 && f.bound && f.value < buffers_) return;
-                no_resource(which, storage);
+            case spv::StorageClassUniform:
+            case spv::StorageClassUniformConstant: return resource(f, of, which, storage);
             case spv::StorageClassWorkgroup:
                 shared_ = rounded(shared_, of.align) + std::uint64_t{of.size};
                 if (of.size >= most_shared_) most_shared_ = of.size, shared_name_ = which;
@@ -196,13 +201,38 @@ private:
             default: no_resource(which, storage);
         }
     }
+    /// One of those that dispatches push.
+    void resource(const fact& variable, const fact& of, word which, word storage) const {
+        if (!variable.bound || variable.value >= given_.size()) no_resource(which, storage);
+        std::optional<shader_descriptor> is;
+        if (storage == spv::StorageClassUniformConstant) is = texels(of);
+        else if (storage == spv::StorageClassUniform && !of.buffer_block)
+            is = shader_descriptor::uniform_buffer;
+        else is = shader_descriptor::storage_buffer;
+        const shader_descriptor given = given_[variable.value];
+        if (is == given) return;
+        refuse(errc::unsupported,
+               {"sees ", name_of(which), " as ",
+                is ? cat({"a ", to_string(*is)}) : storage_text(storage)},
+               {"it is given as a ", to_string(given)});
+    }
+    /// What an image of texels of a buffer is.
+    std::optional<shader_descriptor> texels(const fact& of) const {
+        constexpr word dim = 3, sampled = 7;  // words of OpTypeImage
+        if ((words_[of.at] & spv::OpCodeMask) != spv::OpTypeImage ||
+            words_[of.at] >> spv::WordCountShift <= sampled ||
+            words_[of.at + dim] != spv::DimBuffer)
+            return std::nullopt;
+        return words_[of.at + sampled] == 2 ? shader_descriptor::storage_texel_buffer
+                                            : shader_descriptor::uniform_texel_buffer;
+    }
     [[noreturn, gnu::cold]] void no_resource(word which, word storage) const {
         refuse(errc::unsupported,
                {"declares a resource of its own, ", name_of(which), " (", storage_text(storage),
                 ")"},
-               {buffers_ > 0 ? "it is given the storage buffers of its inputs and outputs alone"
-                             : "Pumice binds no buffers, textures or samplers: take an Input or "
-                               "Output of the kernel, or `groupshared` memory"});
+               {given_.empty() ? "Pumice binds no buffers, textures or samplers: take an Input or "
+                                 "Output of the kernel, or `groupshared` memory"
+                               : "it is given its inputs and outputs alone"});
     }
     static std::string storage_text(word storage) {
         switch (storage) {
@@ -349,7 +379,8 @@ private:
     }
 
     std::string_view wanted_;  // entry point
-    std::uint32_t buffers_, pushes_;
+    std::span<const shader_descriptor> given_;
+    std::uint32_t pushes_;
     int section_ = 0;
     place function_ = place::outside;
 

@@ -19,19 +19,65 @@ struct copy_region {
     std::uint64_t from = 0, to = 0, size = 0;
 };
 
-/// The storage buffers that a dispatch is given, by their binding, and its push constants.
-struct pushed_buffers {
+/// What a dispatch is given, by its binding, and its push constants.
+class pushed_buffers {
+public:
+    struct range : buffer_range {
+        shader_descriptor as = shader_descriptor::storage_buffer;
+        VkFormat format = VK_FORMAT_UNDEFINED;  // of a texel buffer
+    };
     static constexpr std::size_t most = 32;  // that every device with the extension takes
-    array_list<buffer_range> list;
+    array_list<range> list;
     array_list<std::byte> numbers;
+
+    pushed_buffers() = default;
+    pushed_buffers(const pushed_buffers&) = delete;
+    ~pushed_buffers() {
+        for (const vk::BufferView view : views_)
+            device_->handle().destroyBufferView(view, nullptr, device_->table());
+    }
+
+    /// Makes the views of texel buffers. `name` stands in errors and debuggers.
+    void open(const std::shared_ptr<const device>& owner, const std::string& name) {
+        device_ = owner;
+        name_ = name;
+        for (const range& r : list) {
+            vk::BufferView& view = views_.emplace_back();
+            if (!has_texels(r.as)) continue;
+            vk::BufferViewCreateInfo info{};
+            info.buffer = vk::Buffer(r.buffer);
+            info.format = static_cast<vk::Format>(r.format);
+            info.offset = r.offset;
+            info.range = r.size;
+            device_->check(device_->handle().createBufferView(&info, nullptr, &view,
+                                                              device_->table()),
+                           "vkCreateBufferView", cat({"kernel ", name}));
+        }
+    }
+    const std::string& name() const noexcept { return name_; }
+    /// Whether a dispatch reads some of it as scope::constants does.
+    bool has_constants() const noexcept {
+        for (const range& r : list)
+            if (r.as == shader_descriptor::uniform_buffer ||
+                r.as == shader_descriptor::uniform_texel_buffer)
+                return true;
+        return false;
+    }
+    /// Of a range; null unless it has texels. Pre: they are open.
+    const vk::BufferView* view(std::size_t i) const noexcept { return &views_[i]; }
 
     friend bool operator==(const pushed_buffers& a, const pushed_buffers& b) noexcept {
         return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
-                          [](const buffer_range& x, const buffer_range& y) {
+                          [](const range& x, const range& y) {
                               return x.buffer == y.buffer && x.offset == y.offset &&
                                      x.size == y.size;
                           });
     }
+
+private:
+    std::shared_ptr<const device> device_;
+    std::string name_;
+    array_list<vk::BufferView> views_;  // of each range; null unless it has texels
 };
 
 /// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one
@@ -62,7 +108,7 @@ public:
     commands(commands&& other) noexcept
         : device_(std::move(other.device_)), pool_(std::exchange(other.pool_, {})),
           buffer_(other.buffer_), bound_(other.bound_), layout_(other.layout_),
-          dispatches_(other.dispatches_) {}
+          dispatches_(other.dispatches_), pushed_(std::move(other.pushed_)) {}
     commands& operator=(commands&& other) noexcept {
         std::swap(device_, other.device_);
         std::swap(pool_, other.pool_);
@@ -70,6 +116,7 @@ public:
         std::swap(bound_, other.bound_);
         std::swap(layout_, other.layout_);
         std::swap(dispatches_, other.dispatches_);
+        pushed_.swap(other.pushed_);
         return *this;
     }
     ~commands() {
@@ -89,6 +136,7 @@ public:
                     "vkResetCommandPool");
         bound_ = vk::Pipeline{};
         dispatches_ = 0;
+        pushed_.clear();
         vk::CommandBufferBeginInfo info{};
         info.flags =
             vk::CommandBufferUsageFlags(reusable ? vk::CommandBufferUsageFlagBits::eSimultaneousUse
@@ -117,8 +165,10 @@ public:
                               offset, size, data, table());
     }
 
-    /// What the next dispatch works on. pre: a pipeline is bound that is given buffers.
-    void push(const pushed_buffers& what) noexcept {
+    /// What the next dispatch works on, which is kept until recording starts over. pre: a pipeline
+    /// is bound that is given descriptors.
+    void push(std::shared_ptr<const pushed_buffers> pushed) {
+        const pushed_buffers& what = *pushed_.emplace_back(std::move(pushed));
         constexpr auto compute = vk::ShaderStageFlagBits::eCompute;
         if (!what.numbers.empty())
             buffer_.pushConstants(layout_, vk::ShaderStageFlags(compute), 0,
@@ -132,8 +182,9 @@ public:
             buffers[i].range = what.list[i].size;
             writes[i].dstBinding = i;
             writes[i].descriptorCount = 1;
-            writes[i].descriptorType = vk::DescriptorType::eStorageBuffer;
+            writes[i].descriptorType = type_of(what.list[i].as);
             writes[i].pBufferInfo = &buffers[i];
+            writes[i].pTexelBufferView = what.view(i);
         }
         buffer_.pushDescriptorSetKHR(vk::PipelineBindPoint::eCompute, layout_, 0,
                                      static_cast<std::uint32_t>(what.list.size()), writes.data(),
@@ -235,6 +286,7 @@ private:
     vk::Pipeline bound_{};
     vk::PipelineLayout layout_{};
     std::uint64_t dispatches_ = 0;
+    array_list<std::shared_ptr<const pushed_buffers>> pushed_;
 };
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -200,6 +200,10 @@ inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties
     info.max_push_constants = p.limits.maxPushConstantsSize;
     info.storage_alignment = static_cast<std::int64_t>(p.limits.minStorageBufferOffsetAlignment);
     info.max_storage_range = p.limits.maxStorageBufferRange;
+    info.uniform_alignment = static_cast<std::int64_t>(p.limits.minUniformBufferOffsetAlignment);
+    info.max_uniform_range = p.limits.maxUniformBufferRange;
+    info.texel_alignment = static_cast<std::int64_t>(p.limits.minTexelBufferOffsetAlignment);
+    info.max_texels = p.limits.maxTexelBufferElements;
     info.timestamp_period = c.timestamp_bits > 0 ? p.limits.timestampPeriod : 0;
 }
 

@@ -25,6 +25,7 @@
     X(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR)                                             \
     X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)                                          \
     X(vkGetPhysicalDeviceExternalBufferProperties) X(vkGetPhysicalDeviceFeatures2)                \
+    X(vkGetPhysicalDeviceFormatProperties)                                                        \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceMemoryProperties2)                \
     X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                            \
     X(vkGetPhysicalDeviceQueueFamilyProperties)
@@ -45,6 +46,7 @@
     X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)                                            \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
+    X(vkCreateBufferView) X(vkDestroyBufferView)                                                  \
     X(vkCmdPushDescriptorSetKHR) X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)   \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
     X(vkSignalSemaphore) X(vkWaitSemaphores)

@@ -95,9 +95,7 @@ private:
             default: return nullptr;
         }
     }
-    static constexpr VkBufferUsageFlags usage =
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    static constexpr VkBufferUsageFlags usage = detail::memory_block::usage;
 
     bool refuse(std::string& why, const char* call, vk::Result result) const {
         device_->note(result);

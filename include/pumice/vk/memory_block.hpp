@@ -93,6 +93,12 @@ inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
 /// Owns its Vulkan objects. Destroyed only when the device has finished with it.
 class memory_block {
 public:
+    /// Of all buffers: what kernels and copies do with them, and shader operators besides.
+    static constexpr VkBufferUsageFlags usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+        VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
+        VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
     static constexpr std::uint64_t unit =
         256;  // alignment of all allocations; nonCoherentAtomSize is at most this
 
@@ -129,10 +135,7 @@ private:
     bool open(std::vector<std::string>& why) {
         vk::BufferCreateInfo info{};
         info.size = size;
-        info.usage = vk::BufferUsageFlags(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                          VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                          VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+        info.usage = vk::BufferUsageFlags(usage);
         const std::uint32_t families[] = {device_.queue().family,
                                           device_.transfer_queues().empty()
                                               ? device_.queue().family

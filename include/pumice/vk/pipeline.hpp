@@ -12,6 +12,13 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
+inline vk::DescriptorType type_of(shader_descriptor d) noexcept {
+    constexpr vk::DescriptorType types[] = {
+        vk::DescriptorType::eStorageBuffer, vk::DescriptorType::eUniformBuffer,
+        vk::DescriptorType::eStorageTexelBuffer, vk::DescriptorType::eUniformTexelBuffer};
+    return types[static_cast<int>(d)];
+}
+
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
 public:
@@ -38,8 +45,8 @@ private:
 };
 
 /// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Those
-/// that are given buffers have one of their own. Any thread may create, several at once. Pipelines
-/// need it for recording (the layout), so it outlives recording with them.
+/// that are given descriptors have one of their own. Any thread may create, several at once.
+/// Pipelines need it for recording (the layout), so it outlives recording with them.
 class pipeline_factory {
 public:
     static constexpr std::uint32_t push_bytes = detail::spirv_check::push_bytes;
@@ -79,7 +86,7 @@ public:
         code.pCode = spirv.data();
         module_guard shader{d, {}};
         layout_guard own{d};
-        if (options.buffers > 0) own.open(options, name);
+        if (!options.descriptors.empty()) own.open(options, name);
         d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
                 "vkCreateShaderModule", "kernel " + name);
 
@@ -155,24 +162,25 @@ private:
         ~module_guard() { d.handle().destroyShaderModule(handle, nullptr, d.table()); }
     };
 
-    /// The layout of a pipeline that is given buffers.
+    /// The layout of a pipeline that is given descriptors.
     struct layout_guard {
         const device& d;
         vk::DescriptorSetLayout set{};
         vk::PipelineLayout layout{};
 
         void open(const pipeline_options& options, const std::string& name) {
-            array_list<vk::DescriptorSetLayoutBinding> bindings(options.buffers);
-            for (std::uint32_t i = 0; i < options.buffers; ++i) {
+            const auto count = static_cast<std::uint32_t>(options.descriptors.size());
+            array_list<vk::DescriptorSetLayoutBinding> bindings(count);
+            for (std::uint32_t i = 0; i < count; ++i) {
                 bindings[i].binding = i;
-                bindings[i].descriptorType = vk::DescriptorType::eStorageBuffer;
+                bindings[i].descriptorType = type_of(options.descriptors[i]);
                 bindings[i].descriptorCount = 1;
                 bindings[i].stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
             }
             vk::DescriptorSetLayoutCreateInfo of{};
             of.flags = vk::DescriptorSetLayoutCreateFlags(
                 VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
-            of.bindingCount = options.buffers;
+            of.bindingCount = count;
             of.pBindings = bindings.data();
             d.check(d.handle().createDescriptorSetLayout(&of, nullptr, &set, d.table()),
                     "vkCreateDescriptorSetLayout", "kernel " + name);

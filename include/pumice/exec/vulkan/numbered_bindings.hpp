@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The storage buffers of a shader, in whichever sets it has them, as bindings 0, 1 .. of set 0:
+// The resources of a shader, in whichever sets it has them, as bindings 0, 1 .. of set 0:
 // inputs, then outputs. One set is what can be pushed.
 #pragma once
 
@@ -44,7 +44,7 @@ inline array_list<std::uint32_t> with_numbered_bindings(std::span<const std::uin
         for (const auto* list : {&s.inputs, &s.outputs})
             for (const shader_binding& b : *list) {
                 if (known) break;
-                known = b == r.at;
+                known = b.same_place(r.at);
                 number += !known;
             }
         if (!known)

@@ -209,7 +209,7 @@ public:
     template <class Output>
     void give_shaders(slot& s, Output&& output) const {
         if (!has_shaders()) return;
-        array_list<std::shared_ptr<const vulkan::pushed_buffers>> now(list_.size());
+        array_list<std::shared_ptr<vulkan::pushed_buffers>> now(list_.size());
         bool same = s.pushed.size() == now.size();
         for (std::size_t i = 0; i < list_.size(); ++i) {
             const launch& l = *list_.launches()[i];
@@ -229,7 +229,10 @@ public:
             same = same && *now[i] == *s.pushed[i];
         }
         if (same) return;
-        s.pushed = std::move(now);
+        for (std::size_t i = 0; i < now.size(); ++i)
+            if (now[i]) now[i]->open(runtime_->shared_device(), list_.launches()[i]->shader->name);
+        s.pushed.clear();
+        s.pushed.append(now.begin(), now.end());
         record_all(s);
     }
 

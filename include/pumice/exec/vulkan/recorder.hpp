@@ -86,20 +86,32 @@ void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar
 }
 
 /// What a shader operator is given, where `place_of(buffer)` is the allocation and the first byte
-/// in it. Throws errc::unsupported for one that lies where the device has none begin.
+/// in it; still to be opened. Throws errc::unsupported for one that lies where the device has none
+/// begin.
 template <class PlaceOf>
-std::shared_ptr<const vulkan::pushed_buffers> pushed_of(const launch& l, const device_info& device,
-                                                        PlaceOf&& place_of) {
-    const auto made = std::make_shared<vulkan::pushed_buffers>();
-    for (const bound_buffer& b : l.bound) {
+std::shared_ptr<vulkan::pushed_buffers> pushed_of(const launch& l, const device_info& device,
+                                                  PlaceOf&& place_of) {
+    auto made = std::make_shared<vulkan::pushed_buffers>();
+    const array_list<shader_binding> places = l.shader->bindings();
+    for (std::size_t i = 0; i < l.bound.size(); ++i) {
+        const bound_buffer& b = l.bound[i];
+        const shader_descriptor as = places[i].as;
         const auto [piece, begin] = place_of(b.buffer);
         const std::uint64_t at = piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
-        if (at % static_cast<std::uint64_t>(device.storage_alignment) != 0)
+        const std::int64_t alignment = has_texels(as) ? device.texel_alignment
+                                       : as == shader_descriptor::uniform_buffer
+                                           ? device.uniform_alignment
+                                           : device.storage_alignment;
+        if (at % static_cast<std::uint64_t>(alignment) != 0)
             fail(errc::unsupported, "shader operator",
-                 {l.module, " is given memory that begins at byte ", at,
-                  " of its buffer, the device asks for multiples of ", device.storage_alignment});
-        made->list.push_back({static_cast<VkBuffer>(piece.buffer), at,
-                              static_cast<std::uint64_t>(b.bytes + 3) / 4 * 4});
+                 {l.shader->name, " is given memory that begins at byte ", at,
+                  " of its buffer, the device asks for multiples of ", alignment, " for a ",
+                  to_string(as)});
+        const auto bytes = static_cast<std::uint64_t>(b.bytes);
+        made->list.push_back({{static_cast<VkBuffer>(piece.buffer), at,
+                               has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
+                              as,
+                              static_cast<VkFormat>(places[i].format)});
     }
     made->numbers = l.parameters;
     return made;

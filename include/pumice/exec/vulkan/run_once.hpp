@@ -141,11 +141,14 @@ private:
                 run_.numbers, static_cast<std::byte*>(ring_.mapped) + compiled_.blocks.at[i]);
             items.push_back(command_of(list_, i, compiled_.pipelines,
                                        ring_.device_address + compiled_.blocks.at[i]));
-            if (l.shader)
-                items.back().pushed = pushed_of(l, runtime_->device().info(), [&](int buffer) {
+            if (l.shader) {
+                const auto pushed = pushed_of(l, runtime_->device().info(), [&](int buffer) {
                     const place at = place_of(buffer);
                     return std::pair(at.piece, at.begin);
                 });
+                pushed->open(runtime_->shared_device(), l.shader->name);
+                items.back().pushed = pushed;
+            }
             ordered_item& o = accesses.add();
             for (const access& a : l.accesses) {
                 if (a.end <= a.begin) continue;

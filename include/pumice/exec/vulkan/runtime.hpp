@@ -72,6 +72,7 @@ public:
     }
 
     vulkan::device& device() noexcept { return *device_; }
+    const std::shared_ptr<vulkan::device>& shared_device() const noexcept { return device_; }
     vulkan::queue& queue() noexcept { return *queue_; }
     vulkan::memory& memory() noexcept { return memory_; }
     vulkan::command_cache& commands() noexcept { return commands_; }
@@ -153,6 +154,21 @@ private:
             h.add(a);  // names of programs are hashes of their text
         return h.value();
     }
+    /// The format of a texel buffer.
+    void must_take(const shader_binding& b, std::string_view name) const {
+        if (!has_texels(b.as)) return;
+        VkFormatProperties takes{};
+        device_->table().vkGetPhysicalDeviceFormatProperties(
+            static_cast<VkPhysicalDevice>(device_->made_from().handle),
+            static_cast<VkFormat>(b.format), &takes);
+        const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
+                                                ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
+                                                : VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT;
+        if (!(takes.bufferFeatures & wanted))
+            fail(errc::unsupported, cat({"shader operator ", name}),
+                 {device_->info().name, " has no ", to_string(b.as), " of VkFormat ", b.format,
+                  " (set ", b.set, ", binding ", b.binding, ")"});
+    }
     std::shared_ptr<const vulkan::pipeline> create_shader(const launch& l) {
         const own_shader& s = *l.shader;
         std::shared_ptr<const spirv_code> compiled;
@@ -160,7 +176,12 @@ private:
         vulkan::pipeline_options o;
         // Slang names the entry point so.
         if (!compiled) o.entry = s.entry.c_str();
-        o.buffers = static_cast<std::uint32_t>(l.bound.size());
+        array_list<shader_descriptor> descriptors;
+        for (const shader_binding& b : s.bindings()) {
+            must_take(b, s.name);
+            descriptors.push_back(b.as);
+        }
+        o.descriptors = {descriptors.data(), descriptors.size()};
         o.pushed = static_cast<std::uint32_t>(l.parameters.size());
         return factory_.create(with_numbered_bindings(compiled ? compiled->words : s.words, s),
                                s.name, o);

@@ -33,12 +33,19 @@ struct held_command {
         return pipeline && grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
     }
     void record(vulkan::commands& buffer) const {
-        if (barrier) buffer.barrier(any_access, any_access);
+        if (pushed && pushed->has_constants())  // which no other command makes visible
+            buffer.barrier(any_access, any_access | vulkan::scope::constants);
+        else if (barrier) buffer.barrier(any_access, any_access);
         if (!pipeline) return buffer.copy(from, to, {0, 0, bytes});
         buffer.bind(*pipeline);
-        if (pushed) buffer.push(*pushed);
-        else buffer.push(parameters);
+        if (!pushed) {
+            buffer.push(parameters);
+            return buffer.dispatch(grid[0], grid[1], grid[2]);
+        }
+        buffer.label(pushed->name().c_str());
+        buffer.push(pushed);
         buffer.dispatch(grid[0], grid[1], grid[2]);
+        buffer.end_label();
     }
 };
 

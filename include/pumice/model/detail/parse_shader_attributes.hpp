@@ -174,48 +174,85 @@ private:
         at.set = number_of(key("_descriptorset"), needed(key("_descriptorset")), 0, 31);
         if (faults_.size() == before) {
             for (const auto& [other, place] : taken_)
-                if (place == at)
+                if (place.same_place(at))
                     say({"\"", key("_binding"), "\" is ", at.binding, " in set ", at.set,
                          ", as that of ", other, " is"});
             taken_.emplace_back(which, at);
         }
+        descriptor(key("_vkdescriptortype"), at, &places == &made_.shader.outputs);
+        const std::string format_key = key("_vkformat");
+        const std::string* const text =
+            text_of(format_key, has_texels(at.as) ? needed(format_key) : optional(format_key));
+        types.push_back(text ? format(format_key, *text, at) : std::nullopt);
         places.push_back(at);
-        constexpr std::string_view buffer = "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER";
-        const std::string type_key = key("_vkdescriptortype");
-        if (const std::string* type = text_of(type_key, needed(type_key));
-            type && *type != buffer) {
-            constexpr std::string_view others[] = {"SAMPLER",
-                                                   "COMBINED_IMAGE_SAMPLER",
-                                                   "SAMPLED_IMAGE",
-                                                   "STORAGE_IMAGE",
-                                                   "UNIFORM_TEXEL_BUFFER",
-                                                   "STORAGE_TEXEL_BUFFER",
-                                                   "UNIFORM_BUFFER",
-                                                   "TENSOR_ARM"};
-            for (const std::string_view each : others)
-                unsupported_ |= *type == cat({"VK_DESCRIPTOR_TYPE_", each});
-            say({"\"", type_key, "\" is \"", type->substr(0, 64), "\"; ", buffer, " is taken"});
-        }
-        types.push_back(format(key("_vkformat")));
     }
-    std::optional<dtype> format(const std::string& key) {
-        const std::string* const text = text_of(key, optional(key));
-        if (!text) return std::nullopt;
+    void descriptor(const std::string& key, shader_binding& at, bool written) {
+        const std::string* const type = text_of(key, needed(key));
+        if (!type) return;
+        constexpr std::string_view start = "VK_DESCRIPTOR_TYPE_";
+        const std::string_view name =
+            type->starts_with(start) ? std::string_view(*type).substr(start.size()) : "";
+        using enum shader_descriptor;
+        for (const shader_descriptor each :
+             {storage_buffer, uniform_buffer, storage_texel_buffer, uniform_texel_buffer}) {
+            if (name != to_string(each)) continue;
+            at.as = each;
+            if (written && (each == uniform_buffer || each == uniform_texel_buffer))
+                say({"\"", key, "\" is \"", *type, "\", which a shader cannot write"});
+            return;
+        }
+        constexpr std::string_view others[] = {"SAMPLER", "COMBINED_IMAGE_SAMPLER", "SAMPLED_IMAGE",
+                                               "STORAGE_IMAGE", "TENSOR_ARM"};
+        unsupported_ |= std::find(std::begin(others), std::end(others), name) != std::end(others);
+        say({"\"", key, "\" is \"", type->substr(0, 64), "\"; of ", start,
+             ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER and UNIFORM_TEXEL_BUFFER are "
+             "taken"});
+    }
+    std::optional<dtype> format(const std::string& key, const std::string& text,
+                                shader_binding& at) {
         struct row {
             std::string_view name;
             dtype type;
+            std::uint16_t number;  // VkFormat's; 0: no texels are of it
+            std::uint16_t texel;   // bytes
         };
-        constexpr row rows[] = {
-            {"R8_SINT", dtype::i8},   {"R8_UINT", dtype::u8},     {"R16_SINT", dtype::i16},
-            {"R16_UINT", dtype::u16}, {"R16_SFLOAT", dtype::f16}, {"R32_SINT", dtype::i32},
-            {"R32_UINT", dtype::u32}, {"R32_SFLOAT", dtype::f32}, {"R64_SINT", dtype::i64},
-            {"R64_UINT", dtype::u64}, {"R64_SFLOAT", dtype::f64}, {"R8_BOOL_ARM", dtype::boolean}};
+        constexpr row rows[] = {{"R8_UINT", dtype::u8, 13, 1},
+                                {"R8_SINT", dtype::i8, 14, 1},
+                                {"R8G8_UINT", dtype::u8, 20, 2},
+                                {"R8G8_SINT", dtype::i8, 21, 2},
+                                {"R8G8B8A8_UINT", dtype::u8, 41, 4},
+                                {"R8G8B8A8_SINT", dtype::i8, 42, 4},
+                                {"R16_UINT", dtype::u16, 74, 2},
+                                {"R16_SINT", dtype::i16, 75, 2},
+                                {"R16_SFLOAT", dtype::f16, 76, 2},
+                                {"R16G16_UINT", dtype::u16, 81, 4},
+                                {"R16G16_SINT", dtype::i16, 82, 4},
+                                {"R16G16_SFLOAT", dtype::f16, 83, 4},
+                                {"R16G16B16A16_UINT", dtype::u16, 95, 8},
+                                {"R16G16B16A16_SINT", dtype::i16, 96, 8},
+                                {"R16G16B16A16_SFLOAT", dtype::f16, 97, 8},
+                                {"R32_UINT", dtype::u32, 98, 4},
+                                {"R32_SINT", dtype::i32, 99, 4},
+                                {"R32_SFLOAT", dtype::f32, 100, 4},
+                                {"R32G32_UINT", dtype::u32, 101, 8},
+                                {"R32G32_SINT", dtype::i32, 102, 8},
+                                {"R32G32_SFLOAT", dtype::f32, 103, 8},
+                                {"R32G32B32A32_UINT", dtype::u32, 107, 16},
+                                {"R32G32B32A32_SINT", dtype::i32, 108, 16},
+                                {"R32G32B32A32_SFLOAT", dtype::f32, 109, 16},
+                                {"R64_UINT", dtype::u64, 110, 8},
+                                {"R64_SINT", dtype::i64, 111, 8},
+                                {"R64_SFLOAT", dtype::f64, 112, 8},
+                                {"R8_BOOL_ARM", dtype::boolean, 0, 1}};
         std::string names;
         for (const row& r : rows) {
-            if (*text == cat({"VK_FORMAT_", r.name})) return r.type;
+            if (has_texels(at.as) && r.number == 0) continue;
             append_text(names, {names.empty() ? "" : ", ", r.name});
+            if (text != cat({"VK_FORMAT_", r.name})) continue;
+            if (has_texels(at.as)) at.format = r.number, at.texel = r.texel;
+            return r.type;
         }
-        say({"\"", key, "\" is \"", text->substr(0, 64), "\"; of VK_FORMAT_.. there are ", names});
+        say({"\"", key, "\" is \"", text.substr(0, 64), "\"; of VK_FORMAT_.. there are ", names});
         return std::nullopt;
     }
 

@@ -22,7 +22,7 @@ inline bool alike(std::span<const kernel_value> a, std::span<const kernel_value>
 }
 
 /// Of a plan and those within it, in the order of their first steps. Throws errc::unsupported for
-/// two of one name.
+/// two of one name, but for shader operators, and for two calls that differ in their outputs alone.
 inline void find_compute_nodes(const plan& p, std::vector<compute_node>& list) {
     for (const plan_step& s : p.steps) {
         if (const auto* c = s.what.get_if<control_problem>())
@@ -31,17 +31,82 @@ inline void find_compute_nodes(const plan& p, std::vector<compute_node>& list) {
         if (!k) continue;
         const auto& call = k->call;
         auto at = std::find_if(list.begin(), list.end(), [&](const compute_node& n) {
-            return n.kernel->name == call->what->name;
+            return n.kernel->unique_name() == call->what->unique_name();
         });
         if (at == list.end()) at = list.insert(at, {call->what, {}});
         if (at->kernel->text != call->what->text)
             fail(errc::unsupported, "package",
                  {"two kernels are called ", call->what->name, "; give one another name"});
-        const bool known = std::any_of(at->calls.begin(), at->calls.end(), [&](const auto& other) {
+        const auto known = std::find_if(at->calls.begin(), at->calls.end(), [&](const auto& other) {
             return alike(other->inputs, call->inputs);
         });
-        if (!known) at->calls.push_back(call);
+        if (known == at->calls.end()) at->calls.push_back(call);
+        else if (!alike((*known)->outputs, call->outputs))
+            fail(errc::unsupported, "package",
+                 {"two calls of ", call->what->name,
+                  " take the same and give other shapes; give one another name"});
     }
+}
+
+inline flatbuffers::Offset<tables::Shader> write_shader(flatbuffers::FlatBufferBuilder& b,
+                                                        const own_shader& s) {
+    const auto places = [&](const array_list<shader_binding>& from) {
+        std::vector<tables::Binding> made;
+        for (const shader_binding& p : from)
+            made.emplace_back(p.set, p.binding, static_cast<std::uint32_t>(p.as), p.format,
+                              p.texel);
+        return b.CreateVectorOfStructs(made);
+    };
+    const auto entry = b.CreateString(s.entry);
+    const auto groups = b.CreateVector(s.groups.data(), s.groups.size());
+    const auto inputs = places(s.inputs), outputs = places(s.outputs);
+    const auto push =
+        b.CreateVector(reinterpret_cast<const std::uint8_t*>(s.push.data()), s.push.size());
+    const auto words = b.CreateVector(s.words.data(), s.words.size());
+    return tables::CreateShader(b, entry, groups, inputs, outputs, push, words);
+}
+
+/// Throws errc::bad_file for what parse_shader_attributes gives of no text.
+inline own_shader read_shader(const package_reader& from, const tables::Node& n) {
+    const tables::Shader& t = *n.shader();
+    own_shader s;
+    s.name = n.name()->str();
+    const auto refuse = [&](const char* why) {
+        from.refuse({"the shader operator ", s.name, " has ", why});
+    };
+    s.entry = t.entry()->str();
+    std::optional<shader_language> language;
+    for (const shader_language each : {shader_language::slang, shader_language::hlsl,
+                                       shader_language::glsl, shader_language::spirv})
+        if (n.language()->string_view() == to_string(each)) language = each;
+    if (!language) refuse("a language that this program does not know");
+    s.language = *language;
+    if (s.language == shader_language::spirv) s.words.append(t.words()->begin(), t.words()->end());
+    else s.text = n.text()->str();
+    if (t.groups()->size() != s.groups.size()) refuse("no triple of workgroups");
+    for (flatbuffers::uoffset_t i = 0; i < t.groups()->size(); ++i)
+        s.groups[i] = t.groups()->Get(i);
+    const auto places = [&](const flatbuffers::Vector<const tables::Binding*>& list,
+                            array_list<shader_binding>& to) {
+        for (const tables::Binding* p : list) {
+            constexpr auto last =
+                static_cast<std::uint32_t>(shader_descriptor::uniform_texel_buffer);
+            if (p->descriptor() > last) refuse("a descriptor that this program does not know");
+            const auto as = static_cast<shader_descriptor>(p->descriptor());
+            if (has_texels(as) ? p->texel() == 0 || p->texel() > 16 : p->texel() != 0)
+                refuse("texels that cannot be");
+            const shader_binding made{p->set(), p->binding(), as, p->format(), p->texel()};
+            for (const shader_binding& other : s.bindings())
+                if (made.same_place(other)) refuse("two tensors at one binding");
+            to.push_back(made);
+        }
+    };
+    places(*t.inputs(), s.inputs);
+    places(*t.outputs(), s.outputs);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(t.push()->data());
+    s.push.append(bytes, bytes + t.push()->size());
+    if (s.push.size() % 4 != 0) refuse("push constants that are no words");
+    return s;
 }
 
 inline flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tables::Node>>>
@@ -66,8 +131,10 @@ write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute
     std::vector<flatbuffers::Offset<tables::Node>> nodes;
     for (const compute_node& n : list) {
         const kernel_options& how = n.kernel->how;
-        const auto name = text(n.kernel->name), language = text("slang"),
-                   source = text(n.kernel->text);
+        const own_shader* const shader = n.kernel->shader.get();
+        const auto name = text(n.kernel->name),
+                   language = text(shader ? to_string(shader->language) : "slang"),
+                   source = text(shader ? shader->text : n.kernel->text);
         std::vector<flatbuffers::Offset<tables::Operand>> ins, outs;
         for (const kernel_input& i : how.inputs)
             ins.push_back(operand(i.type, i.rank, i.fused, i.strided));
@@ -85,7 +152,8 @@ write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute
         const auto group = shape_of({how.group.begin(), how.group.end()});
         const auto uses = b.CreateVector(calls);
         nodes.push_back(tables::CreateNode(b, name, language, source, inputs, outputs, scalars,
-                                           group, how.whole_groups, how.checked, uses));
+                                           group, how.whole_groups, how.checked, uses,
+                                           shader ? write_shader(b, *shader) : 0));
     }
     return b.CreateVector(nodes);
 }
@@ -115,7 +183,7 @@ inline std::vector<std::shared_ptr<const custom_kernel>> read_compute_nodes(cons
     };
     std::vector<std::shared_ptr<const custom_kernel>> list;
     for (const tables::Node* n : *from.index().nodes()) {
-        if (n->language()->string_view() != "slang")
+        if (!n->shader() && n->language()->string_view() != "slang")
             from.refuse({"the compute node ", n->name()->string_view(), " is written in ",
                          n->language()->string_view(), "; this program knows slang"});
         kernel_options how;
@@ -147,6 +215,14 @@ inline std::vector<std::shared_ptr<const custom_kernel>> read_compute_nodes(cons
             kernel_grid([found](std::span<const kernel_value> in, std::span<const kernel_value>) {
                 return found(in).threads;
             });
+        if (n->shader()) {
+            own_shader s = read_shader(from, *n);
+            if (s.inputs.size() != how.inputs.size() || s.outputs.size() != how.outputs.size() ||
+                s.outputs.empty())
+                from.refuse({"the shader operator ", s.name, " has other bindings than tensors"});
+            list.push_back(make_shader_kernel(std::move(s), std::move(how)));
+            continue;
+        }
         try {
             list.push_back(make_custom_kernel(n->name()->string_view(), n->text()->string_view(),
                                               std::move(how)));

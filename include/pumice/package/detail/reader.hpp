@@ -184,8 +184,8 @@ private:
         return file;
     }
     std::string read(const tables::Section& s, std::string_view name, const char* what) const {
-        std::string text(static_cast<std::size_t>(s.bytes()), '\0');
         const auto file = folder_ ? part(s, name) : file_;
+        std::string text(static_cast<std::size_t>(s.bytes()), '\0');
         file->read(s.begin(), std::as_writable_bytes(std::span(text)));
         if (digest_of(text) != digest{s.high(), s.low()})
             refuse({"it is damaged: ", what, " is not what was written"});

@@ -33,6 +33,7 @@ protected:
         word stride = 0;  // of a type: of an array's elements; where a struct's last member begins
         std::uint16_t depth = 0;  // of a type: how deep types nest
         bool known = false, built_in = false, special = false, bound = false, forward = false;
+        bool buffer_block = false;  // of a type: of storage buffers, as SPIR-V 1.0 has them
     };
     static constexpr word huge = 0x7fffffff;
 

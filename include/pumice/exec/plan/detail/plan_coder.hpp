@@ -403,8 +403,9 @@ private:
             call = make_call(kernel_named(j["kernel"].template get<std::string>()),
                              {inputs.begin(), inputs.end()}, scalars);
         } else if (call) {
-            j = {{"kernel", call->what->name}};
-            kernels[call->what->name] = hex(hash_of(call->what->text));
+            const std::string name = call->what->unique_name();
+            j = {{"kernel", name}};
+            kernels[name] = hex(hash_of(call->what->text));
             const array_list<kernel_value> inputs(call->inputs.begin(), call->inputs.end());
             code(j["inputs"], inputs, "inputs");
             code(j["scalars"], call->scalars, "scalars");
@@ -426,7 +427,7 @@ private:
     }
     const std::shared_ptr<const custom_kernel>& kernel_named(std::string_view name) const {
         for (const std::shared_ptr<const custom_kernel>& k : names_.kernels)
-            if (k->name == name) return k;
+            if (k->unique_name() == name) return k;
         fault({"the kernel `", name, "` is not among those given (plan_names)"});
     }
     void must_match(const std::string& name, const json& hash, const std::string& own) const {
