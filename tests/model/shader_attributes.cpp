@@ -164,7 +164,9 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
         {{{"push_constants", R"([{"type": "f64", "value": 1}])"}}, "\"f64\""},
         {{{"push_constants", R"([{"type": "i32", "value": 2147483648}])"}}, "no i32"},
         {{{"push_constants", R"([{"type": "u32", "value": -1}])"}}, "push_constants[0]"},
-        {{{"push_constants", R"([{"type": "f32"}])"}}, "push_constants[0]"}};
+        {{{"push_constants", R"([{"type": "f32"}])"}}, "push_constants[0]"},
+        {{{"push_constants", R"([{"type": "f32", "value": -1e39}])"}}, "no f32"},
+        {{{"shader_code", R"("a\u0000b")"}}, "a character 0"}};
     list.insert(list.end(), others.begin(), others.end());
     for (const std::string_view code :
          {"AwIjBw", "AwI=BwAA", "AwIjBwA*", "AwIjBwA=====", "====", "AwIjBwAAAgA", "AwIjBx=="})
@@ -191,6 +193,19 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
     }
     for (const char* text : {"", "{", "[]", "7", "{\"a\": }", "\xff"})
         CHECK(test::thrown_by([&] { parse(text); }).code() == pm::errc::bad_file);
+    const auto told_of = [&](const std::string& text) {
+        return test::thrown_by([&] { parse(text); });
+    };
+    const std::string twice = with({});
+    CHECK(std::string_view(told_of("{\"entry_point\": \"a\", " + twice.substr(1)).what())
+              .find("\"entry_point\" stands twice") != std::string_view::npos);
+    // Deep ones are no danger, and many are told in part.
+    const std::string deep(200000, '['), shut(200000, ']');
+    for (const char* key : {"workgroup_sizes", "push_constants", "other"})
+        CHECK(told_of(with({{key, deep + shut}})).code() == pm::errc::bad_file);
+    std::vector<key> many;
+    for (int i = 0; i < 1000; ++i) many.push_back({"k" + std::to_string(i), "0"});
+    CHECK(told_of(with(many)).reasons().size() == 100);
     // All faults at once.
     const pm::error all = test::thrown_by([&] { parse("{}"); });
     CHECK(all.reasons().size() == 9);

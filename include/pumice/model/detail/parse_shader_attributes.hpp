@@ -6,7 +6,10 @@
 #include <pumice/base/error.hpp>
 #include <pumice/model/shader_attributes.hpp>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <set>
 
 #if __has_include(<nlohmann/json.hpp>)
 #include <nlohmann/json.hpp>
@@ -60,7 +63,13 @@ public:
             say({"it has ", inputs_ + outputs_, " inputs and outputs, at most ", most,
                  " are taken"});
         else try {
-                all_ = json::parse(text);
+                all_ = json::parse(text,
+                                   [this](int depth, json::parse_event_t event, const json& key) {
+                                       if (depth == 1 && event == json::parse_event_t::key &&
+                                           !seen_.insert(key).second)
+                                           say({"the key \"", part_of(key), "\" stands twice"});
+                                       return true;
+                                   });
                 if (all_.is_object()) keys();
                 else say({"a JSON object is asked for, this is ", all_.type_name()});
             } catch (const json::exception& e) {
@@ -74,9 +83,13 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 32;
+    static constexpr std::size_t most = 32, most_faults = 100;
 
-    void say(std::initializer_list<piece> fault) { faults_.push_back(cat(fault)); }
+    void say(std::initializer_list<piece> fault) {
+        if (faults_.size() < most_faults) faults_.push_back(cat(fault));
+    }
+    /// What a fault shows of a text.
+    static std::string part_of(const std::string& text) { return text.substr(0, 64); }
     /// The value of a key that has to be there, or null with a fault.
     const json* needed(const std::string& key) {
         known_.push_back(key);
@@ -119,7 +132,8 @@ private:
         }
         if (const json* sizes = needed("workgroup_sizes")) {
             if (!sizes->is_array() || sizes->size() != 3)
-                say({"\"workgroup_sizes\" is ", sizes->dump(), ", three integers are asked for"});
+                say({"\"workgroup_sizes\" is ", sizes->type_name(), " of ", sizes->size(),
+                     ", three integers are asked for"});
             else
                 for (std::size_t i = 0; i < 3; ++i)
                     s.groups[i] =
@@ -133,7 +147,7 @@ private:
         if (const json* push = optional("push_constants")) pushed(*push);
         for (const auto& [key, value] : all_.items())
             if (std::find(known_.begin(), known_.end(), key) == known_.end())
-                say({"the key \"", key.substr(0, 64), "\" is not known"});
+                say({"the key \"", part_of(key), "\" is not known"});
     }
 
     void code() {
@@ -146,9 +160,11 @@ private:
                                            shader_language::glsl, shader_language::spirv})
             if (*language == to_string(each)) s.language = each, known = true;
         if (!known)
-            return say({"\"shader_language\" is \"", language->substr(0, 64),
+            return say({"\"shader_language\" is \"", part_of(*language),
                         "\"; there are Slang, HLSL, GLSL and SPIR-V"});
         if (text->empty()) return say({"\"shader_code\" is empty"});
+        if (text->find('\0') != text->npos)
+            return say({"\"shader_code\" has a character 0 within"});
         if (s.language != shader_language::spirv) {
             s.text = *text;
             return;
@@ -204,7 +220,7 @@ private:
         constexpr std::string_view others[] = {"SAMPLER", "COMBINED_IMAGE_SAMPLER", "SAMPLED_IMAGE",
                                                "STORAGE_IMAGE", "TENSOR_ARM"};
         unsupported_ |= std::find(std::begin(others), std::end(others), name) != std::end(others);
-        say({"\"", key, "\" is \"", type->substr(0, 64), "\"; of ", start,
+        say({"\"", key, "\" is \"", part_of(*type), "\"; of ", start,
              ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER and UNIFORM_TEXEL_BUFFER are "
              "taken"});
     }
@@ -252,7 +268,7 @@ private:
             if (has_texels(at.as)) at.format = r.number, at.texel = r.texel;
             return r.type;
         }
-        say({"\"", key, "\" is \"", text.substr(0, 64), "\"; of VK_FORMAT_.. there are ", names});
+        say({"\"", key, "\" is \"", part_of(text), "\"; of VK_FORMAT_.. there are ", names});
         return std::nullopt;
     }
 
@@ -280,14 +296,19 @@ private:
         };
         if (!from.is_object() || from.size() != 2 || !from.contains("type") ||
             !from.contains("value") || !from["type"].is_string() || !from["value"].is_number())
-            return say({"\"", key, "\" is ", from.dump().substr(0, 64),
+            return say({"\"", key, "\" is ", from.type_name(),
                         R"(, a field is asked for, as {"type": "f32", "value": 1.5})"});
         const auto type = from["type"].get<std::string>();
         const json& value = from["value"];
-        if (type == "f32") return put(value.get<float>());
+        if (type == "f32") {
+            const auto number = value.get<double>();
+            if (std::abs(number) > std::numeric_limits<float>::max())
+                return say({"\"", key, "\" is ", value.dump(), ", which is no f32"});
+            return put(static_cast<float>(number));
+        }
         if (type == "u32") return put(number_of(key, &value, 0, 0xffffffff));
         if (type != "i32")
-            return say({"\"", key, "\" has the type \"", type.substr(0, 64),
+            return say({"\"", key, "\" has the type \"", part_of(type),
                         "\"; there are f32, i32 and u32"});
         const bool fits = value.is_number_integer() &&
                           (value.is_number_unsigned() ? value.get<std::uint64_t>() <= 0x7fffffff
@@ -301,6 +322,7 @@ private:
     json all_;
     shader_attributes made_;
     std::vector<std::string> faults_, known_;
+    std::set<std::string> seen_;
     std::vector<std::pair<std::string, shader_binding>> taken_;
     bool unsupported_ = false;
 };
