@@ -59,7 +59,10 @@ software() {
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
 
-plain() { PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}; }
+# With half of the samples.
+plain() {
+  PUMICE_TEST_SCALE=0.5 PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}
+}
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user,exchange}; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
@@ -97,7 +100,7 @@ compile_limits() { bench/compile/run --limits; }
 
 # All that the parts below run, so that no processor waits for one long file.
 asan_build() {
-  make asan test_{front,vk,slang,device,model,threads,static} hostile_loader fuzzers && has asan test_device
+  make asan test_{front,vk,slang,device,model,threads} hostile_loader fuzzers && has asan test_device
 }
 # Every case, with a quarter of the samples.
 asan() {

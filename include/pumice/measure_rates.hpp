@@ -54,13 +54,16 @@ inline device_rates measure_rates(const context& home = default_context()) {
         eval(std::span(&t, 1));
         return t;
     };
+    const device_type type = home.device().type;
+    const bool slow = type == device_type::cpu || type == device_type::host;
     {
-        const any_tensor x = ready(dtype::f32, {std::int64_t{1} << 26}), y = ready(dtype::f32, {1});
+        const std::int64_t many = std::int64_t{1} << (slow ? 24 : 26);  // beyond the caches
+        const any_tensor x = ready(dtype::f32, {many}), y = ready(dtype::f32, {1});
         r.launch = std::max(kernel_seconds(home, [&] { return y * 2.0; }) - r.latency, 1e-7);
         // A clock that ticks slowly, or a machine that does other things, may tell of less than
         // none.
         const double copy = kernel_seconds(home, [&] { return x * 2.0; });
-        r.bandwidth = 2.0 * 4 * (1 << 26) / std::max({copy - r.launch, copy / 2, 1e-9});
+        r.bandwidth = 2.0 * 4 * static_cast<double>(many) / std::max({copy - r.launch, copy / 2, 1e-9});
     }
     const auto product_rate = [&](dtype type, std::int64_t n) {
         const any_tensor a = ready(type, {n, n});
@@ -68,8 +71,6 @@ inline device_rates measure_rates(const context& home = default_context()) {
         return 2 * side * side * side /
                std::max(kernel_seconds(home, [&] { return matmul(a, a); }), 1e-9);
     };
-    const device_type type = home.device().type;
-    const bool slow = type == device_type::cpu || type == device_type::host;
     r.arithmetic = product_rate(dtype::f32, slow ? 256 : 4096);
     if (home.device().cooperative_matrix) r.matrix = product_rate(dtype::f16, slow ? 256 : 4096);
     return r;

@@ -273,7 +273,7 @@ TEST_CASE(
         const std::optional<pm::context> home = test::open_context(w);
         if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
         device.drop_every = n;
-        const trial t = try_orders(device, *home, 0, 30, 3);
+        const trial t = try_orders(device, *home, 0, test::samples(30), 3);
         CHECK(t.different > t.programs / 3);
         std::printf("measured each %zuth barrier dropped: %d of %d programs differ\n", n,
                     t.different, t.programs);

@@ -3,6 +3,7 @@
 // A hundred thousand steps: memory stays flat, and nothing recurses along the chain.
 #include <pumice/front.hpp>
 
+#include <tests/support/samples.hpp>
 #include <tests/support/sanitizer.hpp>
 
 #include <doctest/doctest.h>
@@ -24,8 +25,8 @@ double resident() {
     return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-constexpr int steps = 100000, settled = 60000;  // by then free memory is cut as it stays
-// A device that lags holds up to 1024 submits, which come to 20 MiB, and how many it holds changes
+const int steps = test::samples(100000), settled = test::samples(60000);
+// After `settled` free memory is cut as it stays. A device that lags holds up to 1024 submits, which come to 20 MiB, and how many it holds changes
 // with what else the machine does; a node that stayed for each step would be 40 MiB. The address
 // sanitizer holds back 256 MiB of what was freed.
 constexpr double most = test::address_sanitizer ? 400 : 32;

@@ -3,6 +3,8 @@
 // Memory plans: nothing live overlaps, and little is wasted.
 #include <pumice/exec/memory_plan.hpp>
 
+#include <tests/support/samples.hpp>
+
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -235,7 +237,7 @@ TEST_CASE("plans of 1000 random buffers do so on average, and the worst within 2
 TEST_CASE("ten thousand buffers take no more than quadratic time") {
     std::mt19937 random(1);
     buffers spread, together;
-    for (int i = 0; i < 10'000; ++i) {
+    for (int i = 0; i < test::samples(10'000); ++i) {
         const int first = int(random() % 10'000);
         spread.push_back({int(random() % 1'000'000), first, first + int(random() % 100), -1, ""});
         together.push_back({256, 0, 1, -1, ""});
@@ -244,7 +246,7 @@ TEST_CASE("ten thousand buffers take no more than quadratic time") {
         const auto begin = std::chrono::steady_clock::now();
         const pm::memory_plan p = pm::plan_memory(list);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        MESSAGE("10 000 buffers in ", took.count(), " s, ", waste(p), " of the bound");
+        MESSAGE(list.size(), " buffers in ", took.count(), " s, ", waste(p), " of the bound");
         CHECK(took.count() < 20);  // of a sanitized build on a busy machine
         CHECK(waste(p) <= 1.10);
     }
@@ -254,7 +256,7 @@ TEST_CASE(
     "many thousands are placed once, in the order of time: right, and in the time of a sort") {
     std::mt19937 random(1);
     buffers list;
-    for (int i = 0; i < 20'000; ++i) {
+    for (int i = 0; i < test::samples(20'000); ++i) {
         const int first = int(random() % 10'000), from = int(list.size()) - 1;
         const bool heir = i % 3 == 1;
         list.push_back({heir ? list.back().bytes / 2 : int(random() % 1'000'000),
@@ -264,16 +266,16 @@ TEST_CASE(
     }
     const pm::memory_plan p = pm::plan_memory(list);
     CHECK(fault(p, list, 256) == "");
-    MESSAGE("20 000 buffers: ", waste(p), " of the bound");
+    MESSAGE(list.size(), " buffers: ", waste(p), " of the bound");
     CHECK(waste(p) <= 1.5);
 
     buffers more;
-    for (int i = 0; i < 1'000'000; ++i) more.push_back({int(random() % 1000), i, i + 3, -1, ""});
-    for (int i = 0; i < 100'000; ++i) more.push_back({256, 0, 2'000'000, -1, ""});
+    for (int i = 0; i < test::samples(1'000'000); ++i) more.push_back({int(random() % 1000), i, i + 3, -1, ""});
+    for (int i = 0; i < test::samples(100'000); ++i) more.push_back({256, 0, 2'000'000, -1, ""});
     const auto begin = std::chrono::steady_clock::now();
     const pm::memory_plan large = pm::plan_memory(more);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    MESSAGE("1 100 000 buffers in ", took.count(), " s, ", waste(large), " of the bound");
+    MESSAGE(more.size(), " buffers in ", took.count(), " s, ", waste(large), " of the bound");
     CHECK(took.count() < 60);  // of a sanitized build on a busy machine
     CHECK(waste(large) <= 1.1);
 }

@@ -101,11 +101,7 @@ TEST_CASE("parameter blocks: text of every struct in shaders is what its kernels
 
 TEST_CASE("parameter blocks: Slang lays every kernel's struct out as its table is written") {
     if (test::machines().empty()) return;  // skipped: a run without a device has no Slang either
-    test::folder cache;
-    service_options options;
-    options.modules = test::library();
-    options.cache_folder = cache.path;
-    kernel_service service(options);
+    kernel_service service({.modules = test::library()});
     std::set<std::string> kernels, done;
     pumice_test::each_sample_launch([&](const kernel_entry& k, const launch& l) {
         // One of each kernel, with each combination of structs and their sizes.

@@ -18,10 +18,18 @@ inline std::uint64_t seed() {
     return value;
 }
 
-/// PUMICE_TEST_SCALE times `count`: how many samples a test takes.
-inline int samples(int count) {
+/// PUMICE_TEST_SCALE, or 1.
+inline double scale() {
     const char* text = std::getenv("PUMICE_TEST_SCALE");
-    return std::max(1, static_cast<int>(count * (text ? std::strtod(text, nullptr) : 1.0)));
+    return text ? std::strtod(text, nullptr) : 1.0;
+}
+
+/// PUMICE_TEST_SCALE times `count`: how many samples a test takes.
+inline int samples(int count) { return std::max(1, static_cast<int>(count * scale())); }
+
+/// Whether the i-th of a list is among its samples: all are, or evenly spread ones of a scale below 1.
+inline bool sampled(int i) {
+    return scale() >= 1 || static_cast<int>(i * scale()) != static_cast<int>((i + 1) * scale());
 }
 
 }  // namespace test
