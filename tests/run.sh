@@ -48,10 +48,12 @@ headers_alone()     { tests/checks/headers_alone; }
 
 front() { tests/cases "" $gcc/test_front; }
 
+# Of the two runs on drivers, neither takes the suite "host alone", in which no driver has a part: `host` and `asan` do.
+
 # With every call and barrier checked, and nothing to be said against any. The driver's optimiser takes longer than the kernels
 # that it makes faster; it is at work in `plain`.
 software() {
-  GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_RUN=software without=canary \
+  GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_RUN=software without=canary without_suite='host alone' \
     tests/cases tools/on-software-driver $gcc/test_{device,model,slang,vk,threads,user} | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
@@ -61,7 +63,8 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/o
 
 # With half of the samples.
 plain() {
-  PUMICE_TEST_SCALE=0.5 PUMICE_TEST_RUN=plain without=canary tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}
+  PUMICE_TEST_SCALE=0.5 PUMICE_TEST_RUN=plain without=canary without_suite='host alone' \
+    tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}
 }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user,exchange}; }
 

@@ -63,7 +63,8 @@ inline device_rates measure_rates(const context& home = default_context()) {
         // A clock that ticks slowly, or a machine that does other things, may tell of less than
         // none.
         const double copy = kernel_seconds(home, [&] { return x * 2.0; });
-        r.bandwidth = 2.0 * 4 * static_cast<double>(many) / std::max({copy - r.launch, copy / 2, 1e-9});
+        r.bandwidth =
+            2.0 * 4 * static_cast<double>(many) / std::max({copy - r.launch, copy / 2, 1e-9});
     }
     const auto product_rate = [&](dtype type, std::int64_t n) {
         const any_tensor a = ready(type, {n, n});

@@ -106,7 +106,8 @@ int depth(const pm::any_tensor& x) {
 
 }  // namespace
 
-TEST_CASE("a million views of views are one view, lazy or traced") {
+TEST_CASE("a million views of views are one view, lazy or traced" *
+          doctest::test_suite("host alone")) {
     const pm::context home(pm::host_only{});
     const pm::any_tensor x = counting(home);
     const std::vector<float> from = values(x);
@@ -125,7 +126,8 @@ TEST_CASE("a million views of views are one view, lazy or traced") {
     }
 }
 
-TEST_CASE("long chains of what computes, in one evaluation and traced") {
+TEST_CASE("long chains of what computes, in one evaluation and traced" *
+          doctest::test_suite("host alone")) {
     const pm::context home(pm::host_only{});
     const pm::any_tensor x = counting(home);
     const std::vector<float> from = values(x);
@@ -161,7 +163,8 @@ TEST_CASE("the same on a device") {
         }
 }
 
-TEST_CASE("one tensor read by, one concatenation of, and one function with very many") {
+TEST_CASE("one tensor read by, one concatenation of, and one function with very many" *
+          doctest::test_suite("host alone")) {
     const pm::context home(pm::host_only{});
     const pm::any_tensor x = counting(home);
     const int many = test::address_sanitizer ? 5'000 : 50'000;
@@ -187,7 +190,8 @@ TEST_CASE("one tensor read by, one concatenation of, and one function with very 
     });
 }
 
-TEST_CASE("a view that is only held takes nobody out of a kernel") {
+TEST_CASE("a view that is only held takes nobody out of a kernel" *
+          doctest::test_suite("host alone")) {
     const pm::context home(pm::host_only{});
     const pm::any_tensor x = counting(home);
     const pm::any_tensor sum = pm::apply<pm::op::add>(x, 1.0), held = pm::flip(sum);

@@ -150,7 +150,8 @@ buffers random_buffers(std::mt19937& random, int n) {
 
 }  // namespace
 
-TEST_CASE("no two live buffers overlap, on random plans of any alignment") {
+TEST_CASE("no two live buffers overlap, on random plans of any alignment" *
+          doctest::test_suite("host alone")) {
     std::mt19937 random(1);
     for (int round = 0; round < 600; ++round) {
         const buffers list = random_buffers(random, int(random() % 80));
@@ -162,7 +163,8 @@ TEST_CASE("no two live buffers overlap, on random plans of any alignment") {
     }
 }
 
-TEST_CASE("the check of plans sees an overlap, a wrong alignment and a buffer outside") {
+TEST_CASE("the check of plans sees an overlap, a wrong alignment and a buffer outside" *
+          doctest::test_suite("host alone")) {
     const buffers list{{100, 0, 1}, {100, 1, 2}};
     pm::memory_plan p = pm::plan_memory(list);
     CHECK(fault(p, list, 256) == "");
@@ -174,7 +176,8 @@ TEST_CASE("the check of plans sees an overlap, a wrong alignment and a buffer ou
     CHECK(fault(p, list, 256) == "buffer 1 is outside");
 }
 
-TEST_CASE("buffers of disjoint times share a place, and those of one moment never") {
+TEST_CASE("buffers of disjoint times share a place, and those of one moment never" *
+          doctest::test_suite("host alone")) {
     const pm::memory_plan apart = pm::plan_memory(buffers{{256, 0, 1}, {256, 2, 3}, {256, 4, 4}});
     CHECK(apart.offsets == pm::array_list<std::int64_t>{0, 0, 0});
     CHECK(apart.size == 256);
@@ -185,7 +188,8 @@ TEST_CASE("buffers of disjoint times share a place, and those of one moment neve
     CHECK(touching.bound == 512);
 }
 
-TEST_CASE("in place: an equal or smaller buffer takes over, a chain is one place, one taker only") {
+TEST_CASE("in place: an equal or smaller buffer takes over, a chain is one place, one taker only" *
+          doctest::test_suite("host alone")) {
     const pm::memory_plan chain =
         pm::plan_memory(buffers{{1000, 0, 1}, {1000, 1, 2, 0}, {500, 2, 3, 1}, {500, 3, 9, 2}});
     CHECK(chain.size == 1024);
@@ -208,7 +212,8 @@ TEST_CASE("in place: an equal or smaller buffer takes over, a chain is one place
     CHECK(circle.size == 256);
 }
 
-TEST_CASE("typical nets stay within 10 % of what is needed at one moment") {
+TEST_CASE("typical nets stay within 10 % of what is needed at one moment" *
+          doctest::test_suite("host alone")) {
     for (const buffers& net : {residual_net(), u_net(), transformer()}) {
         const pm::memory_plan p = pm::plan_memory(net);
         CHECK(fault(p, net, 256) == "");
@@ -217,7 +222,8 @@ TEST_CASE("typical nets stay within 10 % of what is needed at one moment") {
     }
 }
 
-TEST_CASE("plans of 1000 random buffers do so on average, and the worst within 20 %") {
+TEST_CASE("plans of 1000 random buffers do so on average, and the worst within 20 %" *
+          doctest::test_suite("host alone")) {
     double sum = 0;
     std::mt19937 random(1);
     for (int round = 0; round < 20; ++round) {
@@ -234,7 +240,8 @@ TEST_CASE("plans of 1000 random buffers do so on average, and the worst within 2
     CHECK(sum / 20 <= 1.10);
 }
 
-TEST_CASE("ten thousand buffers take no more than quadratic time") {
+TEST_CASE("ten thousand buffers take no more than quadratic time" *
+          doctest::test_suite("host alone")) {
     std::mt19937 random(1);
     buffers spread, together;
     for (int i = 0; i < test::samples(10'000); ++i) {
@@ -252,8 +259,8 @@ TEST_CASE("ten thousand buffers take no more than quadratic time") {
     }
 }
 
-TEST_CASE(
-    "many thousands are placed once, in the order of time: right, and in the time of a sort") {
+TEST_CASE("many thousands are placed once, in the order of time: right, and in the time of a sort" *
+          doctest::test_suite("host alone")) {
     std::mt19937 random(1);
     buffers list;
     for (int i = 0; i < test::samples(20'000); ++i) {
@@ -270,7 +277,8 @@ TEST_CASE(
     CHECK(waste(p) <= 1.5);
 
     buffers more;
-    for (int i = 0; i < test::samples(1'000'000); ++i) more.push_back({int(random() % 1000), i, i + 3, -1, ""});
+    for (int i = 0; i < test::samples(1'000'000); ++i)
+        more.push_back({int(random() % 1000), i, i + 3, -1, ""});
     for (int i = 0; i < test::samples(100'000); ++i) more.push_back({256, 0, 2'000'000, -1, ""});
     const auto begin = std::chrono::steady_clock::now();
     const pm::memory_plan large = pm::plan_memory(more);
@@ -280,7 +288,8 @@ TEST_CASE(
     CHECK(waste(large) <= 1.1);
 }
 
-TEST_CASE("nothing, buffers of no bytes, and sizes that do not fit") {
+TEST_CASE("nothing, buffers of no bytes, and sizes that do not fit" *
+          doctest::test_suite("host alone")) {
     const pm::memory_plan none = pm::plan_memory(buffers{});
     CHECK(none.size == 0);
     CHECK(none.bound == 0);

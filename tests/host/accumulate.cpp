@@ -128,7 +128,8 @@ void compare_as_taken(const layout& l, pm::reduction what) {
 
 }  // namespace
 
-TEST_CASE("host accumulate: every reduction, type and layout as the reference") {
+TEST_CASE("host accumulate: every reduction, type and layout as the reference" *
+          doctest::test_suite("host alone")) {
     using pm::dtype;
     for (const layout& l : layouts)
         for (const pm::reduction what : ways)
@@ -141,7 +142,8 @@ TEST_CASE("host accumulate: every reduction, type and layout as the reference") 
                 });
 }
 
-TEST_CASE("host accumulate: sums of f64 lose nothing of note, also of a million terms") {
+TEST_CASE("host accumulate: sums of f64 lose nothing of note, also of a million terms" *
+          doctest::test_suite("host alone")) {
     std::vector<double> v(1000003, 0.1);
     v[0] = 1e8;
     const pm::thread_pool threads(2);

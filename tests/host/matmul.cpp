@@ -9,7 +9,8 @@
 
 using namespace host_test;
 
-TEST_CASE("host matmul: ragged sizes and batches, with a prologue and an epilogue") {
+TEST_CASE("host matmul: ragged sizes and batches, with a prologue and an epilogue" *
+          doctest::test_suite("host alone")) {
     const pm::context home = host();
     for (const auto& [m, k, n] : {std::array{1, 1, 1},
                                   {3, 5, 7},

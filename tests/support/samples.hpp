@@ -27,7 +27,8 @@ inline double scale() {
 /// PUMICE_TEST_SCALE times `count`: how many samples a test takes.
 inline int samples(int count) { return std::max(1, static_cast<int>(count * scale())); }
 
-/// Whether the i-th of a list is among its samples: all are, or evenly spread ones of a scale below 1.
+/// Whether the i-th of a list is among its samples: all are, or evenly spread ones of a scale
+/// below 1.
 inline bool sampled(int i) {
     return scale() >= 1 || static_cast<int>(i * scale()) != static_cast<int>((i + 1) * scale());
 }
