@@ -21,7 +21,7 @@ parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
   headers_alone cross
   front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
-  asan_build asan hostile fuzz tsan)
+  sanitized_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits start_limits)
 
@@ -101,9 +101,12 @@ start_limits() { bench/start/run --limits tools/on-software-driver build/gcc/exa
 compile_cost()   { bench/compile/run; }
 compile_limits() { bench/compile/run --limits; }
 
-# All that the parts below run, so that no processor waits for one long file.
-asan_build() {
+# All that the parts below run, at once, so that no processor waits for one long file.
+sanitized_build() {
+  make tsan test_threads & local tsan=$!
   make asan test_{front,vk,slang,device,model,threads} hostile_loader fuzzers && has asan test_device
+  local made=$?
+  wait $tsan && return $made
 }
 # Every case, with a quarter of the samples.
 asan() {
