@@ -54,8 +54,8 @@ inline device_rates measure_rates(const context& home = default_context()) {
         eval(std::span(&t, 1));
         return t;
     };
-    const device_type type = home.device().type;
-    const bool slow = type == device_type::cpu || type == device_type::host;
+    const device_type at = home.device().type;
+    const bool slow = at == device_type::cpu || at == device_type::host;
     {
         const std::int64_t many = std::int64_t{1} << (slow ? 24 : 26);  // beyond the caches
         const any_tensor x = ready(dtype::f32, {many}), y = ready(dtype::f32, {1});
