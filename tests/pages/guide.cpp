@@ -5,6 +5,7 @@
 
 #include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/npz.hpp>
+#include <pumice/tensor/compare.hpp>
 
 #include <filesystem>
 
@@ -134,6 +135,21 @@ TEST_CASE("pages: other libraries") {
     SHOWS("4", static_cast<float*>(lent->dl_tensor.data)[3]);  // x's own memory where it is on the host: only to be read
     pm::matrix<float> y(pm::from_dlpack(lent));  // anybody's: copied, and its deleter called
     SHOWS("[[1. 2.] [3. 4.]]", y);
+    // end
+}
+
+TEST_CASE("pages: looking inside") {
+    // code: inside
+    const pm::context careful(pm::check_finite{});  // for debugging: each op runs alone first, and is looked at
+    const pm::vector<float> x = pm::from_span<float>({3}, std::vector<float>{1, 0, 4}, careful);
+    const pm::vector<float> y = pm::sqrt(pm::log(x) + 2.0f);
+    CHECK_THROWS_AS(pm::eval(y), pm::error);  // [check_finite] log gives 1 infinity in a result of shape (3,) of f32, the first at (1,)
+
+    const auto f = [](const pm::vector<float>& v) { return pm::vector<float>(pm::softmax(v * 2.0f)); };
+    const pm::vector<float> input = {1, 2, 3};
+    const pm::comparison proof = pm::compare(f, input);  // fused, op by op, and on the host
+    if (!proof) std::puts(pm::to_string(proof).c_str());  // the first step that differs, by how much, and its kernels
+    CHECK(proof);
     // end
 }
 

@@ -5,7 +5,9 @@
 #include <pumice/base/expected.hpp>
 #include <pumice/control.hpp>
 #include <pumice/devices.hpp>
+#include <pumice/policy/each_op.hpp>
 #include <pumice/tensor/coded.hpp>
+#include <pumice/tensor/compare.hpp>
 #include <pumice/tensor/memory.hpp>
 #include <pumice/varying.hpp>
 
@@ -130,6 +132,12 @@ TEST_CASE("pages: contexts") {
     SHOWS("true", pm::context(pm::null_device{}).device().name.empty());
     SHOWS("true", pm::attempt([] { return pm::zeros<float>({2}); }).has_value());
     static_assert(pm::policy<pm::eager>);
+    const pm::context careful(pm::host_only{}, pm::check_finite{.infinities = false});
+    CHECK_THROWS_AS(pm::sum(pm::log(pm::full<float>({2}, -1.0f, careful))).item(), pm::error);  // names log
+    int ops = 0;
+    const pm::context seen(pm::host_only{}, pm::watch_ops{[&ops](const pm::computed_op&) { ++ops; }});
+    SHOWS("4", pm::sum(pm::sqrt(pm::full<float>({2}, 4.0f, seen))).item());
+    SHOWS("true", ops >= 1);
     // Where there is what they name:
     const auto elsewhere = [](const pm::device_rates& rates) {
         const pm::context gpu(pm::gpu_only{}, pm::prefer_discrete{}, pm::measured_rates{rates});
@@ -186,4 +194,7 @@ TEST_CASE("pages: functions") {
     pm::profiler profiler;
     pm::eval(x * 3.0f);
     SHOWS("false", profiler.finish().table().empty());
+    const pm::comparison proof = pm::compare([](const pm::vector<float>& v) { return pm::vector<float>(pm::exp(v) * 2.0f); }, pm::ones<float>({3}).rank<1>());
+    SHOWS("true", bool(proof));  // else pm::to_string(proof) names the step
+    SHOWS("1", pm::compare_options{}.tolerance);
 }

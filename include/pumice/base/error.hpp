@@ -39,6 +39,7 @@ enum class errc {
     forked,       // it was made before fork(), by the parent of this process
     exiting,      // the process is at its end, and the driver has ended
     values_lost,  // a run that wrote over the tensor failed or was stopped halfway
+    not_finite,   // NaN or infinity where the policy check_finite looked for it
 };
 
 constexpr std::string_view to_string(errc code) noexcept {
@@ -51,6 +52,7 @@ constexpr std::string_view to_string(errc code) noexcept {
         "compile_failed",   "vulkan_failed",     "io_failed",
         "bad_file",         "unsupported_op",    "cancelled",
         "forked",           "exiting",           "values_lost",
+        "not_finite",
     };
     return names[static_cast<int>(code)];
 }

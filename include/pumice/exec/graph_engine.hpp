@@ -5,6 +5,8 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/exec/check_finite.hpp>
+#include <pumice/exec/each_op.hpp>
 #include <pumice/exec/plan/planner.hpp>
 #include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/profiler.hpp>
@@ -35,6 +37,7 @@ public:
     }
 
     std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) final {
+        if (policies_.each_op) return std::make_shared<stepwise_graph>(*this, g);
         return detail::of_engine(how)(*this, g);
     }
     /// True of a vulkan_engine: it records a graph, where the others plan it.
@@ -207,6 +210,13 @@ protected:
     };
     /// May let go of the lock meanwhile, but not for roots that are realised.
     void evaluate(std::span<const node_ptr> roots) {
+        if (policies_.each_op)
+            show_each_op(
+                roots, policies_,
+                [this](const node_ptr& n) {
+                    while (!evaluate_alone(std::span(&n, 1))) wait_for_claims();
+                },
+                [this](const node_ptr& n, void* out) { fetch(n, out); });
         while (!evaluate_alone(roots)) wait_for_claims();
     }
     /// Until an evaluation ends that has let go of the lock. Pre: the lock, and there is one.

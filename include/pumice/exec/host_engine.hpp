@@ -25,7 +25,8 @@ public:
     node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
                      const shape& extent, std::span<const node_ptr> inputs) override {
         const std::int64_t count = element_count(extent);
-        if (count == 0 || count > most_at_once || profiles_.load(std::memory_order_relaxed))
+        if (count == 0 || count > most_at_once || profiles_.load(std::memory_order_relaxed) ||
+            policies_.each_op)
             return nullptr;
         for (const node_ptr& input : inputs)
             if (!lies_here(*input) || input->owner.get() != this) return nullptr;

@@ -71,6 +71,10 @@ private:
 
 template <int>
 std::shared_ptr<prepared_graph> prepare_range(engine& home, const traced_range& r) {
+    if (home.policies().each_op)
+        fail(errc::unsupported, "compile",
+             {"a context that shows each op to a policy (check_finite, watch_ops) runs no function "
+              "of varying lengths; compile it for a length"});
     auto* const maker = dynamic_cast<graph_engine*>(&home);
     if (!maker) fail(errc::unsupported, "varying", {"the engine of this context has no plans"});
     array_list<evaluation> traced;

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Branches and loops in the graph: one op whose work is graphs of its own, and how such a graph is
-// cut out of what a function made while it was traced.
+// Branches and loops in the graph: one op whose work is graphs of its own.
 #pragma once
 
-#include <pumice/base/key_map.hpp>
 #include <pumice/graph/build.hpp>
 #include <pumice/graph/custom_kernel.hpp>
 
@@ -61,34 +59,6 @@ PUMICE_FUNCTION std::vector<any_tensor> make_control(std::shared_ptr<const contr
                                                      std::span<const any_tensor> inputs,
                                                      const std::shared_ptr<engine>& home);
 
-/// A graph of its own: a copy of what some nodes are made of, as far as it was made in a scope. The
-/// rest is captured: those values become inputs. The nodes that were there stay as they are.
-class closed_graph {
-public:
-    /// Pre: the inputs and keys are realised, without memory, and of the scope.
-    closed_graph(std::uint64_t scope, array_list<node_ptr> inputs, array_list<node_ptr> keys,
-                 const char* place);
-    /// Adds an output. Throws errc::invalid_argument for what was made of the inputs of another
-    /// function that is traced.
-    void add(const node_ptr& n);
-
-    traced_graph graph;
-    array_list<node_ptr> captured;  // behind the last inputs of the graph, in order
-
-private:
-    const node_ptr* known(const node* n) { return copies_.find(n); }
-    bool is_captured(const node_ptr& n);
-    void copy(const node_ptr& n);
-    operation op_of(const node& n, std::shared_ptr<kernel_results>& group);
-
-    std::uint64_t scope_;
-    const char* place_;
-    key_map<const node*, node_ptr> copies_;
-    key_map<const kernel_results*, std::shared_ptr<kernel_results>> groups_;
-    key_set<const node*> listed_;
-    array_list<node_ptr> seen_;  // whose addresses are keys
-};
-
 #ifndef PUMICE_COMPILED
 
 PUMICE_BODY std::vector<any_tensor> make_control(std::shared_ptr<const control_call> call,
@@ -107,89 +77,6 @@ PUMICE_BODY std::vector<any_tensor> make_control(std::shared_ptr<const control_c
         list.emplace_back(std::move(n));
     }
     return list;
-}
-
-PUMICE_INLINE closed_graph::closed_graph(std::uint64_t scope, array_list<node_ptr> inputs,
-                                         array_list<node_ptr> keys, const char* place)
-    : scope_(scope), place_(place) {
-    for (const auto* list : {&inputs, &keys})
-        for (const node_ptr& n : *list) copies_[n.get()] = n;
-    graph.inputs = std::move(inputs);
-    graph.keys = std::move(keys);
-}
-
-PUMICE_INLINE void closed_graph::add(const node_ptr& n) {
-    copy(n);
-    node_ptr made = *known(n.get());
-    // Each output is computed into memory of its own.
-    if (made->realised() || is_view(*made) || !listed_.insert(made.get())) {
-        node_ptr own =
-            make_node(made->type, made->extent, copy_op{row_major_strides(made->extent)}, {made});
-        made = std::move(own);
-        listed_.insert(made.get());
-    }
-    graph.outputs.push_back(std::move(made));
-}
-
-/// Adds the copy of what is not computed in the graph.
-PUMICE_INLINE bool closed_graph::is_captured(const node_ptr& n) {
-    if (n->scope >= scope_ && !n->realised()) return false;
-    if (n->scope >= scope_ && !n->data)
-        fail(errc::invalid_argument, place_,
-             {"the function uses an argument of another one, which is traced no more; hand the "
-              "value over as a carried value or an operand"});
-    seen_.push_back(n);
-    captured.push_back(n);
-    graph.inputs.push_back(make_data(n->type, n->extent, nullptr, n->owner));
-    graph.inputs.back()->label.set(n->label.get());
-    copies_[n.get()] = graph.inputs.back();
-    return true;
-}
-
-PUMICE_INLINE void closed_graph::copy(const node_ptr& root) {
-    struct frame {
-        node_ptr n;
-        std::size_t next;
-    };
-    array_list<frame> stack;
-    const auto enter = [&](const node_ptr& n) {
-        if (!known(n.get()) && !is_captured(n)) stack.push_back({n, 0});
-    };
-    enter(root);
-    while (!stack.empty()) {
-        frame& top = stack.back();
-        if (top.next < top.n->inputs.size()) {
-            const node_ptr input = top.n->inputs[top.next++];
-            enter(input);
-            continue;
-        }
-        const node_ptr n = std::move(top.n);
-        stack.pop_back();
-        if (known(n.get())) continue;
-        array_list<node_ptr> inputs;
-        for (const node_ptr& input : n->inputs) inputs.push_back(*known(input.get()));
-        std::shared_ptr<kernel_results> group;
-        operation op = op_of(*n, group);
-        node_ptr made = make_node(n->type, n->extent, std::move(op), std::move(inputs));
-        made->owner = n->owner;
-        made->lay_out(n->layout());
-        made->label.set(n->label.get());
-        if (group) group->push_back(made);
-        seen_.push_back(n);
-        copies_[n.get()] = std::move(made);
-    }
-}
-
-/// The node's op, for a copy of it. `group` are the results beside it, where it is one of several.
-PUMICE_INLINE operation closed_graph::op_of(const node& n, std::shared_ptr<kernel_results>& group) {
-    if (const kernel_results* const beside = n.op.results()) {
-        std::shared_ptr<kernel_results>& own = groups_[beside];
-        if (!own) own = std::make_shared<kernel_results>();
-        group = own;
-        if (const auto* k = n.op.get_if<kernel_op>()) return kernel_op{k->call, k->output, own};
-        if (const auto* c = n.op.get_if<control_op>()) return control_op{c->call, c->output, own};
-    }
-    return n.op.share();
 }
 
 #endif

@@ -16,6 +16,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+class computed_op;
 class engine;
 struct pass_list;
 struct placement;
@@ -28,6 +29,10 @@ PUMICE_OF_ENGINE std::shared_ptr<engine> make_null_engine(policy_set policies);
 /// What host_below does: by name too.
 template <int = 0>
 PUMICE_OF_ENGINE void place_below(std::int64_t bytes, placement& p);
+
+/// What check_finite does: by name too.
+template <int = 0>
+PUMICE_OF_ENGINE void require_finite(const computed_op& op, bool infinities);
 
 /// A kernel that could take a problem in one of its ways, as a kernel policy sees it.
 struct kernel_candidate {
@@ -96,6 +101,9 @@ struct policy_set {
     std::span<const std::byte> pack_bytes;
     /// Told the name and SPIR-V of each kernel that the context uses, the first time.
     callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
+    /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
+    /// (policy/each_op.hpp); empty: nobody is.
+    callback<void(const computed_op&)> each_op;
     /// Makes the engine of the context; empty: that of a Vulkan device, or the host's.
     callback<std::shared_ptr<engine>(const policy_set&)> backend;
     /// A device that is only described.
@@ -237,6 +245,18 @@ struct forbid {
 /// Runs each op at its line, for debugging.
 struct eager {
     void apply(policy_set& set) const { set.eager = true; }
+};
+
+/// For debugging: each op of an evaluation, or of a run of a compiled function, is first computed
+/// alone and looked at, and errc::not_finite names the first whose result holds NaN, or infinity
+/// unless `infinities` is false, with the name that it has in a model. What a branch or a loop runs
+/// is looked at as one. Each op runs twice, and results are copied to the host.
+struct check_finite {
+    bool infinities = true;
+    void apply(policy_set& set) const {
+        set.each_op = [check = detail::of_engine(&require_finite<>),
+                       infinite = infinities](const computed_op& op) { check(op, infinite); };
+    }
 };
 
 /// Device memory that the context may hold.

@@ -4,8 +4,8 @@
 // while_loop, fori_loop and scan. Functions are called once, with tensors that have no values.
 #pragma once
 
-#include <pumice/graph/control.hpp>
 #include <pumice/graph/gather.hpp>
+#include <pumice/graph/graph_copy.hpp>
 #include <pumice/tensor/compile.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {

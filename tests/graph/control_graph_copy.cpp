@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs that are cut out of what a function made: what is inside, what is captured, and that what
 // was there stays as it was.
-#include <pumice/graph/control.hpp>
+#include <pumice/graph/graph_copy.hpp>
 
 #include <tests/graph/support.hpp>
 
