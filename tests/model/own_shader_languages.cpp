@@ -239,7 +239,7 @@ void mix(uint3 at : SV_DispatchThreadID) {
     }
 }
 
-TEST_CASE("shader operators: a chain by uniform and texel buffers") {
+TEST_CASE("shader operators: chains by uniform buffers, texel buffers and images") {
     const pm::context home;
     if (home.device().type == pm::device_type::host)
         PUMICE_SKIP("vulkan-device", "shaders are of a device");
@@ -261,6 +261,16 @@ void run(uint3 at : SV_DispatchThreadID) { y[at.x] = x[at.x].yx; })";
                       resource("input_0", 0, 0, "R32_SFLOAT", "UNIFORM_TEXEL_BUFFER") +
                           resource("input_1", 2, 1, "R32_SFLOAT", "UNIFORM_BUFFER") +
                           resource("output_0", 1, 0, "R32_SFLOAT", "STORAGE_TEXEL_BUFFER"));
+    // An image's neighbours: a tensor of shape (2, 3, 4) is one of 2 * 3 rows.
+    constexpr std::string_view turned = R"(
+[[vk::binding(0, 0)]] [format("r32f")] RWTexture2D<float> x;
+[[vk::binding(1, 0)]] [format("r32f")] RWTexture2D<float> y;
+[shader("compute")] [numthreads(4, 6, 1)]
+void run(uint3 at : SV_DispatchThreadID) { y[at.xy] = x[uint2(3 - at.x, 5 - at.y)]; })";
+    const std::string backwards =
+        attributes_of("Slang", turned, "run",
+                      resource("input_0", 0, 0, "R32_SFLOAT", "STORAGE_IMAGE") +
+                          resource("output_0", 1, 0, "R32_SFLOAT", "STORAGE_IMAGE"));
     const auto swapped = [&](std::string_view format) {
         return attributes_of("Slang", pairs, "run",
                              resource("input_0", 0, 0, format, "UNIFORM_TEXEL_BUFFER") +
@@ -273,29 +283,43 @@ void run(uint3 at : SV_DispatchThreadID) { y[at.x] = x[at.x].yx; })";
         .put(1, shader_node("Scale", {"b", "w"}, {"c"}, scaled))
         .put(1, node_of("Neg", {"c"}, {"y"}))
         .put(1, shader_node("Swap", {"u"}, {"z"}, swapped("R32G32_UINT")))
+        .put(1, node_of("Neg", {"p"}, {"q"}))
+        .put(1, shader_node("Turn", {"q"}, {"r"}, backwards))
+        .put(1, shader_node("Turn", {"r"}, {"s"}, backwards))
+        .put(1, shader_node("Turn", {"s"}, {"t"}, backwards))
+        .put(1, node_of("Neg", {"t"}, {"v"}))
         .put(11, value_of("x", 1, {4}))
         .put(11, value_of("u", 12, {4}))
+        .put(11, value_of("p", 1, {2, 3, 4}))
         .put(12, value_of("y", 1, {4}))
-        .put(12, value_of("z", 12, {4}));
+        .put(12, value_of("z", 12, {4}))
+        .put(12, value_of("v", 1, {2, 3, 4}));
     const pm::model m = pm::model::from_bytes(model_with_shaders(graph).view(), home);
     const std::vector<std::uint32_t> ints{1, 2, 3, 4};
     const any_tensor u = pm::from_bytes(pm::dtype::u32, {4}, std::as_bytes(std::span(ints)), home);
     const auto ready = m.compile();
-    CHECK(pm::partition(ready.planned(), pm::labels_of(ready.planned())).pieces.size() == 5);
+    CHECK(pm::partition(ready.planned(), pm::labels_of(ready.planned())).pieces.size() == 9);
     for (float first : {1.0f, -2.0f, 0.5f}) {
         const any_tensor x = floats_on(home, {4}, {first, 1, 1, 1});
         const std::vector<float> expected{-first, -8, -27, -64};
-        const auto made = ready.run({x, u});
+        std::vector<float> ramp(24), back(24);
+        for (std::size_t i = 0; i < 24; ++i) ramp[i] = back[23 - i] = first + float(i);
+        const any_tensor p = floats_on(home, {2, 3, 4}, ramp);
+        const auto made = ready.run({x, u, p});
+        CHECK(pm::to_vector<float>(made[2]) == back);
         CHECK(pm::to_vector<float>(made[0]) == expected);
         CHECK(pm::to_vector<std::uint32_t>(made[1]) == std::vector<std::uint32_t>{2, 1, 4, 3});
         const auto before = home.stats();
-        const std::vector<any_tensor> once = m.run({x, u});
+        const std::vector<any_tensor> once = m.run({x, u, p});
         pm::eval(once);
-        CHECK(home.stats().dispatches - before.dispatches == 5);
+        CHECK(home.stats().dispatches - before.dispatches == 10);
         CHECK(pm::to_vector<float>(once[0]) == expected);
+        CHECK(pm::to_vector<float>(once[2]) == back);
     }
     CHECK(pm::to_vector<std::uint32_t>(packed(ready, home)
-                                           .run({floats_on(home, {4}, {1, 1, 1, 1}), u})[1]) ==
+                                           .run({floats_on(home, {4}, {1, 1, 1, 1}), u,
+                                                 floats_on(home, {2, 3, 4},
+                                                           std::vector<float>(24))})[1]) ==
           std::vector<std::uint32_t>{2, 1, 4, 3});
     const auto refused = [&](const std::string& attributes, std::int64_t n) {
         message one;

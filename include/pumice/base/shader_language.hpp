@@ -22,19 +22,20 @@ enum class shader_descriptor : std::uint8_t {
     storage_buffer,
     uniform_buffer,
     storage_texel_buffer,
-    uniform_texel_buffer
+    uniform_texel_buffer,
+    storage_image
 };
 
 /// As Vulkan names it behind VK_DESCRIPTOR_TYPE_.
 constexpr std::string_view to_string(shader_descriptor d) noexcept {
     constexpr std::string_view names[] = {"STORAGE_BUFFER", "UNIFORM_BUFFER",
-                                          "STORAGE_TEXEL_BUFFER", "UNIFORM_TEXEL_BUFFER"};
+                                          "STORAGE_TEXEL_BUFFER", "UNIFORM_TEXEL_BUFFER",
+                                          "STORAGE_IMAGE"};
     return names[static_cast<int>(d)];
 }
 /// Whether it shows texels of a VkFormat.
 constexpr bool has_texels(shader_descriptor d) noexcept {
-    return d == shader_descriptor::storage_texel_buffer ||
-           d == shader_descriptor::uniform_texel_buffer;
+    return d >= shader_descriptor::storage_texel_buffer;
 }
 
 }}  // namespace pumice::PUMICE_ABI

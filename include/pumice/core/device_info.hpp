@@ -54,8 +54,9 @@ struct device_info {
     std::int64_t storage_alignment = 1;  // of a storage buffer's first byte within a VkBuffer
     std::int64_t max_storage_range = 0;  // bytes that a descriptor of one shows
     std::int64_t uniform_alignment = 1, max_uniform_range = 0;  // the same of a uniform buffer
-    std::int64_t texel_alignment = 1, max_texels = 0;           // and of a texel buffer, in texels
-    float timestamp_period = 0;                                 // ns a tick, 0: no timestamps
+    std::int64_t max_image_extent = 0;                 // of a two-dimensional image, along an axis
+    std::int64_t texel_alignment = 1, max_texels = 0;  // and of a texel buffer, in texels
+    float timestamp_period = 0;                        // ns a tick, 0: no timestamps
 
     bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
     bool float16_arithmetic = false, float64_arithmetic = false;

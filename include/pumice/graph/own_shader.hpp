@@ -18,7 +18,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct shader_binding {
     std::uint32_t set = 0, binding = 0;
     shader_descriptor as = shader_descriptor::storage_buffer;
-    std::uint32_t format = 0, texel = 0;  // of a texel buffer: its VkFormat, and bytes of a texel
+    std::uint32_t format = 0, texel = 0;  // where it has texels: their VkFormat and bytes
 
     bool same_place(const shader_binding& other) const noexcept {
         return set == other.set && binding == other.binding;

@@ -53,6 +53,7 @@ struct access {
 struct bound_buffer {
     int buffer;
     std::int64_t byte_offset, bytes;
+    std::int64_t width = 0;  // of an image, in texels: along the last axis
 };
 
 struct launch {

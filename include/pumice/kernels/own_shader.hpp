@@ -44,6 +44,17 @@ struct custom_kernel_shader {
                 if (place.texel > 0 && each % place.texel != 0)
                     return support::no({s.name, " works on a tensor of ", each,
                                         " bytes, which are no texels of ", place.texel});
+                if (place.as == shader_descriptor::storage_image) {
+                    const std::int64_t width = width_of(place, v);
+                    if (width == 0 || width > device.max_image_extent ||
+                        each / (width * place.texel) > device.max_image_extent)
+                        return support::no({s.name, " works on a tensor of shape ",
+                                            to_string(v.shape), ", ", device.name,
+                                            " has images of up to ", device.max_image_extent,
+                                            " whole texels along an axis"});
+                    bytes += static_cast<double>(2 * each);
+                    continue;
+                }
                 const std::int64_t most = most_bytes(place, device);
                 if (each > most)
                     return support::no({s.name, " works on a tensor of ", each, " bytes, ",
@@ -73,7 +84,7 @@ struct custom_kernel_shader {
         l.parameters = s.push;
         l.grid = s.groups;
         for (std::size_t i = 0; i < p.inputs.size(); ++i)
-            bind(l, p.inputs[i].leaves[0], call.inputs[i], false);
+            bind(l, p.inputs[i].leaves[0], call.inputs[i], s.inputs[i], false);
         std::int64_t behind = 0;
         for (std::size_t i = 0; i < call.outputs.size(); ++i) {
             operand o = p.outputs[i];
@@ -83,7 +94,7 @@ struct custom_kernel_shader {
                 o = {-2, v.dtype, behind * 8 / info(v.dtype).bits, row_major_strides(v.shape)};
                 behind += unwanted(v);
             }
-            bind(l, o, v, true);
+            bind(l, o, v, s.outputs[i], true);
         }
         return l;
     }
@@ -99,6 +110,12 @@ struct custom_kernel_shader {
     }
 
 private:
+    /// Of its image, in texels; 0 where its last axis is no whole number of them.
+    static std::int64_t width_of(const shader_binding& place, const kernel_value& v) {
+        const int rank = v.shape.rank();
+        const std::int64_t bytes = byte_count(v.dtype, rank > 0 ? v.shape[rank - 1] : 1);
+        return bytes % place.texel == 0 ? bytes / place.texel : 0;
+    }
     /// That a descriptor shows.
     static std::int64_t most_bytes(const shader_binding& place, const device_info& device) {
         if (has_texels(place.as)) return device.max_texels * place.texel;
@@ -108,9 +125,11 @@ private:
     static std::int64_t unwanted(const kernel_value& v) {
         return (byte_count(v.dtype, element_count(v.shape)) + 255) / 256 * 256;
     }
-    static void bind(launch& l, const operand& o, const kernel_value& v, bool writes) {
+    static void bind(launch& l, const operand& o, const kernel_value& v,
+                     const shader_binding& place, bool writes) {
         l.bound.push_back({o.buffer, byte_offset(v.dtype, o.offset),
-                           byte_count(v.dtype, element_count(v.shape))});
+                           byte_count(v.dtype, element_count(v.shape)),
+                           place.as == shader_descriptor::storage_image ? width_of(place, v) : 0});
         l.accesses.push_back(range_of(o, v.shape, writes));
     }
 };

@@ -216,13 +216,16 @@ private:
                 is ? cat({"a ", to_string(*is)}) : storage_text(storage)},
                {"it is given as a ", to_string(given)});
     }
-    /// What an image of texels of a buffer is.
+    /// What an image is.
     std::optional<shader_descriptor> texels(const fact& of) const {
-        constexpr word dim = 3, sampled = 7;  // words of OpTypeImage
+        constexpr word dim = 3, arrayed = 5, multisampled = 6, sampled = 7;  // of OpTypeImage
         if ((words_[of.at] & spv::OpCodeMask) != spv::OpTypeImage ||
-            words_[of.at] >> spv::WordCountShift <= sampled ||
-            words_[of.at + dim] != spv::DimBuffer)
+            words_[of.at] >> spv::WordCountShift <= sampled || words_[of.at + arrayed] != 0 ||
+            words_[of.at + multisampled] != 0)
             return std::nullopt;
+        if (words_[of.at + dim] == spv::Dim2D && words_[of.at + sampled] == 2)
+            return shader_descriptor::storage_image;
+        if (words_[of.at + dim] != spv::DimBuffer) return std::nullopt;
         return words_[of.at + sampled] == 2 ? shader_descriptor::storage_texel_buffer
                                             : shader_descriptor::uniform_texel_buffer;
     }

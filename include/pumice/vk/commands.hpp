@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/vk/barrier.hpp>
+#include <pumice/vk/detail/shader_image.hpp>
 #include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
 #include <pumice/vk/query.hpp>
@@ -24,7 +25,9 @@ class pushed_buffers {
 public:
     struct range : buffer_range {
         shader_descriptor as = shader_descriptor::storage_buffer;
-        VkFormat format = VK_FORMAT_UNDEFINED;  // of a texel buffer
+        VkFormat format = VK_FORMAT_UNDEFINED;  // of texels
+        std::uint32_t width = 0, height = 0;    // of an image: its elements are those bytes
+        bool written = false;
     };
     static constexpr std::size_t most = 32;  // that every device with the extension takes
     array_list<range> list;
@@ -37,13 +40,17 @@ public:
             device_->handle().destroyBufferView(view, nullptr, device_->table());
     }
 
-    /// Makes the views of texel buffers. `name` stands in errors and debuggers.
+    /// Makes the views of texel buffers, and images. `name` stands in errors and debuggers.
     void open(const std::shared_ptr<const device>& owner, const std::string& name) {
         device_ = owner;
         name_ = name;
         for (const range& r : list) {
             vk::BufferView& view = views_.emplace_back();
-            if (!has_texels(r.as)) continue;
+            std::unique_ptr<detail::shader_image>& image = images_.emplace_back();
+            if (r.as == shader_descriptor::storage_image)
+                image = std::make_unique<detail::shader_image>(device_, r.format, r.width, r.height,
+                                                               name_);
+            if (!has_texels(r.as) || image) continue;
             vk::BufferViewCreateInfo info{};
             info.buffer = vk::Buffer(r.buffer);
             info.format = static_cast<vk::Format>(r.format);
@@ -65,6 +72,13 @@ public:
     }
     /// Of a range; null unless it has texels. Pre: they are open.
     const vk::BufferView* view(std::size_t i) const noexcept { return &views_[i]; }
+    /// Of a range; null unless it is one. Pre: they are open.
+    const detail::shader_image* image(std::size_t i) const noexcept { return images_[i].get(); }
+    bool has_images() const noexcept {
+        for (const auto& each : images_)
+            if (each) return true;
+        return false;
+    }
 
     friend bool operator==(const pushed_buffers& a, const pushed_buffers& b) noexcept {
         return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
@@ -77,7 +91,8 @@ public:
 private:
     std::shared_ptr<const device> device_;
     std::string name_;
-    array_list<vk::BufferView> views_;  // of each range; null unless it has texels
+    array_list<vk::BufferView> views_;                          // of each range, or null
+    array_list<std::unique_ptr<detail::shader_image>> images_;  // likewise
 };
 
 /// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one
@@ -175,6 +190,7 @@ public:
                                   static_cast<std::uint32_t>(what.numbers.size()),
                                   what.numbers.data(), table());
         std::array<vk::DescriptorBufferInfo, pushed_buffers::most> buffers{};
+        std::array<vk::DescriptorImageInfo, pushed_buffers::most> images{};
         std::array<vk::WriteDescriptorSet, pushed_buffers::most> writes{};
         for (std::uint32_t i = 0; i < what.list.size(); ++i) {
             buffers[i].buffer = vk::Buffer(what.list[i].buffer);
@@ -185,10 +201,53 @@ public:
             writes[i].descriptorType = type_of(what.list[i].as);
             writes[i].pBufferInfo = &buffers[i];
             writes[i].pTexelBufferView = what.view(i);
+            writes[i].pImageInfo = &images[i];
+            images[i].imageLayout = vk::ImageLayout::eGeneral;
+            if (what.image(i)) images[i].imageView = what.image(i)->view();
         }
         buffer_.pushDescriptorSetKHR(vk::PipelineBindPoint::eCompute, layout_, 0,
                                      static_cast<std::uint32_t>(what.list.size()), writes.data(),
                                      table());
+    }
+
+    /// Makes images of what the next dispatch reads as such. pre: they are open.
+    void fill_images(const pushed_buffers& what) {
+        if (!what.has_images()) return;
+        barrier(scope::compute | scope::transfer, scope::transfer);
+        array_list<vk::ImageMemoryBarrier2> fresh;
+        for (std::size_t i = 0; i < what.list.size(); ++i) {
+            if (!what.image(i)) continue;
+            vk::ImageMemoryBarrier2& b = fresh.emplace_back();
+            detail::set_scopes(b, scope::compute | scope::transfer,
+                               scope::compute | scope::transfer);
+            b.newLayout = vk::ImageLayout::eGeneral;
+            b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+            b.image = what.image(i)->image();
+            b.subresourceRange = detail::shader_image::whole();
+        }
+        vk::DependencyInfo info{};
+        info.imageMemoryBarrierCount = static_cast<std::uint32_t>(fresh.size());
+        info.pImageMemoryBarriers = fresh.data();
+        buffer_.pipelineBarrier2(&info, table());
+        for (std::size_t i = 0; i < what.list.size(); ++i) {
+            if (!what.image(i) || what.list[i].written) continue;
+            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            buffer_.copyBufferToImage(vk::Buffer(what.list[i].buffer), what.image(i)->image(),
+                                      vk::ImageLayout::eGeneral, 1, &region, table());
+        }
+        barrier(scope::transfer, scope::compute);
+    }
+    /// Brings what the last dispatch wrote to images to where others look for it.
+    void store_images(const pushed_buffers& what) {
+        if (!what.has_images()) return;
+        barrier(scope::compute, scope::transfer);
+        for (std::size_t i = 0; i < what.list.size(); ++i) {
+            if (!what.image(i) || !what.list[i].written) continue;
+            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            buffer_.copyImageToBuffer(what.image(i)->image(), vk::ImageLayout::eGeneral,
+                                      vk::Buffer(what.list[i].buffer), 1, &region, table());
+        }
+        barrier(scope::transfer, scope::compute | scope::transfer);
     }
 
     /// pre: within device_info::max_workgroup_count; no group at all is no dispatch.

@@ -203,6 +203,7 @@ inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties
     info.uniform_alignment = static_cast<std::int64_t>(p.limits.minUniformBufferOffsetAlignment);
     info.max_uniform_range = p.limits.maxUniformBufferRange;
     info.texel_alignment = static_cast<std::int64_t>(p.limits.minTexelBufferOffsetAlignment);
+    info.max_image_extent = p.limits.maxImageDimension2D;
     info.max_texels = p.limits.maxTexelBufferElements;
     info.timestamp_period = c.timestamp_bits > 0 ? p.limits.timestampPeriod : 0;
 }

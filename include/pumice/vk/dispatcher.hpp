@@ -46,7 +46,9 @@
     X(vkGetPipelineCacheData) X(vkGetQueryPoolResults)                                            \
     X(vkGetSemaphoreCounterValue) X(vkInvalidateMappedMemoryRanges) X(vkMapMemory)                \
     X(vkMergePipelineCaches) X(vkSetDebugUtilsObjectNameEXT) X(vkCmdFillBuffer)                   \
-    X(vkCreateBufferView) X(vkDestroyBufferView)                                                  \
+    X(vkCreateBufferView) X(vkDestroyBufferView) X(vkCreateImage) X(vkDestroyImage)               \
+    X(vkGetImageMemoryRequirements) X(vkBindImageMemory) X(vkCreateImageView)                     \
+    X(vkDestroyImageView) X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer)                     \
     X(vkCmdPushDescriptorSetKHR) X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)   \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
     X(vkSignalSemaphore) X(vkWaitSemaphores)

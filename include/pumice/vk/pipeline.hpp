@@ -15,7 +15,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 inline vk::DescriptorType type_of(shader_descriptor d) noexcept {
     constexpr vk::DescriptorType types[] = {
         vk::DescriptorType::eStorageBuffer, vk::DescriptorType::eUniformBuffer,
-        vk::DescriptorType::eStorageTexelBuffer, vk::DescriptorType::eUniformTexelBuffer};
+        vk::DescriptorType::eStorageTexelBuffer, vk::DescriptorType::eUniformTexelBuffer,
+        vk::DescriptorType::eStorageImage};
     return types[static_cast<int>(d)];
 }
 

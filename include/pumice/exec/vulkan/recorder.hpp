@@ -98,10 +98,11 @@ std::shared_ptr<vulkan::pushed_buffers> pushed_of(const launch& l, const device_
         const shader_descriptor as = places[i].as;
         const auto [piece, begin] = place_of(b.buffer);
         const std::uint64_t at = piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
-        const std::int64_t alignment = has_texels(as) ? device.texel_alignment
-                                       : as == shader_descriptor::uniform_buffer
-                                           ? device.uniform_alignment
-                                           : device.storage_alignment;
+        const std::int64_t alignment =
+            as == shader_descriptor::storage_image    ? std::max<std::int64_t>(4, places[i].texel)
+            : has_texels(as)                          ? device.texel_alignment
+            : as == shader_descriptor::uniform_buffer ? device.uniform_alignment
+                                                      : device.storage_alignment;
         if (at % static_cast<std::uint64_t>(alignment) != 0)
             fail(errc::unsupported, "shader operator",
                  {l.shader->name, " is given memory that begins at byte ", at,
@@ -112,6 +113,11 @@ std::shared_ptr<vulkan::pushed_buffers> pushed_of(const launch& l, const device_
                                has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
                               as,
                               static_cast<VkFormat>(places[i].format)});
+        if (b.width == 0) continue;
+        vulkan::pushed_buffers::range& image = made->list.back();
+        image.width = static_cast<std::uint32_t>(b.width);
+        image.height = static_cast<std::uint32_t>(b.bytes / (b.width * places[i].texel));
+        image.written = i >= l.shader->inputs.size();
     }
     made->numbers = l.parameters;
     return made;

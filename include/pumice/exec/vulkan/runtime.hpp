@@ -154,7 +154,7 @@ private:
             h.add(a);  // names of programs are hashes of their text
         return h.value();
     }
-    /// The format of a texel buffer.
+    /// The format of texels.
     void must_take(const shader_binding& b, std::string_view name) const {
         if (!has_texels(b.as)) return;
         VkFormatProperties takes{};
@@ -164,7 +164,9 @@ private:
         const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
                                                 ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
                                                 : VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT;
-        if (!(takes.bufferFeatures & wanted))
+        if (!(b.as == shader_descriptor::storage_image
+                  ? takes.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT
+                  : takes.bufferFeatures & wanted))
             fail(errc::unsupported, cat({"shader operator ", name}),
                  {device_->info().name, " has no ", to_string(b.as), " of VkFormat ", b.format,
                   " (set ", b.set, ", binding ", b.binding, ")"});

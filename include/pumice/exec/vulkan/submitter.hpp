@@ -43,8 +43,10 @@ struct held_command {
             return buffer.dispatch(grid[0], grid[1], grid[2]);
         }
         buffer.label(pushed->name().c_str());
+        buffer.fill_images(*pushed);
         buffer.push(pushed);
         buffer.dispatch(grid[0], grid[1], grid[2]);
+        buffer.store_images(*pushed);
         buffer.end_label();
     }
 };

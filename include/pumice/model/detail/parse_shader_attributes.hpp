@@ -209,8 +209,8 @@ private:
         const std::string_view name =
             type->starts_with(start) ? std::string_view(*type).substr(start.size()) : "";
         using enum shader_descriptor;
-        for (const shader_descriptor each :
-             {storage_buffer, uniform_buffer, storage_texel_buffer, uniform_texel_buffer}) {
+        for (const shader_descriptor each : {storage_buffer, uniform_buffer, storage_texel_buffer,
+                                             uniform_texel_buffer, storage_image}) {
             if (name != to_string(each)) continue;
             at.as = each;
             if (written && (each == uniform_buffer || each == uniform_texel_buffer))
@@ -218,11 +218,11 @@ private:
             return;
         }
         constexpr std::string_view others[] = {"SAMPLER", "COMBINED_IMAGE_SAMPLER", "SAMPLED_IMAGE",
-                                               "STORAGE_IMAGE", "TENSOR_ARM"};
+                                               "TENSOR_ARM"};
         unsupported_ |= std::find(std::begin(others), std::end(others), name) != std::end(others);
         say({"\"", key, "\" is \"", part_of(*type), "\"; of ", start,
-             ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER and UNIFORM_TEXEL_BUFFER are "
-             "taken"});
+             ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER, UNIFORM_TEXEL_BUFFER and "
+             "STORAGE_IMAGE are taken"});
     }
     std::optional<dtype> format(const std::string& key, const std::string& text,
                                 shader_binding& at) {

@@ -89,8 +89,7 @@ inline own_shader read_shader(const package_reader& from, const tables::Node& n)
     const auto places = [&](const flatbuffers::Vector<const tables::Binding*>& list,
                             array_list<shader_binding>& to) {
         for (const tables::Binding* p : list) {
-            constexpr auto last =
-                static_cast<std::uint32_t>(shader_descriptor::uniform_texel_buffer);
+            constexpr auto last = static_cast<std::uint32_t>(shader_descriptor::storage_image);
             if (p->descriptor() > last) refuse("a descriptor that this program does not know");
             const auto as = static_cast<shader_descriptor>(p->descriptor());
             if (has_texels(as) ? p->texel() == 0 || p->texel() > 16 : p->texel() != 0)
