@@ -65,7 +65,9 @@ void matrices_at_work(uint3 thread, Input<F32> x, Output<F32> y, int rounds)
     for (int i = 0; i < rounds; ++i)
         [ForceUnroll] for (int j = 0; j < 8; ++j) c[j] = linalg.coopMatMulAdd<float, false>(a, b, c[j]);
     float sum = 0;
-    [ForceUnroll] for (int j = 0; j < 8; ++j) sum += c[j][0];
+    // Of all elements: what nobody asks for need not be computed.
+    [ForceUnroll] for (int j = 0; j < 8; ++j)
+        for (int e = 0; e < int(Sums.GetLength()); ++e) sum += c[j][e];
     y[thread.x] = sum;
 })",
                       std::move(how));
