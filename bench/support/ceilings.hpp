@@ -42,14 +42,14 @@ void lanes_at_work(uint3 thread, Input<F32> x, Output<F32> y, int rounds)
 }
 
 /// Eight chains of products of a shape that the device lists, by each subgroup.
-inline pm::kernel matrices_at_work(std::int64_t threads, const pm::matrix_shape& s) {
+inline pm::kernel matrices_at_work(std::int64_t threads, const pm::matrix_shape& s, int subgroup) {
     pm::kernel_options how;
     how.inputs = {{.type = pm::dtype::f32}};
     how.outputs = {{.type = pm::dtype::f32, .shape = pm::shape{threads}}};
     how.scalars = {pm::dtype::i32};
     how.group = {256};
-    const std::string sizes =
-        pm::cat({"static const int M = ", s.m, ", N = ", s.n, ", K = ", s.k, ";"});
+    const std::string sizes = pm::cat({"static const int M = ", s.m, ", N = ", s.n, ", K = ", s.k,
+                                       ", Held = ", s.m * s.n / subgroup, ";"});
     return pm::kernel("matrices_at_work", sizes + R"(
 typealias Use = linalg.CoopMatMatrixUse;
 typealias Left = linalg.CoopMat<half, MemoryScope.Subgroup, M, K, Use.MatrixA>;
@@ -67,7 +67,7 @@ void matrices_at_work(uint3 thread, Input<F32> x, Output<F32> y, int rounds)
     float sum = 0;
     // Of all elements: what nobody asks for need not be computed.
     [ForceUnroll] for (int j = 0; j < 8; ++j)
-        for (int e = 0; e < int(Sums.GetLength()); ++e) sum += c[j][e];
+        [ForceUnroll] for (int e = 0; e < Held; ++e) sum += c[j][e];
     y[thread.x] = sum;
 })",
                       std::move(how));
@@ -93,7 +93,9 @@ inline ceilings measure_ceilings(const pm::context& home, std::int64_t shrink = 
         if (s.a != pm::dtype::f16 || s.result != pm::dtype::f32) continue;
         const double flop = turns / home.device().subgroup_size * 8 * 2 * s.m * s.n * s.k;
         c.matrix =
-            std::max(c.matrix, operations(home, matrices_at_work(threads, s), one, rounds, flop));
+            std::max(c.matrix,
+                     operations(home, matrices_at_work(threads, s, home.device().subgroup_size),
+                                one, rounds, flop));
     }
     return c;
 }

@@ -236,6 +236,29 @@ TEST_CASE("conv: few sums, cut along their products") {
     }
 }
 
+TEST_CASE("conv: windows that are copied first") {
+    for (const auto& m : machines()) {
+        tally count("conv/packed");
+        dice d(27);
+        // Windows of 147, to whole lines of which weights are copied too; slices of k, two images
+        // and two groups.
+        const conv_problem odd = geometry(1, 3, 16, 17, 15, 7, 1, 2, 3),
+                           even = geometry(3, 4, 6, 9, 8, 3, 1, 2, 1),
+                           whole = geometry(2, 64, 36, 5, 7, 2, 2);
+        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
+            run<conv_packed>(*m,
+                             sample(d, t, t == dtype::f32 ? even : odd, t != dtype::bf16, true,
+                                    placing::dense),
+                             count);
+            const sample two(d, t, whole, false, true, placing::dense);
+            for (const configuration& way : conv_packed::supports(two.p, m->info()).ways)
+                if (way.sizes[3] == 2 && way.sizes[0] == 32 && way.sizes[1] == 32)
+                    check<conv_packed>(*m, two.p, two.w, two.outputs, two.allowed, two.about, count,
+                                       &way);
+        }
+    }
+}
+
 TEST_CASE("conv: offsets past 32 bits") {
     for (const auto& m : machines()) {
         tally count("conv/far");

@@ -110,7 +110,7 @@ inline constexpr kernel_entries kernels_for<matmul_problem> =
     kernel_list<matmul_cooperative, matmul_packed, matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_direct, conv_cooperative, conv_split_k, conv_tiled>;
+    kernel_list<conv_direct, conv_cooperative, conv_packed, conv_split_k, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
 template <>

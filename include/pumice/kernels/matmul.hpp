@@ -138,7 +138,7 @@ struct matmul_cooperative {
         const detail::product whole = detail::product_of(p);
         support s = detail::supports_matrices(whole, p.a.type(), p.b.type(), device);
         if (!s.yes) return s;
-        detail::add_slices(s, whole, {2, 4, 8, 16}, most_sums * device.rates().groups, device,
+        detail::add_slices(s, whole, {2, 4, 8, 16}, detail::most_sums(device), device,
                            [&](const detail::product& slice) {
                                return detail::supports_matrices(slice, p.a.type(), p.b.type(),
                                                                 device)
@@ -160,10 +160,6 @@ struct matmul_cooperative {
                                 const configuration& way) {
         return detail::slice_bytes(detail::product_of(asked), way);
     }
-
-private:
-    /// Of a workgroup, beyond which products fill a device without slices.
-    static constexpr double most_sums = 2 * 128 * 128;
 };
 
 /// The same, of factors that begin or end anywhere in memory, which are copied to whole tiles

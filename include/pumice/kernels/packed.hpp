@@ -8,6 +8,12 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
+/// Invocations that copy (batches, lines, chunks); across: in blocks of 32 lines of 8 chunks.
+constexpr std::int64_t copying(std::int64_t batches, std::int64_t lines, std::int64_t chunks,
+                               bool across) noexcept {
+    return batches * (across ? (lines + 31) / 32 * ((chunks + 7) / 8) * 256 : lines * chunks);
+}
+
 /// A factor as it is copied, in elements of fragments: (batch, line, chunk) in the launches'
 /// scratch.
 struct packed_factor {
@@ -51,7 +57,8 @@ struct packed_factor {
                   loader_type(*from, way, chunk, half, wide, batch.rank(), 1)},
                  {});
         if (!way.bare) l.programs.push_back(from->body);
-        const std::int64_t count = (end() - offset) / 8;
+        const bool across = !way.bare && way.way >= reading::elements_along_k;
+        const std::int64_t count = copying(element_count(batch), lines, length / 8, across);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         parameter_block block(l, wide, "PackParams");
         add_loader(block, "A.Params factor", l, *from, way, batch + rows + depth, 1);

@@ -21,6 +21,7 @@ struct product {
     arithmetic sum = arithmetic::f32;
     shape image = {};     // what the right factor is over whose rows are windows of it; else empty
     bool padded = false;  // the factors go on in memory to multiples of `side`
+    std::int64_t scratch = 0;  // bytes that the factors have of the launches' scratch, if any
 
     static constexpr std::int64_t side = 128;  // a multiple of every tile's sides
     static constexpr std::int64_t up(std::int64_t n) noexcept {

@@ -9,22 +9,24 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-/// The sums of the slices of a product, f32 over (batch, slice, m, n) in the launches' scratch.
+/// The sums of the slices of a product, f32 over batch ++ {slice, m} ++ columns, in the launches'
+/// scratch behind what its factors have of it.
 struct slice_sums {
     shape extent;
     int slice_axis;
+    std::int64_t begin;  // bytes
 
-    slice_sums(const product& p, int slices) : slice_axis(p.batch.rank()) {
-        extent = p.batch + slices + p.m + p.n;
+    slice_sums(const product& p, int slices) : slice_axis(p.batch.rank()), begin(p.scratch) {
+        extent = p.batch + slices + p.m + p.columns;
     }
-    std::int64_t bytes() const { return byte_count(dtype::f32, element_count(extent)); }
-    operand whole() const { return {-2, dtype::f32, 0, row_major_strides(extent)}; }
+    std::int64_t end() const { return begin + byte_count(dtype::f32, element_count(extent)); }
+    operand whole() const { return {-2, dtype::f32, begin / 4, row_major_strides(extent)}; }
 };
 
 /// Whether so many slices divide k, into parts that alignment to 16 bytes survives.
 inline bool can_slice(const product& p, int slices) {
-    return p.depth.rank() == 1 && p.columns.rank() == 1 && p.k % (slices * 64) == 0 &&
-           p.sum == arithmetic::f32 && p.batch.rank() + 4 <= max_rank;
+    return p.depth.rank() == 1 && p.k % (slices * 64) == 0 && p.sum == arithmetic::f32 &&
+           p.batch.rank() + p.columns.rank() + 3 <= max_rank;
 }
 
 /// One more batch axis, of the slices; its epilogue stores what is summed. Pre: can_slice.
@@ -69,6 +71,9 @@ inline launch join_launch(const reduce_problem& r, const device_info& device) {
                                                           : reduce_columns::make(r, device);
 }
 
+/// Sums beyond which tiles fill a device without slices.
+inline double most_sums(const device_info& device) { return 2 * 128 * 128 * device.rates().groups; }
+
 /// Adds the ways of a product in slices of k, as many as stand in `counts` and give no more than
 /// `most` sums; the fourth size of a configuration is their number, 0 for none.
 template <class Ways>
@@ -94,7 +99,7 @@ inline array_list<launch> with_join(launch first, const product& p, const config
     return launches;
 }
 inline std::int64_t slice_bytes(const product& p, const configuration& way) {
-    return way.sizes[3] ? slice_sums(p, way.sizes[3]).bytes() : 0;
+    return way.sizes[3] ? slice_sums(p, way.sizes[3]).end() : p.scratch;
 }
 
 }}}  // namespace pumice::PUMICE_ABI::detail

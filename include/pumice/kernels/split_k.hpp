@@ -108,9 +108,13 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                         k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;
+    // Neighbouring invocations read so many bytes that lie together; memory takes 32 more.
+    const double run = (f.right.chunk_along_k() ? f.slices : f.lines) * 4 *
+                       info(p.right.type()).bits / 8.0,
+                 moved = std::max(bytes, again / 2) * (p.gathers() ? 1 : 1 + 32 / run);
     return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
-           std::max({sums / rate, turns * rates.latency * info(p.right.type()).bits / 32,
-                     std::max(bytes, again / 2) / rates.bandwidth});
+           std::max(sums / rate, std::hypot(turns * rates.latency * info(p.right.type()).bits / 32,
+                                            moved / rates.bandwidth));
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and

@@ -50,13 +50,14 @@ consteval std::array<Row, N> checked(std::array<Row, N> rows) {
 }
 
 // clang-format off
-inline constexpr auto register_tiles = checked(std::array<register_tile, 5>{{
+inline constexpr auto register_tiles = checked(std::array<register_tile, 6>{{
     //  m    n   k  tm  tn  speed
     { 128, 128, 16, 16,  8, 0.90},
     {  64,  64, 16,  8,  4, 1.00},
     {  32,  64, 16,  4,  4, 0.76},
     {  32,  32, 16,  4,  4, 0.69},
     {  16,  64, 16,  4,  4, 0.67},
+    {  64,  16, 16,  4,  4, 0.60},
 }});
 inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 7>{{
     //  m    n   k  wm  wn  speed
@@ -82,16 +83,17 @@ inline double prologue_work(const fused& f, double access) {
 /// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
 /// full device: where they are fewer than keep it busy, each has its part of the device all the
 /// same, and half as much again where it shares a processor with none; `wait` says which part of a
-/// latency each step along k, of `depth`, takes at least. Windows are found once for
-/// all rows of a tile. Each tile computes its factors' prologues.
+/// latency each step along k, of `depth`, takes at least. Each tile computes its factors' prologues
+/// and, by plain arithmetic, where its windows are.
 inline double tile_seconds(const product& p, double bytes, int m, int n, int depth, double rate,
                            double access, double wait, const device_rates& rates) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
     const double full = static_cast<double>(groups) / rates.groups,
                  rounds = full <= 0.5 ? 2.0 / 3 : std::max(1.0, full),
-                 sums = 2.0 * m * n * static_cast<double>(p.k) * (p.gathers() ? 1 + 80.0 / m : 1);
-    const double prologues = static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
-                                                         n * prologue_work(p.right, access));
+                 sums = 2.0 * m * n * static_cast<double>(p.k);
+    const double prologues =
+        static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
+                                    n * (prologue_work(p.right, access) + (p.gathers() ? 160 : 0)));
     return rates.launch + 4 * rates.latency +
            std::max({rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
                      static_cast<double>(p.k) / depth * wait * rates.latency,
