@@ -13,39 +13,38 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
+// Without branches, so that loops of them become vectors.
+
 /// IEEE 754 binary32 -> binary16, round to nearest even, NaN kept quiet.
 constexpr std::uint16_t float_to_half(float value) noexcept {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
-    const std::uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);  // NaN
-    if (magnitude >= 0x477ff000u)
-        return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to Inf
-    if (magnitude < 0x33000001u) return sign;               // rounds to 0
-    std::uint32_t shift = 13;
-    std::uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-    std::uint32_t exponent = magnitude >> 23;
-    std::uint32_t base = 0;
-    if (exponent < 113) shift += 113 - exponent;  // subnormal result
-    else base = (exponent - 113) << 10;           // the hidden bit carries into the exponent
-    const std::uint32_t kept = mantissa >> shift;
-    const std::uint32_t rest = mantissa & ((1u << shift) - 1u);
-    const std::uint32_t half = 1u << (shift - 1);
-    const std::uint32_t rounded = kept + (rest > half || (rest == half && (kept & 1u)) ? 1u : 0u);
-    return static_cast<std::uint16_t>(sign | (base + rounded));
+    const std::uint32_t sign = (bits >> 16) & 0x8000u;
+    const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffffffu);
+    // A subnormal half is a multiple of 2^-24, the last place of floats from 1/2 to 1.
+    const bool subnormal = magnitude < 113 << 23;
+    const auto tiny =
+        static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(std::bit_cast<float>(subnormal
+                                                                                        ? magnitude
+                                                                                        : 0) +
+                                                               0.5f) -
+                                  0x3f000000u);
+    std::int32_t half = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+    half = subnormal ? tiny : half;
+    half = magnitude >= 0x477ff000 ? 0x7c00 : half;  // rounds to Inf
+    half = magnitude > 0x7f800000 ? 0x7e00 : half;   // NaN
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(half));
 }
 
 /// IEEE 754 binary16 -> binary32, exact.
 constexpr float half_to_float(std::uint16_t half) noexcept {
     const std::uint32_t sign = (half & 0x8000u) << 16;
-    const std::uint32_t exponent = (half >> 10) & 31u;
-    const std::uint32_t mantissa = half & 0x3ffu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-    if (exponent == 0) {
-        const float tiny = static_cast<float>(mantissa) * 0x1p-24f;
-        return sign ? -tiny : tiny;
-    }
-    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+    const std::int32_t shifted = (half & 0x7fff) << 13, exponent = shifted & (31 << 23);
+    const std::int32_t normal = shifted + (112 << 23);
+    const auto tiny = std::bit_cast<std::int32_t>(std::bit_cast<float>(normal + (1 << 23)) -
+                                                  0x1p-14f);  // of a subnormal half
+    std::int32_t bits = exponent == 0 ? tiny : normal;
+    bits = exponent == 31 << 23 ? normal + (112 << 23) : bits;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) | sign);
 }
 
 /// binary32 -> bfloat16, round to nearest even, NaN kept quiet.
