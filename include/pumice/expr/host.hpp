@@ -126,7 +126,27 @@ inline void settle_block(dtype type, void* values, std::int64_t n) {
     exchange(type, true, stored, 0, 1, values, n);
 }
 
-/// Reals to integers between `low` and `high`, as convert() of core/scalar.hpp does.
+/// Reals to integers between `low` and `high`, as convert() of core/scalar.hpp does; in 32 bits,
+/// without branches, as vectors have it.
+inline void saturate_narrow(const void* from, void* to, std::int32_t low, std::int32_t high,
+                            std::int64_t n) {
+    const auto some = [low = static_cast<double>(low),
+                       high = static_cast<double>(high)](const double* v,
+                                                         std::int32_t* __restrict r,
+                                                         std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            double x = v[i] == v[i] ? v[i] : 0;
+            x = x > low ? x : low;
+            r[i] = static_cast<std::int32_t>(x < high ? x : high);
+        }
+    };
+    const auto* v = static_cast<const double*>(from);
+    auto* r = static_cast<std::int32_t*>(to);
+    constexpr std::int64_t step = 32;
+    std::int64_t i = 0;
+    for (; i + step <= n; i += step) some(v + i, r + i, step);
+    some(v + i, r + i, n - i);
+}
 template <class I>
 void saturate_each(const void* from, void* to, I low, I high, std::int64_t n) {
     const auto* v = static_cast<const double*>(from);
@@ -145,12 +165,22 @@ constexpr dtype widest(dtype type) noexcept {
     }
 }
 
-/// n <= host_block_size values of type `from`, each held as it is computed in, to values of `to`.
-inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int64_t n) {
+/// n <= host_block_size values of type `from`, each held as it is computed in, to values of `to`;
+/// unless they are to settle, rounded and wrapped by whoever stores them.
+inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int64_t n,
+                       bool settles = true) {
+    const auto settle = [&] {
+        if (settles) settle_block(to, out, n);
+    };
     const dtype source = computed_as(from), target = computed_as(to), wide = widest(from);
     if (source == target) {
         std::memcpy(out, in, static_cast<std::size_t>(byte_offset(target, n)));
-        return settle_block(to, out, n);
+        return settle();
+    }
+    if (source == dtype::i32 || (source == dtype::u32 && info(from).bits < 32)) {  // one rounding
+        if (target == dtype::f32) convert_each<std::int32_t, float>(in, 1, out, 1, n);
+        if (target == dtype::f64) convert_each<std::int32_t, double>(in, 1, out, 1, n);
+        if (is_floating(target)) return settle();
     }
     alignas(64) std::byte values[8 * host_block_size], whole[8 * host_block_size];
     const void* v = values;  // in f64, i64 or u64
@@ -176,8 +206,12 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
     } else {
         if (real) {
             const std::uint64_t ones = ~std::uint64_t{0} >> (64 - info(to).bits);
-            if (info(to).kind == kind::unsigned_integer)
-                saturate_each<std::uint64_t>(v, whole, 0, ones, n);
+            const bool has_sign = info(to).kind == kind::signed_integer;
+            if (info(to).bits < 32 || (info(to).bits == 32 && has_sign)) {
+                const auto high = static_cast<std::int32_t>(has_sign ? ones >> 1 : ones);
+                return saturate_narrow(v, out, has_sign ? -high - 1 : 0, high, n);
+            }
+            if (!has_sign) saturate_each<std::uint64_t>(v, whole, 0, ones, n);
             else
                 saturate_each<std::int64_t>(v, whole, -static_cast<std::int64_t>(ones >> 1) - 1,
                                             static_cast<std::int64_t>(ones >> 1), n);
@@ -186,7 +220,7 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
         if (info(target).bits == 64) std::memcpy(out, v, static_cast<std::size_t>(8 * n));
         else convert_each<std::uint64_t, std::uint32_t>(v, 1, out, 1, n);
     }
-    settle_block(to, out, n);
+    settle();
 }
 
 }  // namespace detail
@@ -234,6 +268,8 @@ public:
     void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
         for (std::size_t k = 0; k < p_.code.size(); ++k) {
             const instruction& i = p_.code[k];
+            // The last one is read by nobody but the outputs, which round and wrap what they store.
+            const bool settles = k + 1 < p_.code.size() || outputs_.empty();
             switch (i.what) {
                 case instruction::code::leaf:
                 case instruction::code::coded:
@@ -242,14 +278,15 @@ public:
                 case instruction::code::scalar: break;
                 case instruction::code::cast:
                     detail::cast_block(detail::computed_as(p_.code[i.args[0]].type), i.type,
-                                       where_[i.args[0]], target(k, to), to.count);
+                                       where_[i.args[0]], target(k, to), to.count, settles);
                     break;
                 case instruction::code::apply: {
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = where_[i.args[a]];
                     i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in,
                                target(k, to), static_cast<std::size_t>(to.count));
-                    if (!is_floating(i.type)) detail::settle_block(i.type, where_[k], to.count);
+                    if (settles && !is_floating(i.type))
+                        detail::settle_block(i.type, where_[k], to.count);
                 }
             }
         }

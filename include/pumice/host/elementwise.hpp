@@ -26,7 +26,8 @@ struct host_elementwise {
         array_list<host_array*> both;
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
-        collapse(domain, std::move(both), 0, domain.rank());
+        collapse(domain, both, 0, domain.rank());
+        put_long_axis_last(both);
         const std::int64_t count = element_count(domain);
         const std::int64_t parts = (count + thread_part - 1) / thread_part;
         threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
@@ -38,6 +39,17 @@ struct host_elementwise {
     }
 
 private:
+    /// Where the last axis is short, so would be the blocks along it.
+    void put_long_axis_last(const array_list<host_array*>& arrays) {
+        const int last = domain.rank() - 1;
+        if (last <= 0 || domain[last] >= host_program::block / 4) return;
+        int axis = last;
+        for (int i = 0; i < last; ++i)
+            if (domain[i] > domain[axis]) axis = i;
+        if (axis == last) return;
+        std::swap(domain[axis], domain[last]);
+        for (host_array* const a : arrays) std::swap(a->steps[axis], a->steps[last]);
+    }
     /// f of each stretch of a row within the elements [begin, end), counted in row-major order.
     template <class F>
     void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) const {
