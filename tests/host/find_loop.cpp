@@ -32,7 +32,8 @@ TEST_CASE("find loop: one answer, bound to what lies in memory, or none") {
     };
     CHECK(reduced(pm::reduction::sum, {1}) == "dense");
     CHECK(reduced(pm::reduction::max, {0}) == "dense");
-    CHECK(reduced(pm::reduction::prod, {1}) == "none");
+    CHECK(reduced(pm::reduction::prod, {1}) == "dense");
+    CHECK(reduced(pm::reduction::var, {1}) == "none");
     CHECK(loop_of(pm::sort_op{}, {4, 50}) == std::string("none"));
     CHECK(loop_of(pm::operation(), {4, 50}) == std::string("none"));
     pm::host_loop loop;

@@ -57,10 +57,11 @@ void compare(const line& l, pm::reduction what) {
     CAPTURE(pm::to_string(type));
     CAPTURE(pm::to_string(what));
     CAPTURE(pm::to_string(l.outer));
+    const double bound = type == pm::dtype::f32 ? 2e-7 : type == pm::dtype::f64 ? 2.3e-16 : 0;
     bool near = true;
     for (std::size_t i = 0; i < count; ++i) {
         const auto a = pm::convert<double>(got[i]), b = pm::convert<double>(want[i]);
-        near = near && (a == b || std::fabs(a - b) <= (type == pm::dtype::f32 ? 2e-7 : 0) * b);
+        near = near && (a == b || std::fabs(a - b) <= bound * b);
     }
     CHECK(near);
 }

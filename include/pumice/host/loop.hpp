@@ -55,15 +55,15 @@ struct host_loop {
         };
     }
 
-    /// Binds a function of an op's to dense floats, seen as `rows` rows of `length` along the axes,
-    /// which are the last or, `down`, the first. None where they are neither, and of more than
-    /// `most` elements, which are a job for threads.
+    /// Binds a function of an op's to what lies dense, seen as `rows` rows of `length` along the
+    /// axes, which are the last or, `down`, the first. None where they are neither, and of more
+    /// than `most` elements, which are a job for threads.
     template <class Op>
     void take_rows(const Op& op, const host_operands& given, std::int64_t most,
                    function* how) noexcept {
         const node& in = *given.inputs[0];
         const int rank = in.extent.rank(), reduced = static_cast<int>(op.axes.size());
-        if (given.layout || in.type != dtype::f32 || !in.row_major() || reduced == 0) return;
+        if (given.layout || !in.row_major() || reduced == 0) return;
         down = op.axes[0] != rank - reduced;  // ascending: no gap behind the first
         if (down && op.axes.back() != reduced - 1) return;
         std::int64_t first = 1, last = 1;
@@ -77,6 +77,7 @@ struct host_loop {
         dense = true;
         from[0] = first_value(in);
         what = &op;
+        operands = &given;
         loop = how;
     }
 };

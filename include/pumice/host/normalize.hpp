@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Softmax of rows of floats on the host, and its logarithm; rows are shared among threads.
+// Softmax, its logarithm and the norms of rows on the host; rows are shared among threads.
 #pragma once
 
 #include <pumice/base/thread_pool.hpp>
+#include <pumice/host/joins.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
 #include <pumice/host/values.hpp>
@@ -13,61 +14,135 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-inline void softmax_floats(bool logarithm, const float* v, std::int64_t n, float* out) {
-    if (logarithm) run_wide(softmax_of_floats<true>{}, v, n, out);
-    else run_wide(softmax_of_floats<false>{}, v, n, out);
+/// (v - mean) / sqrt(variance + epsilon), or without the mean, of n reals. `out` may be `v`.
+template <class T>
+struct norm_of_row {
+    template <class F>
+    [[gnu::always_inline]] static double sum_of(const T* v, std::int64_t n, double given) {
+        using way = joined_sum<T, F>;
+        typename way::first sum;
+        typename way::second lost;
+        way::start(sum, lost);
+        way::row(sum, lost, v, n, 0, given);
+        return way::total(sum, lost);
+    }
+    /// `low` is what the mean of doubles lost: where values lie close to it, it counts.
+    [[gnu::always_inline]] static void some(const T* v, double mean, double low, double root,
+                                            double factor, std::int64_t n, T* out) {
+        for (std::int64_t i = 0; i < n; ++i)
+            if constexpr (std::is_same_v<T, float>)  // rounded to less than what a factor loses
+                out[i] = static_cast<float>((v[i] - mean) * factor);
+            else out[i] = ((v[i] - mean) - low) / root;
+    }
+    [[gnu::always_inline]] void operator()(bool centred, double epsilon, const T* v, std::int64_t n,
+                                           T* out) const {
+        const auto count = static_cast<double>(n);
+        double mean = 0, low = 0;
+        if (centred && std::is_same_v<T, double>) {
+            long double sum = 0;
+            for (std::int64_t i = 0; i < n; ++i) sum += v[i];
+            sum /= static_cast<long double>(n);
+            mean = static_cast<double>(sum);
+            low = static_cast<double>(sum - mean);
+        } else if (centred) {
+            mean = sum_of<as_it_is>(v, n, 0) / count;
+        }
+        const double root = std::sqrt(sum_of<squared_distance>(v, n, mean) / count + epsilon),
+                     factor = 1 / root;
+        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
+        std::int64_t i = 0;
+        for (; i + step <= n; i += step) some(v + i, mean, low, root, factor, step, out + i);
+        some(v + i, mean, low, root, factor, n - i, out + i);
+    }
+};
+
+/// Softmax of n doubles, or its logarithm. `out` may be `v`.
+inline void softmax_doubles(bool logarithm, const double* v, std::int64_t n, double* out) {
+    double top = -std::numeric_limits<double>::infinity();
+    no_second none;
+    run_wide(join_row<joined_extreme<double, 1>>{}, &top, &none, v, n, std::int64_t{0}, 0.0);
+    double sum = 0, lost = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const double e = std::exp(v[i] - top);
+        joined_sum<double, as_it_is>::add(sum, lost, e);
+        if (!logarithm) out[i] = e;
+    }
+    sum = joined_sum<double, as_it_is>::total(sum, lost);
+    const double low = std::log(sum);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = logarithm ? v[i] - top - low : out[i] / sum;
 }
 
-constexpr bool is_softmax(normalization what) noexcept {
-    return what == normalization::softmax || what == normalization::log_softmax;
+template <class T>
+void normalize_row(normalization what, double epsilon, const T* v, std::int64_t n, T* out) {
+    const bool logarithm = what == normalization::log_softmax;
+    if (what != normalization::softmax && !logarithm) {
+        run_wide(norm_of_row<T>{}, what == normalization::layer_norm, epsilon, v, n, out);
+    } else if constexpr (std::is_same_v<T, double>) {
+        softmax_doubles(logarithm, v, n, out);
+    } else if (logarithm) {
+        run_wide(softmax_of_floats<true>{}, v, n, out);
+    } else {
+        run_wide(softmax_of_floats<false>{}, v, n, out);
+    }
 }
 
-/// Of small rows of dense floats.
+/// Of small rows of dense floats or doubles.
 inline void bind_loop(const normalize_op& op, const host_operands& given, host_loop& out) {
     const int rank = given.extent.rank(), count = static_cast<int>(op.axes.size());
-    if (!is_softmax(op.what) || op.axes.empty() || op.axes[0] != rank - count) return;
+    const dtype type = given.inputs[0]->type;
+    if ((type != dtype::f32 && type != dtype::f64) || op.axes.empty() || op.axes[0] != rank - count)
+        return;
     out.take_rows(op, given, least_part / 8,
                   [](const host_loop& bound, std::byte* to, const thread_pool&) {
-                      const bool logarithm = static_cast<const normalize_op*>(bound.what)->what ==
-                                             normalization::log_softmax;
-                      const auto* const in = static_cast<const float*>(bound.from[0]);
-                      auto* const result = reinterpret_cast<float*>(to);
-                      for (std::int64_t i = 0; i < bound.rows * bound.length; i += bound.length)
-                          softmax_floats(logarithm, in + i, bound.length, result + i);
+                      const auto& norm = *static_cast<const normalize_op*>(bound.what);
+                      const auto all = [&]<class T>(T) {
+                          const auto* const in = static_cast<const T*>(bound.from[0]);
+                          auto* const result = reinterpret_cast<T*>(to);
+                          for (std::int64_t i = 0; i < bound.count; i += bound.length)
+                              normalize_row(norm.what, norm.epsilon, in + i, bound.length,
+                                            result + i);
+                      };
+                      if (static_cast<const host_operands*>(bound.operands)->type == dtype::f64)
+                          all(double{});
+                      else all(float{});
                   });
 }
 
-inline void softmax_rows(const normalize_problem& asked, const host_buffers& buffers,
-                         const thread_pool& threads) {
-    const bool logarithm = asked.what == normalization::log_softmax;
+template <class T>
+void normalize_rows_of(const normalize_problem& asked, const host_buffers& buffers,
+                       const thread_pool& threads) {
     const normalize_plan plan(asked);
     const std::int64_t share = std::max<std::int64_t>(1, thread_part / plan.length),
                        parts = (plan.outers + share - 1) / share;
     threads.run(parts, parts_for_a_thread(share * plan.length), [&](std::int64_t part) {
-        float_rows in(plan.p.prologue, buffers);
-        float_results out(plan.p.epilogue, buffers);
+        number_rows<T> in(plan.p.prologue, buffers);
+        number_results<T> out(plan.p.epilogue, buffers);
         index_list at = row_at(plan.all, part * share);
         for (std::int64_t i = part * share; i < std::min((part + 1) * share, plan.outers); ++i) {
-            float* const values = out.place(at, plan.length);
-            softmax_floats(logarithm, in.read(at, plan.length), plan.length, values);
+            T* const values = out.place(at, plan.length);
+            normalize_row(plan.p.what, plan.p.epsilon, in.read(at, plan.length), plan.length,
+                          values);
             out.write(at, plan.length, values);
             next_row(plan.all, at);
         }
     });
+}
+inline void normalize_all(const normalize_problem& p, const host_buffers& buffers,
+                          const thread_pool& threads) {
+    if (computes_in_float(p.prologue)) normalize_rows_of<float>(p, buffers, threads);
+    else normalize_rows_of<double>(p, buffers, threads);
 }
 
 }  // namespace detail
 
 /// Of rows along one axis, or axes that lie as one.
 inline void find_loop(const normalize_problem& p, const host_buffers& buffers, host_loop& out) {
-    if (!detail::is_softmax(p.what) || !computes_in_float(p.prologue) ||
-        element_count(p.outer) * element_count(p.inner) == 0)
-        return;
+    if (element_count(p.outer) * element_count(p.inner) == 0) return;
     if (p.inner.rank() > 1) {
         const detail::normalize_plan plan(p);
         if (!plan.fits || plan.inner_rank != 1) return;
     }
-    out.solve<detail::softmax_rows>(p, buffers);
+    out.solve<detail::normalize_all>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

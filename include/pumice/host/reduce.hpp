@@ -123,19 +123,70 @@ inline void reduce_dense(reduction what, bool down, const float* in, std::int64_
 /// Axes of fewer elements are not worth a loop of their own (host/accumulate.hpp).
 inline constexpr std::int64_t short_axis = 32;
 
-/// Of few dense floats.
+/// Reduces what lies dense, as `join_dense` says, by a way.
+template <class Way>
+void reduce_dense_by(const host_loop& bound, dtype type, bool mean, std::byte* to) {
+    join_dense<Way>(
+        type, bound.from[0], bound.down, bound.rows, bound.length,
+        [&](std::int64_t i, const auto* a, const auto* b, std::int64_t count) {
+            constexpr std::int64_t block = host_block_size;
+            const std::int64_t n = mean ? bound.length : 1;
+            using total = decltype(Way::total(*a, *b));
+            if constexpr (std::is_same_v<typename Way::second, std::int64_t>) {
+                for (std::int64_t k = 0; k < count; ++k)
+                    reinterpret_cast<std::int64_t*>(to)[i + k] = Way::total(a[k], b[k]);
+            } else if constexpr (std::is_floating_point_v<total>) {
+                typename Way::value values[block];
+                for (std::int64_t k = 0; k < count; ++k)
+                    values[k] = static_cast<typename Way::value>(
+                        static_cast<double>(Way::total(a[k], b[k]) / static_cast<total>(n)));
+                exchange(type, false, to, i, 1, values, count);
+            } else {
+                using value = typename Way::value;
+                value values[block];
+                for (std::int64_t k = 0; k < count; ++k) {
+                    values[k] = static_cast<value>(Way::total(a[k], b[k]));
+                    if (mean)
+                        values[k] = static_cast<value>(static_cast<widest_of<value>>(values[k]) /
+                                                       static_cast<widest_of<value>>(n));
+                }
+                exchange(type, false, to, i, 1, values, count);
+            }
+        });
+}
+inline void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const reduction what = static_cast<const reduce_op*>(bound.what)->what;
+    const dtype type = static_cast<const host_operands*>(bound.operands)->inputs[0]->type;
+    with_host_arithmetic(info(type).arithmetic, [&]<class T>(T) {
+        with_way<typename number_of<T>::type>(what, [&]<class Way>(Way) {
+            reduce_dense_by<Way>(bound, type, what == reduction::mean, to);
+        });
+    });
+}
+/// Whether reductions of a type are found in one pass.
+constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
+    const bool extreme = what == reduction::max || what == reduction::min,
+               logical = what == reduction::any || what == reduction::all;
+    if (type == dtype::boolean) return extreme || logical;
+    return !logical && !is_packed(type) && what != reduction::logsumexp && what != reduction::var &&
+           what != reduction::by_op;
+}
+
+/// Of little that lies dense.
 inline void bind_loop(const reduce_op& op, const host_operands& given, host_loop& out) {
-    if (!reduces_fast(op.what)) return;
+    const dtype type = given.inputs[0]->type;
+    if (!takes_one_pass(op.what, type)) return;
+    const bool floats = type == dtype::f32 && reduces_fast(op.what);
     out.take_rows(op, given, least_part,
-                  [](const host_loop& bound, std::byte* to, const thread_pool&) {
+                  floats ? [](const host_loop& bound, std::byte* to, const thread_pool&) {
                       reduce_dense(static_cast<const reduce_op*>(bound.what)->what, bound.down,
                                    static_cast<const float*>(bound.from[0]), bound.rows,
                                    bound.length, reinterpret_cast<float*>(to));
-                  });
-    if (out && out.count > 2048 && (out.down ? out.rows : out.length) < short_axis / 2) {
-        out.loop = nullptr;
-        out.dense = false;
-    }
+                  } : reduce_dense_numbers);
+    if (!out || !floats) return;
+    // Blocks along an axis of few elements are not worth their loop.
+    if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
+        out.loop = reduce_dense_numbers;
 }
 
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result.

@@ -15,30 +15,57 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
+// What is kept of a line: sums of f32 in double, of f64 with what each addition lost, products of
+// reals wider; integers wrap.
+
+template <class T>
+struct running_sum {
+    using held =
+        typename std::conditional_t<std::is_floating_point_v<T>, std::type_identity<double>,
+                                    std::make_unsigned<T>>::type;
+    held sum = 0;
+    [[gnu::always_inline]] void join(T v) { sum = static_cast<held>(sum + static_cast<held>(v)); }
+    [[gnu::always_inline]] T get() const { return static_cast<T>(sum); }
+};
+template <>
+struct running_sum<double> {
+    double sum = 0, lost = 0;
+    [[gnu::always_inline]] void join(double v) { joined_sum<double, as_it_is>::add(sum, lost, v); }
+    [[gnu::always_inline]] double get() const {
+        return joined_sum<double, as_it_is>::total(sum, lost);
+    }
+};
+template <class T>
+struct running_product {
+    using held =
+        typename std::conditional_t<std::is_floating_point_v<T>,
+                                    std::conditional<std::is_same_v<T, float>, double, long double>,
+                                    std::make_unsigned<T>>::type;
+    held product = 1;
+    [[gnu::always_inline]] void join(T v) {
+        product = static_cast<held>(product * static_cast<held>(v));
+    }
+    [[gnu::always_inline]] T get() const { return static_cast<T>(product); }
+};
+
 /// out[i] = so_far[i * step] joined with v[i]; a step of 0 is one line, of 1 neighbouring lines.
-template <class State, class T, class Result>
+template <class State, class T>
 struct join_running {
-    [[gnu::always_inline]] void operator()(bool product, const void* values, std::int64_t n,
-                                           State* so_far, std::int64_t step, void* to) const {
+    [[gnu::always_inline]] void operator()(const void* values, std::int64_t n, State* so_far,
+                                           std::int64_t step, T* out) const {
         const auto* v = static_cast<const T*>(values);
-        auto* out = static_cast<Result*>(to);
         if (step == 0) {
             State r = *so_far;
-            if (product)
-                for (std::int64_t i = 0; i < n; ++i)
-                    out[i] =
-                        static_cast<Result>(r = static_cast<State>(r * static_cast<State>(v[i])));
-            else
-                for (std::int64_t i = 0; i < n; ++i)
-                    out[i] =
-                        static_cast<Result>(r = static_cast<State>(r + static_cast<State>(v[i])));
+            for (std::int64_t i = 0; i < n; ++i) {
+                r.join(v[i]);
+                out[i] = r.get();
+            }
             *so_far = r;
             return;
         }
         for (std::int64_t i = 0; i < n; ++i) {
-            const auto x = static_cast<State>(v[i]);
-            so_far[i] = static_cast<State>(product ? so_far[i] * x : so_far[i] + x);
-            out[i] = static_cast<Result>(so_far[i]);
+            so_far[i].join(v[i]);
+            out[i] = so_far[i].get();
         }
     }
 };
@@ -65,21 +92,17 @@ public:
 
     void run(const thread_pool& threads) {
         with_host_arithmetic(info(type_).arithmetic, [&]<class H>(H) {
-            if constexpr (!std::is_same_v<H, bool>) lines<typename number_of<H>::type>(threads);
+            using number = typename number_of<H>::type;
+            if constexpr (!std::is_same_v<H, bool>) {
+                if (p_.what == reduction::prod) lines<number, running_product<number>>(threads);
+                else lines<number, running_sum<number>>(threads);
+            }
         });
     }
 
 private:
-    template <class T>
+    template <class T, class State>
     void lines(const thread_pool& threads) {
-        constexpr bool real = std::is_floating_point_v<T>;
-        using result = std::conditional_t<real, double, T>;
-        // Sums of f32 are kept in double, of f64 in long double; integers wrap.
-        using state = typename std::conditional_t<
-            real, std::conditional<std::is_same_v<T, float>, double, long double>,
-            std::make_unsigned<T>>::type;
-        const bool product = p_.what == reduction::prod;
-        const dtype given = real ? dtype::f64 : computed_as(type_);
         shape outer = p_.outer;
         if (across_) outer.erase(outer.rank() - 1);
         const std::int64_t kept = across_ ? p_.outer.back() : 1, tile = std::min(kept, block),
@@ -88,19 +111,14 @@ private:
                            share = std::max<std::int64_t>(1, thread_part / (tile * longest)),
                            parts = (cells + share - 1) / share;
         threads.run(parts, parts_for_a_thread(share * tile * longest), [&](std::int64_t part) {
-            host_rows values(p_.prologue, buffers_), out(p_.epilogue, buffers_);
-            result results[block];
-            const auto write = [&](const index_list& at, std::int64_t n) {
-                if (!is_floating(type_)) settle_block(type_, results, n);
-                out.write(at, given, reinterpret_cast<const std::byte*>(results), n);
-            };
+            host_rows values(p_.prologue, buffers_);
+            number_results<T> out(p_.epilogue, buffers_);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 index_list at = outer;
                 std::int64_t row = c / tiles;
                 for (int d = at.rank() - 1; d >= 0; row /= outer[d], --d) at[d] = row % outer[d];
                 const std::int64_t begin = c % tiles * tile, n = std::min(tile, kept - begin);
-                state so_far[block];
-                std::fill(so_far, so_far + n, static_cast<state>(product ? 1 : 0));
+                State so_far[block];
                 if (across_) at.push_back(0);
                 at.push_back(0);
                 const int last = at.rank() - 1, axis = across_ ? last - 1 : last;
@@ -111,19 +129,23 @@ private:
                                              : j < p_.length ? p_.length + p_.lead
                                                              : p_.count,
                                        m = std::min({step, end - i, p_.count - i});
+                    const std::int64_t count = across_ ? n : m;
+                    const void* v = nullptr;
                     if (j >= 0 && j < p_.length) {
                         at[axis] = across_ ? j : 0;
-                        const void* const v =
-                            values.values(at, across_ ? begin : j, across_ ? n : m);
-                        run_wide(join_running<state, T, result>{}, product, v, across_ ? n : m,
-                                 so_far, std::int64_t{across_}, static_cast<void*>(results));
-                    } else {
-                        for (std::int64_t k = 0; k < (across_ ? n : m); ++k)
-                            results[k] = static_cast<result>(so_far[across_ ? k : 0]);
+                        v = values.values(at, across_ ? begin : j, count);
                     }
                     at[axis] = i;
                     if (across_) at[last] = begin;
-                    write(at, across_ ? n : m);
+                    T* const results = out.place(at, count);
+                    if (v)
+                        run_wide(join_running<State, T>{}, v, count, so_far + 0,
+                                 std::int64_t{across_}, results);
+                    else
+                        for (std::int64_t k = 0; k < count; ++k)
+                            results[k] = so_far[across_ ? k : 0].get();
+                    if (!is_floating(type_)) settle_block(type_, results, count);
+                    out.write(at, count, results);
                     if (across_) at[last] = 0;
                     i += m;
                 }

@@ -26,62 +26,69 @@ inline bool computes_in_float(const fused& f) {
     return info(f.type()).arithmetic == arithmetic::f32;
 }
 
-class float_rows {
+/// Rows of a program's value that is computed in T.
+template <class T>
+class number_rows {
 public:
-    /// Pre: the program outlives the object, and computes_in_float.
-    float_rows(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+    /// Pre: the program outlives the object.
+    number_rows(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
         const program_view p = f.body->view();
         if (p.code.size() != 1 || p.code[0].what != instruction::code::leaf ||
-            p.code[0].type != dtype::f32 || f.leaves[0].steps.empty() ||
+            p.code[0].type != dtype_of<T> || f.leaves[0].steps.empty() ||
             f.leaves[0].steps.back() != 1)
             return;
         leaf_ = buffers.array(f.leaves[0]);
     }
     /// n values from the coordinates `at` on, along the last axis; valid until the next call.
-    const float* read(const index_list& at, std::int64_t n) {
-        if (leaf_.data) return reinterpret_cast<const float*>(leaf_.data) + offset_of(leaf_, at);
+    const T* read(const index_list& at, std::int64_t n) {
+        if (leaf_.data) return reinterpret_cast<const T*>(leaf_.data) + offset_of(leaf_, at);
         room_.resize(static_cast<std::size_t>(n));
         read(at, n, room_.data());
         return room_.data();
     }
-    void read(const index_list& at, std::int64_t n, float* out) {
-        machine_.read(at, dtype::f32, reinterpret_cast<std::byte*>(out), n);
+    void read(const index_list& at, std::int64_t n, T* out) {
+        machine_.read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), n);
     }
     bool in_place() const noexcept { return leaf_.data != nullptr; }
 
 private:
     host_array leaf_;  // without data where values are computed
     host_rows machine_;
-    array_list<float> room_;
+    array_list<T> room_;
 };
 
-class float_results {
+/// Where rows of such results go through an epilogue.
+template <class T>
+class number_results {
 public:
-    float_results(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+    number_results(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
         const program_view p = f.body->view();
         if (p.code.size() != 1 || p.code[0].what != instruction::code::given ||
-            f.outputs.size() != 1 || f.outputs[0].type != dtype::f32 ||
+            f.outputs.size() != 1 || f.outputs[0].type != dtype_of<T> ||
             f.outputs[0].steps.empty() || f.outputs[0].steps.back() != 1)
             return;
         out_ = buffers.array(f.outputs[0]);
     }
     /// Where n values for the coordinates `at` are to be put; then write() them.
-    float* place(const index_list& at, std::int64_t n) {
-        if (out_.data) return reinterpret_cast<float*>(out_.data) + offset_of(out_, at);
+    T* place(const index_list& at, std::int64_t n) {
+        if (out_.data) return reinterpret_cast<T*>(out_.data) + offset_of(out_, at);
         room_.resize(static_cast<std::size_t>(n));
         return room_.data();
     }
-    void write(const index_list& at, std::int64_t n, const float* values) {
+    void write(const index_list& at, std::int64_t n, const T* values) {
         if (!out_.data)
-            machine_.write(at, dtype::f32, reinterpret_cast<const std::byte*>(values), n);
+            machine_.write(at, dtype_of<T>, reinterpret_cast<const std::byte*>(values), n);
     }
     bool in_place() const noexcept { return out_.data != nullptr; }
 
 private:
     host_array out_;  // without data where the epilogue computes
     host_rows machine_;
-    array_list<float> room_;
+    array_list<T> room_;
 };
+
+using float_rows = number_rows<float>;
+using float_results = number_results<float>;
 
 /// Copies strided elements to row-major order.
 inline void gather(dtype type, const shape& extent, const std::byte* from, std::int64_t offset,

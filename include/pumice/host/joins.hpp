@@ -1,0 +1,372 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Ways to join values of any type on the host, and the loops that join rows, lines and short rows
+// of them, by the vectors that the processor has.
+#pragma once
+
+#include <pumice/base/wide.hpp>
+#include <pumice/expr/host.hpp>
+#include <pumice/graph/operation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+// A way to reduce keeps two numbers, `first` and `second`, for each result. `one` joins a value to
+// them, `join` what was found further on. `given` is what an earlier pass found.
+
+struct no_second {};
+
+/// Sums of f(value): of integers modulo their width, of f32 in double, of f64 with what each
+/// addition lost.
+template <class T, class F>
+struct joined_sum {
+    static constexpr bool real = std::is_floating_point_v<T>,
+                          keeps_lost = std::is_same_v<T, double>;
+    using value = T;
+    using first =
+        typename std::conditional_t<real, std::type_identity<double>, std::make_unsigned<T>>::type;
+    using second = std::conditional_t<keeps_lost, double, no_second>;
+
+    [[gnu::always_inline]] static void add(first& sum, second& lost, first v) {
+        if constexpr (keeps_lost) {
+            const double s = sum + v, part = s - sum;
+            lost += (sum - (s - part)) + (v - part);
+            sum = s;
+        } else {
+            sum = static_cast<first>(sum + v);
+        }
+    }
+    static void start(first& sum, second& lost) { sum = 0, lost = {}; }
+    [[gnu::always_inline]] static void one(first& sum, second& lost, T v, std::int64_t,
+                                           double given) {
+        add(sum, lost, F::of(static_cast<first>(v), given));
+    }
+    [[gnu::always_inline]] static void row(first& sum, second& lost, const T* v, std::int64_t n,
+                                           std::int64_t, double given) {
+        constexpr std::int64_t lanes = 32;
+        std::int64_t i = 0;
+        if (n >= lanes) {
+            first part[lanes] = {};
+            for (; i + lanes <= n; i += lanes)
+                for (std::int64_t k = 0; k < lanes; ++k)
+                    part[k] =
+                        static_cast<first>(part[k] + F::of(static_cast<first>(v[i + k]), given));
+            for (std::int64_t half = lanes / 2; half > 0; half /= 2)
+                for (std::int64_t k = 0; k < half; ++k)
+                    part[k] = static_cast<first>(part[k] + part[k + half]);
+            add(sum, lost, part[0]);
+        }
+        for (; i < n; ++i) add(sum, lost, F::of(static_cast<first>(v[i]), given));
+    }
+    /// Of few doubles, where a wider type is the processor's own.
+    [[gnu::always_inline]] static double wider(const T* v, std::int64_t n, double given)
+        requires(keeps_lost && std::numeric_limits<long double>::digits == 64)
+    {
+        long double sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) sum += F::of(v[i], given);
+        return static_cast<double>(sum);
+    }
+    static void join(first& sum, second& lost, first more, second more_lost) {
+        add(sum, lost, more);
+        if constexpr (keeps_lost) lost += more_lost;
+    }
+    /// What was lost is not a number where the sum is infinite.
+    static first total(first sum, second lost) {
+        if constexpr (keeps_lost) return std::isfinite(lost) ? sum + lost : sum;
+        else return sum;
+    }
+};
+struct as_it_is {
+    template <class T>
+    static T of(T v, double) {
+        return v;
+    }
+};
+struct squared_distance {
+    static double of(double v, double mean) { return (v - mean) * (v - mean); }
+};
+struct exp_below {
+    static double of(double v, double top) { return std::exp(v - top); }
+};
+
+/// Products: of integers modulo their width, of reals in long double.
+template <class T>
+struct joined_product {
+    using value = T;
+    using first =
+        typename std::conditional_t<std::is_floating_point_v<T>, std::type_identity<long double>,
+                                    std::make_unsigned<T>>::type;
+    using second = no_second;
+
+    static void start(first& r, second&) { r = 1; }
+    [[gnu::always_inline]] static void one(first& r, second&, T v, std::int64_t, double) {
+        r = static_cast<first>(r * static_cast<first>(v));
+    }
+    [[gnu::always_inline]] static void row(first& r, second& s, const T* v, std::int64_t n,
+                                           std::int64_t, double) {
+        for (std::int64_t i = 0; i < n; ++i) one(r, s, v[i], 0, 0);
+    }
+    static void join(first& r, second&, first more, second) { r = static_cast<first>(r * more); }
+    static first total(first r, second) { return r; }
+};
+
+/// The greatest value, or the least where Sign is -1; NaN where there is one.
+template <class T, int Sign>
+struct joined_extreme {
+    using value = T;
+    using first = T;
+    using second = no_second;
+
+    [[gnu::always_inline]] static bool beats(T v, T best) {
+        return (Sign > 0 ? v > best : v < best) | (v != v);
+    }
+    static constexpr T highest() {
+        using limits = std::numeric_limits<T>;
+        return limits::has_infinity ? limits::infinity() : limits::max();
+    }
+    static constexpr T lowest() {
+        if constexpr (std::is_floating_point_v<T>) return -highest();
+        else return std::numeric_limits<T>::min();
+    }
+    static void start(first& best, second&) { best = Sign > 0 ? lowest() : highest(); }
+    [[gnu::always_inline]] static void one(first& best, second&, T v, std::int64_t, double) {
+        if (v != v) [[unlikely]]
+            best = v;
+        else best = (Sign > 0 ? v > best : v < best) ? v : best;  // one instruction
+    }
+    [[gnu::always_inline]] static void row(first& best, second& s, const T* v, std::int64_t n,
+                                           std::int64_t, double) {
+        constexpr std::int64_t lanes = 32;
+        std::int64_t i = 0;
+        if (n >= lanes) {
+            T part[lanes];
+            for (std::int64_t k = 0; k < lanes; ++k) part[k] = v[k];
+            for (i = lanes; i + lanes <= n; i += lanes)
+                for (std::int64_t k = 0; k < lanes; ++k)
+                    part[k] = beats(v[i + k], part[k]) ? v[i + k] : part[k];
+            for (std::int64_t k = 0; k < lanes; ++k) one(best, s, part[k], 0, 0);
+        }
+        for (; i < n; ++i) one(best, s, v[i], 0, 0);
+    }
+    static void join(first& best, second& s, first more, second) { one(best, s, more, 0, 0); }
+    static first total(first best, second) { return best; }
+};
+
+/// Where the first extreme value lies, or the first NaN.
+template <class T, int Sign>
+struct joined_place {
+    using extreme = joined_extreme<T, Sign>;
+    using value = T;
+    using first = T;
+    using second = std::int64_t;
+
+    static void start(first& best, second& at) { best = 0, at = -1; }
+    [[gnu::always_inline]] static void one(first& best, second& at, T v, std::int64_t place,
+                                           double) {
+        const bool better = (at < 0) | ((best == best) & extreme::beats(v, best));
+        best = better ? v : best;
+        at = better ? place : at;
+    }
+    [[gnu::always_inline]] static void row(first& best, second& at, const T* v, std::int64_t n,
+                                           std::int64_t place, double) {
+        T top = v[0];
+        no_second none;
+        extreme::row(top, none, v, n, 0, 0);
+        if (at >= 0 && (best != best || !extreme::beats(top, best))) return;
+        std::int64_t i = 0;
+        while (top == top ? v[i] != top : v[i] == v[i]) ++i;
+        best = v[i];
+        at = place + i;
+    }
+    static void join(first& best, second& at, first more, second where) {
+        one(best, at, more, where, 0);
+    }
+    static std::int64_t total(first, second at) { return at; }
+};
+
+// Blocks of values joined by a way, by the vectors that the processor has.
+
+/// Lines that are joined in one pass, where they lie in memory.
+inline constexpr int most_lines = 4;
+/// Rows of at most so many values are short: a block holds several.
+inline constexpr std::int64_t most_short = 32;
+
+template <class Way>
+struct join_row {
+    using first = typename Way::first;
+    using second = typename Way::second;
+    [[gnu::always_inline]] void operator()(first* a, second* b, const void* v, std::int64_t n,
+                                           std::int64_t place, double given) const {
+        Way::row(*a, *b, static_cast<const typename Way::value*>(v), n, place, given);
+    }
+};
+/// Each of `count` lines joined to the same n numbers.
+template <class Way>
+struct join_each {
+    using first = typename Way::first;
+    using second = typename Way::second;
+    using value = typename Way::value;
+    template <std::size_t Count>
+    [[gnu::always_inline]] static void some(first* __restrict a, second* __restrict b,
+                                            const void* const* lines, std::int64_t begin,
+                                            std::int64_t n, std::int64_t place,
+                                            const double* given) {
+        if constexpr (Count == 1) {
+            const auto* v = static_cast<const value*>(lines[0]) + begin;
+            for (std::int64_t i = 0; i < n; ++i)
+                Way::one(a[i], b[i], v[i], place, given ? given[i] : 0);
+            return;
+        }
+        const value* v[Count];
+        for (std::size_t c = 0; c < Count; ++c) v[c] = static_cast<const value*>(lines[c]) + begin;
+        for (std::int64_t i = 0; i < n; ++i) {
+            first r = a[i];
+            second s = b[i];
+#pragma GCC unroll 4
+            for (std::size_t c = 0; c < Count; ++c)
+                Way::one(r, s, v[c][i], place + static_cast<std::int64_t>(c), given ? given[i] : 0);
+            a[i] = r;
+            b[i] = s;
+        }
+    }
+    template <std::size_t Count>
+    [[gnu::always_inline]] static void all(first* a, second* b, const void* const* lines,
+                                           std::int64_t n, std::int64_t place,
+                                           const double* given) {
+        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
+        std::int64_t i = 0;
+        for (; i + step <= n; i += step)
+            some<Count>(a + i, b + i, lines, i, step, place, given ? given + i : nullptr);
+        some<Count>(a + i, b + i, lines, i, n - i, place, given ? given + i : nullptr);
+    }
+    [[gnu::always_inline]] void operator()(first* a, second* b, const void* const* lines, int count,
+                                           std::int64_t n, std::int64_t place,
+                                           const double* given) const {
+        if constexpr (!std::is_same_v<second, std::int64_t>)  // places are chosen line by line
+            if (count == most_lines) return all<most_lines>(a, b, lines, n, place, given);
+        for (int c = 0; c < count; ++c) all<1>(a, b, lines + c, n, place + c, given);
+    }
+};
+/// `count` rows of n values that follow each other, each joined to its numbers, which are as they
+/// start.
+template <class Way>
+struct join_short {
+    using first = typename Way::first;
+    using second = typename Way::second;
+    [[gnu::always_inline]] static void rows(first* __restrict a, second* __restrict b,
+                                            const typename Way::value* v, std::int64_t count,
+                                            std::int64_t n, const double* given) {
+        for (std::int64_t i = 0; i < count; ++i, v += n) {
+            const double by = given ? given[i] : 0;
+            if constexpr (requires { Way::wider(v, n, by); }) {
+                a[i] = Way::wider(v, n, by);
+                continue;
+            }
+            first r = a[i];
+            second s = b[i];
+            for (std::int64_t k = 0; k < n; ++k) Way::one(r, s, v[k], k, by);
+            a[i] = r;
+            b[i] = s;
+        }
+    }
+    [[gnu::always_inline]] void operator()(first* a, second* b, const void* values,
+                                           std::int64_t count, std::int64_t n,
+                                           const double* given) const {
+        const auto* v = static_cast<const typename Way::value*>(values);
+        if (n == 3) rows(a, b, v, count, 3, given);  // coordinates and colours
+        else rows(a, b, v, count, n, given);
+    }
+};
+
+/// The numbers that values of a host arithmetic are.
+template <class T>
+struct number_of : std::type_identity<T> {};
+template <>
+struct number_of<bool> : std::type_identity<std::uint8_t> {};
+template <class T>
+struct number_of<wrapping<T>> : std::type_identity<T> {};
+
+/// Calls f with the way of a reduction that takes one pass over numbers of type T.
+template <class T, class F>
+void with_way(reduction what, F&& f) {
+    switch (what) {
+        case reduction::any:
+        case reduction::max: return f(joined_extreme<T, 1>{});
+        case reduction::all:
+        case reduction::min: return f(joined_extreme<T, -1>{});
+        case reduction::argmax: return f(joined_place<T, 1>{});
+        case reduction::argmin: return f(joined_place<T, -1>{});
+        case reduction::prod: return f(joined_product<T>{});
+        default: return f(joined_sum<T, as_it_is>{});
+    }
+}
+
+/// Elements of a type in memory that lie dense, as the numbers that they are computed in.
+class dense_numbers {
+public:
+    dense_numbers(dtype type, const void* from)
+        : type_(type),
+          from_(const_cast<std::byte*>(static_cast<const std::byte*>(from))),  // is read alone
+          ready_(computed_as(type) == type) {}
+    /// Whether they are read where they lie; else what `read` gave is gone with its next call.
+    bool in_place() const noexcept { return ready_; }
+    /// n <= host_block_size numbers from element `at` on.
+    const void* read(std::int64_t at, std::int64_t n) {
+        if (ready_) return from_ + byte_offset(type_, at);
+        exchange(type_, true, from_, at, 1, room_, n);
+        return room_;
+    }
+
+private:
+    dtype type_;
+    std::byte* from_;
+    bool ready_;
+    alignas(64) std::byte room_[4 * host_block_size];
+};
+
+/// `rows` rows of n elements of a type that lie dense joined by a way, or, `down`, rows of `rows`
+/// elements down their columns. `finish(i, first, second, count)` takes what
+/// was found for the results from the i-th on.
+template <class Way, class Finish>
+void join_dense(dtype type, const void* from, bool down, std::int64_t rows, std::int64_t n,
+                Finish&& finish) {
+    constexpr std::int64_t block = host_block_size;
+    dense_numbers values(type, from);
+    for (std::int64_t i = 0; i < rows; i += block) {
+        const std::int64_t count = std::min(block, rows - i);
+        typename Way::first a[block];
+        typename Way::second b[block];
+        for (std::int64_t k = 0; k < count; ++k) Way::start(a[k], b[k]);
+        if (down) {
+            const int most = values.in_place() ? most_lines : 1;
+            for (std::int64_t k = 0; k < n; k += most) {
+                const void* lines[most_lines];
+                const int some = static_cast<int>(std::min<std::int64_t>(most, n - k));
+                for (int c = 0; c < some; ++c) lines[c] = values.read((k + c) * rows + i, count);
+                run_wide(join_each<Way>{}, a + 0, b + 0, &lines[0], some, count, k,
+                         static_cast<const double*>(nullptr));
+            }
+        } else if (n <= most_short) {
+            const std::int64_t tile = block / n;
+            for (std::int64_t k = 0; k < count; k += tile) {
+                const std::int64_t some = std::min(tile, count - k);
+                run_wide(join_short<Way>{}, a + k, b + k, values.read((i + k) * n, some * n), some,
+                         n, static_cast<const double*>(nullptr));
+            }
+        } else {
+            for (std::int64_t k = 0; k < count; ++k)
+                for (std::int64_t j = 0; j < n; j += block) {
+                    const std::int64_t some = std::min(block, n - j);
+                    run_wide(join_row<Way>{}, a + k, b + k, values.read((i + k) * n + j, some),
+                             some, j, 0.0);
+                }
+        }
+        finish(i, a + 0, b + 0, count);
+    }
+}
+
+}}}  // namespace pumice::PUMICE_ABI::detail
