@@ -67,11 +67,11 @@ PUMICE_FUNCTION void need_updates(const any_tensor& data, const any_tensor& upda
 }
 
 /// Numbers of rows of an array, from indices into its axes, in the indices' type or i64 where rows
-/// are many. An index outside gives the number of rows, which is none of them.
+/// are many. An index outside gives a number below 0 or above those of the rows.
 template <int = 0>
 class row_numbers {
 public:
-    row_numbers(const shape& extent_, int axes, dtype type) : type_(type) {
+    row_numbers(const shape& extent_, int axes, dtype type) : type_(type), alone_(axes == 1) {
         for (int i = 0; i < axes; ++i) {
             rows_ = checked_multiply(rows_, extent_[i], "scatter");
             if (extent_[i] > 0x7fffffff || rows_ > 0x7fffffff) type_ = dtype::i64;
@@ -86,6 +86,10 @@ public:
         if (open) {
             index = apply<op::where>(apply<op::less>(index, std::int64_t{0}),
                                      apply<op::add>(index, length), index);
+            if (alone_) {
+                number_ = index;
+                return;
+            }
             const any_tensor inside =
                 apply<op::logical_and>(apply<op::greater_equal>(index, std::int64_t{0}),
                                        apply<op::less>(index, length));
@@ -94,10 +98,11 @@ public:
         number_ = number_.has_value() ? apply<op::add>(apply<op::multiply>(number_, length), index)
                                       : index;
     }
-    any_tensor get() const { return apply<op::where>(valid_, number_, rows_); }
+    any_tensor get() const { return alone_ ? number_ : apply<op::where>(valid_, number_, rows_); }
 
 private:
     dtype type_;
+    bool alone_;  // of one axis what is outside stays so
     std::int64_t rows_ = 1;
     any_tensor number_, valid_;
 };

@@ -91,7 +91,7 @@ struct op_words {
         key.add_all(op.what, op.axis, op.leads, op.reverse);
     }
     void operator()(const sort_op& op) const { key.add_all(op.axis, op.descending); }
-    void operator()(const scatter_op& op) const { key.add_all(op.what); }
+    void operator()(const scatter_op& op) const { key.add_all(op.what, op.from_end); }
     void operator()(const assign_op& op) const {
         (*this)(op.part);
         key.add_list(op.extent);

@@ -241,11 +241,12 @@ constexpr std::string_view to_string(scattering s) noexcept {
 
 /// Rows of updates joined into rows of data. Inputs: data (rows, width); keys (n), ascending: the
 /// rows to go to, others than [0, rows) nowhere; order (n), i64: the row of updates that comes
-/// there; updates.
+/// there; updates. Or without the order: keys and updates as they come (scatter_in_order).
 struct scatter_op {
     static constexpr std::string_view name = "scatter";
     static constexpr fusion_traits fusion{};
     scattering what = scattering::replace;
+    bool from_end = false;  // negative keys count from the end; of keys as they come alone
 };
 
 struct kernel_call;

@@ -9,8 +9,10 @@
 #include <pumice/host/normalize.hpp>
 #include <pumice/host/reduce.hpp>
 #include <pumice/host/scan.hpp>
+#include <pumice/host/scatter.hpp>
 #include <pumice/host/sort.hpp>
 #include <pumice/host/take.hpp>
+#include <pumice/host/window.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

@@ -153,11 +153,11 @@ struct fields_of<sort_problem> {
 template <>
 struct fields_of<scatter_problem> {
     static constexpr auto list = std::tuple{
-        field{"what", &scatter_problem::what},       field{"count", &scatter_problem::count},
-        field{"rows", &scatter_problem::rows},       field{"width", &scatter_problem::width},
-        field{"keys", &scatter_problem::keys},       field{"order", &scatter_problem::order},
-        field{"updates", &scatter_problem::updates}, field{"data", &scatter_problem::data},
-        field{"output", &scatter_problem::output}};
+        field{"what", &scatter_problem::what},         field{"count", &scatter_problem::count},
+        field{"rows", &scatter_problem::rows},         field{"width", &scatter_problem::width},
+        field{"from_end", &scatter_problem::from_end}, field{"keys", &scatter_problem::keys},
+        field{"order", &scatter_problem::order},       field{"updates", &scatter_problem::updates},
+        field{"data", &scatter_problem::data},         field{"output", &scatter_problem::output}};
 };
 template <>
 struct fields_of<custom_kernel_problem> {

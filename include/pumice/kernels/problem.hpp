@@ -100,14 +100,16 @@ struct sort_problem {
     operand values, output;  // over outer ++ {length}; the output is i64
 };
 
-/// Rows of updates joined, in order, into rows of output (see scatter_op).
+/// Rows of updates joined, in order, into rows of output (see scatter_op). Keys are ascending, but
+/// where the order is an iota: updates as they come.
 struct scatter_problem {
     static constexpr std::string_view name = "scatter";
     scattering what = scattering::replace;
     std::int64_t count = 0, rows = 0, width = 0;
-    operand keys, order;   // over {count}; order is i64
-    operand updates;       // over {count, width}
-    operand data, output;  // over {rows, width}; output holds data where no update goes
+    bool from_end = false;  // negative keys count from the end
+    operand keys, order;    // over {count}; order is i64
+    operand updates;        // over {count, width}
+    operand data, output;   // over {rows, width}; output holds data where no update goes
 };
 
 /// A call of a kernel of the user's own.

@@ -23,8 +23,10 @@ void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
                      updates = buffers.array(p.updates), data = buffers.array(p.data),
                      output = buffers.array(p.output);
     const auto key = [&](std::int64_t i) {
-        return p.keys.type == dtype::i64 ? element_at<std::int64_t>(keys, {i})
-                                         : std::int64_t{element_at<std::int32_t>(keys, {i})};
+        const std::int64_t k = p.keys.type == dtype::i64
+                                   ? element_at<std::int64_t>(keys, {i})
+                                   : std::int64_t{element_at<std::int32_t>(keys, {i})};
+        return k < 0 && p.from_end ? k + p.rows : k;
     };
     const auto joined = [&](W v, W u) {
         switch (p.what) {
@@ -37,20 +39,24 @@ void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
             default: return u;
         }
     };
+    array_list<char> seen(static_cast<std::size_t>(p.rows), 0);  // without an order rows come again
     for (std::int64_t i = 0; i < p.count;) {
         const std::int64_t row = key(i), first = i;
         while (i < p.count && key(i) == row) ++i;
         if (row < 0 || row >= p.rows) continue;
         for (std::int64_t c = 0; c < p.width; ++c) {
-            T last = element_at<T>(data, {row, c});
+            T last = element_at<T>(seen[static_cast<std::size_t>(row)] ? output : data, {row, c});
             W v = convert<W>(last);
             for (std::int64_t k = first; k < i; ++k) {
-                last = element_at<T>(updates, {element_at<std::int64_t>(order, {k}), c});
+                const std::int64_t update =
+                    order.data ? element_at<std::int64_t>(order, {k}) : offset_of(order, {k});
+                last = element_at<T>(updates, {update, c});
                 v = joined(v, convert<W>(last));
             }
             if (p.what != scattering::replace) last = convert<T>(v);
             store_element(output.data, offset_of(output, {row, c}), last);
         }
+        seen[static_cast<std::size_t>(row)] = 1;
     }
 }
 
@@ -71,6 +77,7 @@ struct scatter_rows {
             if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
         if (p.keys.type != dtype::i32 && p.keys.type != dtype::i64)
             return support::no({"keys are i32 or i64, not ", to_string(p.keys.type)});
+        if (!p.order.in_memory() || p.from_end) return support::no("the keys are not sorted");
         if (p.what != scattering::replace && p.output.type == dtype::boolean)
             return support::no("there is no arithmetic of bool");
         if (support s = supports_index(wide(p), device); !s.yes) return s;

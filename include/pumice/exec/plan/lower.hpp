@@ -242,9 +242,11 @@ inline bool lower(const scatter_op& op, const lowering& group, plan_builder& out
     p.rows = group.extent()[0];
     p.width = group.extent()[1];
     p.count = group.input(1)->extent()[0];
+    p.from_end = op.from_end;
     p.keys = group.memory(buffers, group.input(1));
-    p.order = group.memory(buffers, group.input(2));
-    p.updates = group.memory(buffers, group.input(3));
+    const bool sorted = group.anchor().inputs.size() == 4;
+    p.order = sorted ? group.memory(buffers, group.input(2)) : operand{-1, dtype::i64, 0, {1}};
+    p.updates = group.memory(buffers, group.input(sorted ? 3 : 2));
     p.output = group.result(buffers);
     p.data = p.output;  // so that data which may be written over is not copied
     return group.add(out, held, buffers);

@@ -12,6 +12,7 @@
 #include <pumice/exec/plan/range.hpp>
 #include <pumice/exec/plan/store_prologues.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
+#include <pumice/graph/passes/scatter_in_order.hpp>
 #include <pumice/graph/walk.hpp>
 #include <pumice/tensor/engine.hpp>
 
@@ -267,6 +268,7 @@ private:
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
         op_graph graph(walk_, roots, traced != nullptr);
         run_passes(graph, policies_);
+        if (places_.list.empty()) scatter_in_order(graph);
         array_list<kernel_group> groups = fuser(graph, policies_.fusion).run();
         if (policies_.fusion && !places_.list.empty() && !is_left_out("store_prologues", policies_))
             groups = store_prologues(std::move(groups), *places_.list[0]);

@@ -223,12 +223,14 @@ public:
         gives(extent(0));
     }
     void operator()(const scatter_op&) {
-        if (!takes(4)) return;
+        const bool sorted = at_->inputs.size() != 3;
+        if (sorted && !takes(4)) return;
         const shape& out = at_->extent();
-        if (out.rank() != 2 || extent(1).rank() != 1 || extent(2) != extent(1) ||
-            extent(3) != shape{extent(1)[0], out[1]})
-            return fault({"of ", to_string(extent(3)), " by ", to_string(extent(1))});
-        if (type(0) != at_->type() || type(3) != at_->type())
+        const std::size_t updates = sorted ? 3 : 2;
+        if (out.rank() != 2 || extent(1).rank() != 1 || (sorted && extent(2) != extent(1)) ||
+            extent(updates) != shape{extent(1)[0], out[1]})
+            return fault({"of ", to_string(extent(updates)), " by ", to_string(extent(1))});
+        if (type(0) != at_->type() || type(updates) != at_->type())
             fault({"is ", to_string(at_->type())});
         gives(extent(0));
     }

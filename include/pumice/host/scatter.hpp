@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Updates joined where keys say, on the host: in order, whether they are sorted or not.
+#pragma once
+
+#include <pumice/base/array_list.hpp>
+#include <pumice/host/loop.hpp>
+#include <pumice/kernels/scatter.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+namespace detail {
+
+template <class T>
+class host_scatter {
+public:
+    host_scatter(const scatter_problem& p, const host_buffers& buffers)
+        : p_(p), keys_(buffers.array(p.keys)), order_(buffers.array(p.order)),
+          updates_(buffers.array(p.updates)), output_(buffers.array(p.output)) {}
+
+    void run() {
+        if constexpr (!packed_element<T>) {
+            switch (p_.what) {
+                case scattering::replace: return in_place([](T, T u) { return u; });
+                case scattering::max:
+                    return in_place([](T v, T u) { return wide(u) < wide(v) || v != v ? v : u; });
+                case scattering::min:
+                    return in_place([](T v, T u) { return wide(v) < wide(u) || v != v ? v : u; });
+                case scattering::sum:
+                    if constexpr (exact) return in_place(add);
+                    else return rounded_once([](W v, W u) { return v + u; });
+                case scattering::prod:
+                    if constexpr (exact) return in_place(multiply);
+                    else return rounded_once([](W v, W u) { return v * u; });
+            }
+        }
+    }
+
+private:
+    using W = widest_of<T>;
+    using sums = std::conditional_t<std::is_integral_v<W>, std::uint64_t, W>;  // they wrap
+    /// Whether sums and products in T are those in the widest type, rounded or wrapped at the end.
+    static constexpr bool exact = !is_floating(dtype_of<T>) || std::is_same_v<T, W>;
+
+    [[gnu::always_inline]] static W wide(T v) { return static_cast<W>(v); }
+    static constexpr auto add = [](T v, T u) {
+        return convert<T>(static_cast<W>(static_cast<sums>(wide(v)) + static_cast<sums>(wide(u))));
+    };
+    static constexpr auto multiply = [](T v, T u) {
+        return convert<T>(static_cast<W>(static_cast<sums>(wide(v)) * static_cast<sums>(wide(u))));
+    };
+
+    /// f(row of the output, row of the updates) for each update that goes somewhere, in order.
+    template <class F>
+    [[gnu::always_inline]] void each(F&& f) const {
+        if (p_.keys.type == dtype::i64) each_of<std::int64_t>(f);
+        else each_of<std::int32_t>(f);
+    }
+    template <class Key, class F>
+    [[gnu::always_inline]] void each_of(F& f) const {
+        const auto* const keys = reinterpret_cast<const Key*>(keys_.data) + keys_.offset;
+        const std::int64_t step = keys_.steps[0], rows = p_.rows, wraps = p_.from_end ? rows : 0;
+        for (std::int64_t i = 0; i < p_.count; ++i) {
+            std::int64_t row = keys[i * step];
+            row += row < 0 ? wraps : 0;
+            if (row < 0 || row >= rows) continue;
+            f(row, order_.data ? load_element<std::int64_t>(order_.data,
+                                                            order_.offset + i * order_.steps[0])
+                               : i);
+        }
+    }
+    T* line_of(const host_array& a, std::int64_t row) const {
+        return reinterpret_cast<T*>(a.data) + a.offset + row * a.steps[0];
+    }
+
+    template <class Join>
+    void in_place(Join join) const {
+        const std::int64_t width = p_.width, to = output_.steps[1], from = updates_.steps[1];
+        each([&](std::int64_t row, std::int64_t update) {
+            T* const out = line_of(output_, row);
+            const T* const v = line_of(updates_, update);
+            for (std::int64_t c = 0; c < width; ++c) out[c * to] = join(out[c * to], v[c * from]);
+        });
+    }
+
+    /// In the widest type, and to T when all are joined: dense, or of few updates by rows.
+    template <class Join>
+    void rounded_once(Join join) const {
+        const std::int64_t width = p_.width, to = output_.steps[1], from = updates_.steps[1];
+        const bool few = p_.count < p_.rows / 8;
+        array_list<std::int64_t> rows;  // those that are written, ascending
+        if (few) {
+            each([&](std::int64_t row, std::int64_t) { rows.push_back(row); });
+            std::sort(rows.begin(), rows.end());
+            rows.resize(static_cast<std::size_t>(std::unique(rows.begin(), rows.end()) -
+                                                 rows.begin()));
+        }
+        const std::int64_t some = few ? static_cast<std::int64_t>(rows.size()) : p_.rows;
+        const auto row_of = [&](std::int64_t i) {
+            return few ? rows[static_cast<std::size_t>(i)] : i;
+        };
+        array_list<W> totals(static_cast<std::size_t>(some * width));
+        W* w = totals.data();
+        for (std::int64_t i = 0; i < some; ++i) {
+            const T* const out = line_of(output_, row_of(i));
+            for (std::int64_t c = 0; c < width; ++c) *w++ = wide(out[c * to]);
+        }
+        each([&](std::int64_t row, std::int64_t update) {
+            const std::int64_t i =
+                few ? std::lower_bound(rows.begin(), rows.end(), row) - rows.begin() : row;
+            W* const total = totals.data() + i * width;
+            const T* const v = line_of(updates_, update);
+            for (std::int64_t c = 0; c < width; ++c) total[c] = join(total[c], wide(v[c * from]));
+        });
+        w = totals.data();
+        for (std::int64_t i = 0; i < some; ++i) {
+            T* const out = line_of(output_, row_of(i));
+            for (std::int64_t c = 0; c < width; ++c) out[c * to] = convert<T>(*w++);
+        }
+    }
+
+    const scatter_problem& p_;
+    host_array keys_, order_, updates_, output_;
+};
+
+inline void scatter_all(const scatter_problem& p, const host_buffers& buffers, const thread_pool&) {
+    visit(p.output.type, [&]<class T>(T) { host_scatter<T>(p, buffers).run(); });
+}
+
+}  // namespace detail
+
+inline void find_loop(const scatter_problem& p, const host_buffers& buffers, host_loop& out) {
+    if (!is_packed(p.output.type) && p.data.buffer == p.output.buffer &&
+        p.data.offset == p.output.offset && p.data.steps == p.output.steps)
+        out.solve<detail::scatter_all>(p, buffers);
+}
+
+}}  // namespace pumice::PUMICE_ABI

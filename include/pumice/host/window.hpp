@@ -1,0 +1,349 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Windows that move over planes on the host, of any type: pooling and convolution, line by line;
+// lines are shared among threads.
+#pragma once
+
+#include <pumice/base/thread_pool.hpp>
+#include <pumice/base/wide.hpp>
+#include <pumice/host/joins.hpp>
+#include <pumice/host/loop.hpp>
+#include <pumice/host/values.hpp>
+#include <pumice/kernels/conv.hpp>
+#include <pumice/kernels/pool.hpp>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+namespace detail {
+
+/// Windows along an axis: tap i of the window of output o reads place(o, i) of the input.
+struct window_axis {
+    std::int64_t in, out, taps, stride, dilation, pad_begin, pad_end;
+
+    template <class Op>
+    window_axis(const Op& op, int axis, std::int64_t in_size, std::int64_t out_size,
+                std::int64_t window)
+        : in(in_size), out(out_size), taps(window), stride(op.stride[axis]),
+          dilation(op.dilation[axis]), pad_begin(op.pad_begin[axis]), pad_end(op.pad_end[axis]) {}
+
+    std::int64_t place(std::int64_t o, std::int64_t tap) const noexcept {
+        return o * stride - pad_begin + tap * dilation;
+    }
+    /// The outputs [first, last) of which a tap lies within the input.
+    std::int64_t first(std::int64_t tap) const noexcept {
+        const std::int64_t before = pad_begin - tap * dilation;
+        return before <= 0 ? 0 : std::min(out, (before + stride - 1) / stride);
+    }
+    std::int64_t last(std::int64_t tap) const noexcept {
+        const std::int64_t room = in - 1 + pad_begin - tap * dilation;
+        return room < 0 ? first(tap) : std::max(first(tap), std::min(out, room / stride + 1));
+    }
+    /// The taps of an output that lie within the input, or, `padded`, before the end of its pads.
+    std::int64_t count(std::int64_t o, bool padded) const noexcept {
+        std::int64_t n = 0;
+        for (std::int64_t i = 0; i < taps; ++i) {
+            const std::int64_t at = place(o, i);
+            n += padded ? at < in + pad_end : at >= 0 && at < in;
+        }
+        return n;
+    }
+};
+
+/// Reads lines of a program's planes as numbers of the type that they are computed in.
+template <class T>
+class plane_lines {
+public:
+    plane_lines(const fused& f, const host_buffers& buffers) : rows_(f, buffers) {}
+    /// Lines [first, last) of a plane, of `width` numbers each.
+    const T* read(std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t last,
+                  std::int64_t width) {
+        room_.resize(static_cast<std::size_t>((last - first) * width));
+        T* to = room_.data();
+        for (index_list at{image, channel, first, 0}; at[2] < last; ++at[2])
+            for (std::int64_t i = 0; i < width; i += host_program::block) {
+                const std::int64_t n = std::min(host_program::block, width - i);
+                to = std::copy_n(static_cast<const T*>(rows_.values(at, i, n)), n, to);
+            }
+        return room_.data();
+    }
+
+private:
+    host_rows rows_;
+    array_list<T> room_;
+};
+
+/// best[o] joined with v[o * step].
+template <class T>
+struct join_greatest {
+    [[gnu::always_inline]] static void some(const T* v, std::int64_t n, T* __restrict best) {
+        for (std::int64_t o = 0; o < n; ++o)
+            best[o] = joined_extreme<T, 1>::beats(v[o], best[o]) ? v[o] : best[o];
+    }
+    [[gnu::always_inline]] void operator()(const T* v, std::int64_t step, std::int64_t n,
+                                           T* best) const {
+        constexpr std::int64_t few = 8;  // a length that is known is what -O2 vectorises
+        std::int64_t o = 0;
+        if (step == 1)
+            for (; o + few <= n; o += few) some(v + o, few, best + o);
+        for (; o < n; ++o) some(v + o * step, 1, best + o);
+    }
+};
+/// The same, added: sums of f32 in double, of f64 in long double.
+template <class T>
+struct join_added {
+    using sum = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+    [[gnu::always_inline]] static void some(const T* v, std::int64_t n, sum* __restrict total) {
+        for (std::int64_t o = 0; o < n; ++o) total[o] += static_cast<sum>(v[o]);
+    }
+    [[gnu::always_inline]] void operator()(const T* v, std::int64_t step, std::int64_t n,
+                                           sum* total) const {
+        constexpr std::int64_t few = 8;
+        std::int64_t o = 0;
+        if (step == 1)
+            for (; o + few <= n; o += few) some(v + o, few, total + o);
+        for (; o < n; ++o) some(v + o * step, 1, total + o);
+    }
+};
+
+/// join(v, step, n, line + o) for each tap that lies within the input of the window in line y,
+/// whose lines from `begin` on are `v`.
+template <class T, class Join, class To>
+void each_tap(const Join& join, const window_axis& down, const window_axis& along, std::int64_t y,
+              const T* v, std::int64_t begin, To* line) {
+    for (std::int64_t i = 0; i < down.taps; ++i) {
+        const std::int64_t at = down.place(y, i);
+        if (at < 0 || at >= down.in) continue;
+        for (std::int64_t j = 0; j < along.taps; ++j) {
+            const std::int64_t first = along.first(j), n = along.last(j) - first;
+            if (n > 0)
+                run_wide(join, v + (at - begin) * along.in + along.place(first, j), along.stride, n,
+                         line + first);
+        }
+    }
+}
+
+/// Calls f(plane, first, last) for stretches of lines of planes, each worth a part of a job.
+template <class F>
+void each_stretch(std::int64_t planes, const window_axis& down, std::int64_t work_of_line,
+                  const thread_pool& threads, F&& f) {
+    const std::int64_t fitting = thread_part / std::max<std::int64_t>(work_of_line, 1),
+                       lines = std::clamp<std::int64_t>(fitting, 1, down.out),
+                       stretches = (down.out + lines - 1) / lines;
+    threads.run(planes * stretches,
+                parts_for_a_thread(std::max<std::int64_t>(lines * work_of_line, 1)),
+                [&](std::int64_t part) {
+                    const std::int64_t first = part % stretches * lines;
+                    f(part / stretches, first, std::min(first + lines, down.out));
+                });
+}
+
+template <class T>
+void pool_planes(const pool_problem& p, const host_buffers& buffers, const thread_pool& threads) {
+    const pool_op& op = p.shape_of;
+    const window_axis down(op, 0, p.in_size[0], p.out_size[0], op.window[0]),
+        along(op, 1, p.in_size[1], p.out_size[1], op.window[1]);
+    constexpr dtype type = dtype_of<T>;
+    const auto outs = static_cast<std::size_t>(along.out);
+    const auto least = static_cast<T>(extreme_of<widest_of<T>>(p.input.type(), true));
+    each_stretch(p.batch * p.channels, down, along.out * down.taps * along.taps, threads,
+                 [&](std::int64_t plane, std::int64_t first, std::int64_t last) {
+                     plane_lines<T> lines(p.input, buffers);
+                     host_rows epilogue(p.epilogue, buffers);
+                     const std::int64_t image = plane / p.channels, channel = plane % p.channels,
+                                        begin = std::clamp<std::int64_t>(down.place(first, 0), 0,
+                                                                         down.in),
+                                        end = std::clamp<std::int64_t>(down.place(last - 1,
+                                                                                  down.taps - 1) +
+                                                                           1,
+                                                                       begin, down.in);
+                     const T* const v = lines.read(image, channel, begin, end, along.in);
+                     array_list<T> line(outs);
+                     for (std::int64_t y = first; y < last; ++y) {
+                         if (op.what == pooling::max) {
+                             std::fill(line.begin(), line.end(), least);
+                             each_tap(join_greatest<T>{}, down, along, y, v, begin, line.data());
+                         } else if constexpr (std::is_floating_point_v<T>) {
+                             using sum = typename join_added<T>::sum;
+                             array_list<sum> total(outs, sum(0));
+                             each_tap(join_added<T>{}, down, along, y, v, begin, total.data());
+                             const std::int64_t some = down.count(y, op.count_include_pad);
+                             for (std::size_t o = 0; o < outs; ++o) {
+                                 const std::int64_t n =
+                                     some * along.count(static_cast<std::int64_t>(o),
+                                                        op.count_include_pad);
+                                 line[o] = static_cast<T>(static_cast<double>(
+                                     total[o] / static_cast<sum>(std::max<std::int64_t>(n, 1))));
+                             }
+                         }
+                         epilogue.write({image, channel, y, 0}, type,
+                                        reinterpret_cast<const std::byte*>(line.data()), along.out);
+                     }
+                 });
+}
+
+inline void pool_all(const pool_problem& p, const host_buffers& buffers,
+                     const thread_pool& threads) {
+    with_host_arithmetic(info(p.input.type()).arithmetic, [&]<class H>(H) {
+        if constexpr (!std::is_same_v<H, bool>)
+            pool_planes<typename number_of<H>::type>(p, buffers, threads);
+    });
+}
+
+/// Sums of products of some outputs that lie in one line, in order of input channel and window.
+template <class T, std::size_t Vectors>
+struct convolve_some {
+    using lanes [[gnu::vector_size(32)]] = T;
+    using lanes_in_memory [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = T;
+    static constexpr std::int64_t lane_count = 4, width = lane_count * std::int64_t{Vectors};
+
+    std::int64_t channels, plane, lines, line, taps, tap;  // how many, and how far apart they lie
+    std::int64_t window, step;  // weights of a channel; from one output to the next
+
+    [[gnu::always_inline]] void operator()(const T* weights, const T* x, T* out) const {
+        lanes sums[Vectors] = {};
+        for (std::int64_t k = 0; k < channels; ++k, x += plane, weights += window)
+            for (std::int64_t i = 0; i < lines; ++i) {
+                const T* v = x + i * line;
+                for (std::int64_t j = 0; j < taps; ++j, v += tap) {
+                    const T factor = weights[i * taps + j];
+                    const T* from = v;
+#pragma GCC unroll 4
+                    for (lanes& sum : sums) {
+                        if (step == 1)
+                            sum += factor * *reinterpret_cast<const lanes_in_memory*>(from);
+                        else
+                            sum +=
+                                factor * lanes{from[0], from[step], from[2 * step], from[3 * step]};
+                        from += lane_count * step;
+                    }
+                }
+            }
+        for (const lanes& sum : sums) {
+            *reinterpret_cast<lanes_in_memory*>(out) = sum;
+            out += lane_count;
+        }
+    }
+};
+
+template <class T>
+class convolution {
+public:
+    convolution(const conv_problem& p, const T* weights, const T* x)
+        : p_(p), weights_(weights), x_(x),
+          down_(p.shape_of, 0, p.in_size[0], p.out_size[0], p.window[0]),
+          along_(p.shape_of, 1, p.in_size[1], p.out_size[1], p.window[1]),
+          in_(p.in_channels / p.shape_of.group) {
+        for (std::int64_t j = 0; j < along_.taps; ++j) {
+            begin_ = std::max(begin_, along_.first(j));
+            end_ = std::min(end_ < 0 ? along_.out : end_, along_.last(j));
+        }
+    }
+
+    void line(std::int64_t channel, std::int64_t y, T* sums) const {
+        const T* const w = weights_ + channel * in_ * down_.taps * along_.taps;
+        const T* const x = x_ + channel / (p_.out_channels / p_.shape_of.group) * in_ * plane();
+        std::int64_t first = 0, last = down_.taps;
+        while (first < last && down_.place(y, first) < 0) ++first;
+        while (last > first && down_.place(y, last - 1) >= down_.in) --last;
+        const T* const from = x + (first < last ? down_.place(y, first) * along_.in : 0);
+        std::int64_t o = 0;
+        for (; o < std::min(begin_, along_.out); ++o) sums[o] = at_edge(w, x, y, o);
+        const auto some = [&]<std::size_t Vectors>(std::integral_constant<std::size_t, Vectors>) {
+            using loop = convolve_some<T, Vectors>;
+            const loop whole{in_,
+                             plane(),
+                             last - first,
+                             down_.dilation * along_.in,
+                             along_.taps,
+                             along_.dilation,
+                             down_.taps * along_.taps,
+                             along_.stride};
+            const auto at = [&](std::int64_t i) {
+                run_wide(whole, w + first * along_.taps, from + along_.place(i, 0), sums + i);
+            };
+            if (end_ - begin_ < loop::width) return;
+            for (; o + loop::width <= end_; o += loop::width) at(o);
+            if (Vectors == 1 && o < end_) at(end_ - loop::width), o = end_;  // some of them again
+        };
+        some(std::integral_constant<std::size_t, 4>{});
+        some(std::integral_constant<std::size_t, 1>{});
+        for (; o < along_.out; ++o) sums[o] = at_edge(w, x, y, o);
+    }
+
+private:
+    std::int64_t plane() const { return down_.in * along_.in; }
+    T at_edge(const T* w, const T* x, std::int64_t y, std::int64_t o) const {
+        T sum = 0;
+        for (std::int64_t c = 0; c < in_; ++c, x += plane())
+            for (std::int64_t i = 0; i < down_.taps; ++i, w += along_.taps) {
+                const std::int64_t row = down_.place(y, i);
+                if (row < 0 || row >= down_.in) continue;
+                for (std::int64_t j = 0; j < along_.taps; ++j) {
+                    const std::int64_t at = along_.place(o, j);
+                    if (at >= 0 && at < along_.in) sum += w[j] * x[row * along_.in + at];
+                }
+            }
+        return sum;
+    }
+
+    const conv_problem& p_;
+    const T *weights_, *x_;
+    window_axis down_, along_;
+    std::int64_t in_, begin_ = 0, end_ = -1;  // outputs of a line whose taps all lie within
+};
+
+inline void convolve_all(const conv_problem& p, const host_buffers& buffers,
+                         const thread_pool& threads) {
+    const dtype type = p.input.type(), wide = widest_sum(type);
+    const std::int64_t in = p.in_channels / p.shape_of.group, line = p.in_size[1],
+                       lines = p.in_channels * p.in_size[0];
+    host_rows weight(p.weight, buffers);
+    wide_values w, x;
+    for_each_row({p.out_channels, in, p.window[0], 1}, [&](const index_list& at) {
+        weight.read(at + 0, wide, w.grow(p.window[1]), p.window[1]);
+    });
+    x.grow(lines * line);
+    const window_axis down(p.shape_of, 0, p.in_size[0], p.out_size[0], p.window[0]);
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+        const std::int64_t some =
+            std::max<std::int64_t>(1, thread_part / std::max<std::int64_t>(line, 1));
+        threads.run((lines + some - 1) / some,
+                    parts_for_a_thread(std::max<std::int64_t>(some * line, 1)),
+                    [&](std::int64_t part) {
+                        host_rows input(p.input, buffers);
+                        for (std::int64_t i = part * some; i < std::min(lines, (part + 1) * some);
+                             ++i)
+                            input.read({n, i / p.in_size[0], i % p.in_size[0], 0}, wide,
+                                       x.at(i * line), line);
+                    });
+        each_stretch(p.out_channels, down, p.out_size[1] * in * p.window[0] * p.window[1], threads,
+                     [&](std::int64_t channel, std::int64_t first, std::int64_t last) {
+                         host_rows result(p.epilogue, buffers);
+                         wide_values sums(p.out_size[1]);
+                         visit_sum(type, [&]<class T>(T) {
+                             const convolution<T> all(p, w.as<T>().data(), x.as<T>().data());
+                             for (std::int64_t y = first; y < last; ++y) {
+                                 all.line(channel, y, sums.as<T>().data());
+                                 result.write({n, channel, y, 0}, wide, sums.at(0), p.out_size[1]);
+                             }
+                         });
+                     });
+    }
+}
+
+}  // namespace detail
+
+inline void find_loop(const pool_problem& p, const host_buffers& buffers, host_loop& out) {
+    const dtype type = p.input.type();
+    if (type == dtype::boolean || (p.shape_of.what == pooling::average && !is_floating(type)) ||
+        p.batch * p.channels * p.out_size[0] * p.out_size[1] == 0)
+        return;
+    out.solve<detail::pool_all>(p, buffers);
+}
+
+inline void find_loop(const conv_problem& p, const host_buffers& buffers, host_loop& out) {
+    if (p.batch * p.out_channels * p.out_size[0] * p.out_size[1] == 0) return;
+    out.solve<detail::convolve_all>(p, buffers);
+}
+
+}}  // namespace pumice::PUMICE_ABI
