@@ -5,15 +5,14 @@
 #include <bench/host/measure.hpp>
 
 namespace {
-using vec = Eigen::ArrayXf;
-using mat = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using arr = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-}  // namespace
 
-int main(int argc, char** argv) {
-    const char* only = argc > 1 ? argv[1] : "";
+template <class T>
+void run_all(const char* only) {
+    using vec = Eigen::Array<T, Eigen::Dynamic, 1>;
+    using mat = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    using arr = Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const auto run = [&](const char* name, std::int64_t n, auto&& make) {
-        bench::report("eigen", name, n, only, [&] {
+        bench::report<T>("eigen", name, n, only, [&] {
             const auto y = make();
             bench::use(y.data());
         });
@@ -21,13 +20,13 @@ int main(int argc, char** argv) {
     for (const std::int64_t n : bench::sizes) {
         std::vector<vec> v;
         for (std::uint32_t i = 0; i < 5; ++i)
-            v.push_back(Eigen::Map<const vec>(bench::numbers(n, i).data(), n));
+            v.push_back(Eigen::Map<const vec>(bench::numbers<T>(n, i).data(), n));
         const auto &a = v[0], &b = v[1], &c = v[2], &d = v[3], &e = v[4];
         run("add", n, [&] { return vec(a + b); });
-        run("relu3", n, [&] { return vec((a * b + c).max(0.0f)); });
-        run("relu5", n, [&] { return vec((a * b + c).max(0.0f) * d + e); });
+        run("relu3", n, [&] { return vec((a * b + c).max(T(0))); });
+        run("relu5", n, [&] { return vec((a * b + c).max(T(0)) * d + e); });
         const std::int64_t rows = bench::rows_of(n);
-        const arr x = Eigen::Map<const arr>(bench::numbers(n, 9).data(), rows, n / rows);
+        const arr x = Eigen::Map<const arr>(bench::numbers<T>(n, 9).data(), rows, n / rows);
         run("row_sums", n, [&] { return vec(x.rowwise().sum()); });
         run("column_sums", n, [&] { return vec(x.colwise().sum().transpose()); });
         run("softmax", n, [&] {
@@ -37,8 +36,16 @@ int main(int argc, char** argv) {
         });
     }
     for (const std::int64_t n : {64, 128, 256, 512}) {
-        const mat a = Eigen::Map<const mat>(bench::numbers(n * n, 1).data(), n, n),
-                  b = Eigen::Map<const mat>(bench::numbers(n * n, 2).data(), n, n);
+        const mat a = Eigen::Map<const mat>(bench::numbers<T>(n * n, 1).data(), n, n),
+                  b = Eigen::Map<const mat>(bench::numbers<T>(n * n, 2).data(), n, n);
         run("matmul", n, [&] { return mat(a * b); });
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* only = argc > 1 ? argv[1] : "";
+    run_all<float>(only);
+    run_all<double>(only);
 }

@@ -32,10 +32,13 @@ double nanoseconds(F&& call) {
     return rounds[0];
 }
 
-template <class F>
+/// A case in the element type T. `only`: part of its name and type.
+template <class T, class F>
 void report(const char* rival, const char* name, std::int64_t size, const char* only, F&& call) {
-    if (!std::strstr(name, only)) return;
-    std::printf("%-8s %-12s %9lld %14.0f ns\n", rival, name, static_cast<long long>(size),
+    char whole[64];
+    std::snprintf(whole, sizeof whole, "%s %s", name, sizeof(T) == 4 ? "f32" : "f64");
+    if (!std::strstr(whole, only)) return;
+    std::printf("%-8s %-16s %9lld %14.0f ns\n", rival, whole, static_cast<long long>(size),
                 nanoseconds(call));
     std::fflush(stdout);
 }
@@ -46,11 +49,12 @@ inline constexpr std::int64_t sizes[] = {10, 100, 1000, 10000, 100000, 1000000, 
 inline std::int64_t rows_of(std::int64_t size) { return std::max<std::int64_t>(1, size / 1000); }
 
 /// Numbers in [-1, 1), the same for every rival.
-inline std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
-    std::vector<float> v(static_cast<std::size_t>(n));
-    for (float& x : v) {
+template <class T = float>
+std::vector<T> numbers(std::int64_t n, std::uint32_t seed) {
+    std::vector<T> v(static_cast<std::size_t>(n));
+    for (T& x : v) {
         seed = seed * 1664525u + 1013904223u;
-        x = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31f;
+        x = static_cast<T>(static_cast<std::int32_t>(seed)) * T(0x1p-31);
     }
     return v;
 }

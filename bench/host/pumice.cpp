@@ -6,36 +6,47 @@
 
 namespace pm = pumice;
 
-int main(int argc, char** argv) {
-    const char* only = argc > 1 ? argv[1] : "";
-    const pm::context host{pm::host_only{}};
-    pm::set_default_context(host);
+namespace {
+
+template <class T>
+void run_all(const char* only) {
+    using vec = pm::vector<T>;
+    using mat = pm::matrix<T>;
     const auto run = [&](const char* name, std::int64_t n, auto&& make) {
-        bench::report("pumice", name, n, only, [&] {
+        bench::report<T>("pumice", name, n, only, [&] {
             const auto y = make();
             pm::eval(y);
             bench::use(&y);
         });
     };
     for (const std::int64_t n : bench::sizes) {
-        std::vector<pm::vector<float>> v;
+        std::vector<vec> v;
         for (std::uint32_t i = 0; i < 5; ++i)
-            v.push_back(pm::from_span<float>({n}, bench::numbers(n, i)));
+            v.push_back(pm::from_span<T>({n}, bench::numbers<T>(n, i)));
         const auto &a = v[0], &b = v[1], &c = v[2], &d = v[3], &e = v[4];
-        run("add", n, [&] { return pm::vector<float>(a + b); });
-        run("relu3", n, [&] { return pm::vector<float>(pm::relu(a * b + c)); });
-        run("relu5", n, [&] { return pm::vector<float>(pm::relu(a * b + c) * d + e); });
+        run("add", n, [&] { return vec(a + b); });
+        run("relu3", n, [&] { return vec(pm::relu(a * b + c)); });
+        run("relu5", n, [&] { return vec(pm::relu(a * b + c) * d + e); });
         const std::int64_t rows = bench::rows_of(n);
-        const pm::matrix<float> x = pm::from_span<float>({rows, n / rows}, bench::numbers(n, 9));
-        run("row_sums", n, [&] { return pm::vector<float>(pm::sum(x, pm::axis<1>)); });
-        run("column_sums", n, [&] { return pm::vector<float>(pm::sum(x, pm::axis<0>)); });
-        run("softmax", n, [&] { return pm::matrix<float>(pm::softmax(x, pm::axis<1>)); });
+        const mat x = pm::from_span<T>({rows, n / rows}, bench::numbers<T>(n, 9));
+        run("row_sums", n, [&] { return vec(pm::sum(x, pm::axis<1>)); });
+        run("column_sums", n, [&] { return vec(pm::sum(x, pm::axis<0>)); });
+        run("softmax", n, [&] { return mat(pm::softmax(x, pm::axis<1>)); });
     }
     for (const std::int64_t n : {64, 128, 256, 512}) {
         const auto square = [&](std::uint32_t seed) {
-            return pm::matrix<float>(pm::from_span<float>({n, n}, bench::numbers(n * n, seed)));
+            return mat(pm::from_span<T>({n, n}, bench::numbers<T>(n * n, seed)));
         };
-        const pm::matrix<float> a = square(1), b = square(2);
-        run("matmul", n, [&] { return pm::matrix<float>(pm::matmul(a, b)); });
+        const mat a = square(1), b = square(2);
+        run("matmul", n, [&] { return mat(pm::matmul(a, b)); });
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* only = argc > 1 ? argv[1] : "";
+    pm::set_default_context(pm::context{pm::host_only{}});
+    run_all<float>(only);
+    run_all<double>(only);
 }

@@ -10,14 +10,13 @@
 #include <xtensor/xview.hpp>
 
 namespace {
-using vec = xt::xtensor<float, 1>;
-using mat = xt::xtensor<float, 2>;
-}  // namespace
 
-int main(int argc, char** argv) {
-    const char* only = argc > 1 ? argv[1] : "";
+template <class T>
+void run_all(const char* only) {
+    using vec = xt::xtensor<T, 1>;
+    using mat = xt::xtensor<T, 2>;
     const auto run = [&](const char* name, std::int64_t n, auto&& make) {
-        bench::report("xtensor", name, n, only, [&] {
+        bench::report<T>("xtensor", name, n, only, [&] {
             const auto y = make();
             bench::use(y.data());
         });
@@ -26,14 +25,14 @@ int main(int argc, char** argv) {
         const auto size = static_cast<std::size_t>(n);
         std::vector<vec> v;
         for (std::uint32_t i = 0; i < 5; ++i)
-            v.push_back(xt::adapt(bench::numbers(n, i), std::array<std::size_t, 1>{size}));
+            v.push_back(xt::adapt(bench::numbers<T>(n, i), std::array<std::size_t, 1>{size}));
         const auto &a = v[0], &b = v[1], &c = v[2], &d = v[3], &e = v[4];
         run("add", n, [&] { return vec(a + b); });
-        run("relu3", n, [&] { return vec(xt::maximum(a * b + c, 0.0f)); });
-        run("relu5", n, [&] { return vec(xt::maximum(a * b + c, 0.0f) * d + e); });
+        run("relu3", n, [&] { return vec(xt::maximum(a * b + c, T(0))); });
+        run("relu5", n, [&] { return vec(xt::maximum(a * b + c, T(0)) * d + e); });
         const auto rows = static_cast<std::size_t>(bench::rows_of(n));
         const mat x =
-            xt::adapt(bench::numbers(n, 9), std::array<std::size_t, 2>{rows, size / rows});
+            xt::adapt(bench::numbers<T>(n, 9), std::array<std::size_t, 2>{rows, size / rows});
         run("row_sums", n,
             [&] { return vec(xt::sum(x, {1}, xt::evaluation_strategy::immediate)); });
         run("column_sums", n,
@@ -46,4 +45,12 @@ int main(int argc, char** argv) {
             return y;
         });
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* only = argc > 1 ? argv[1] : "";
+    run_all<float>(only);
+    run_all<double>(only);
 }
