@@ -96,9 +96,11 @@ TEST_CASE(
 }
 
 TEST_CASE("executable: every model of the tests, recorded, is the model") {
+    const bool on_host = pm::default_context().device().type == pm::device_type::host;
     int models = 0;
     for (const auto& file : std::filesystem::directory_iterator(data("models"))) {
         if (file.path().extension() != ".onnx") continue;
+        if (on_host && file.path().stem() == "twice") continue;  // its operator is a Vulkan shader
         CAPTURE(file.path().string());
         ++models;
         const auto model = pm::model::load(file.path());
