@@ -44,7 +44,7 @@ TEST_CASE("closed graph: what was made in the scope is copied, the rest captured
     REQUIRE(g.graph.outputs.size() == 1);
     CHECK(g.graph.outputs[0] != made.get());
     CHECK(g.graph.outputs[0]->extent == made.shape());
-    // The copy reads placeholders only, and the tensors that were there read what they did.
+    // The copy reads inputs of its graph alone, and the tensors that were there read what they did.
     CHECK(g.graph.outputs[0]->inputs[0]->inputs[0]->inputs[0] == input.get());
     CHECK(g.graph.outputs[0]->inputs[0]->inputs[0]->inputs[1] == g.graph.inputs[1]);
     CHECK(inside.get()->inputs[1] == lazy.get());

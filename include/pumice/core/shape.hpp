@@ -74,6 +74,15 @@ private:
 using shape = index_list;
 using strides = index_list;
 
+namespace detail {
+/// The index of the i-th element in row-major order.
+constexpr index_list index_of(std::int64_t i, const shape& extent) noexcept {
+    index_list at = extent;
+    for (int d = extent.rank(); d-- > 0; i /= extent[d]) at[d] = i % extent[d];
+    return at;
+}
+}  // namespace detail
+
 /// "(2, 3)", "(2,)", "()": as NumPy prints shapes.
 PUMICE_FUNCTION std::string to_string(const index_list& list);
 

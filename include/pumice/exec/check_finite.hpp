@@ -93,12 +93,6 @@ inline fault_of_op first_not_finite(const computed_op& op, const not_finite& fou
     return {last.op ? std::string(last.op->name) : describe(op.what), found};
 }
 
-inline std::string index_text(std::int64_t i, const shape& extent) {
-    shape at = extent;
-    for (int d = extent.rank(); d-- > 0; i /= extent[d]) at[d] = i % extent[d];
-    return to_string(at);
-}
-
 }  // namespace detail
 
 template <int>
@@ -123,7 +117,7 @@ void require_finite(const computed_op& op, bool infinities) {
     throw error(errc::not_finite, "check_finite",
                 cat({first.op, " gives ", first.what.text(), " in a result of shape ",
                      to_string(op.what.extent), " of ", to_string(op.what.type), ", the first at ",
-                     detail::index_text(first.what.first, op.what.extent)}),
+                     to_string(detail::index_of(first.what.first, op.what.extent))}),
                 std::move(reasons));
 }
 

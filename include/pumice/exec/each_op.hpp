@@ -27,8 +27,7 @@ void show_each_op(std::span<const node_ptr> roots, const policy_set& policies, E
     array_list<graph_copy::pair> made;
     {
         graph_copy copies;
-        for (const node_ptr& root : roots)
-            copies.of(root, [](const node_ptr& n) { return n->realised() ? n : nullptr; });
+        for (const node_ptr& root : roots) copies.of(root);
         made = std::move(copies.made);
     }
     for (graph_copy::pair& each : made) {
@@ -56,10 +55,7 @@ public:
         for (std::size_t i = 0; i < keys.size(); ++i)
             copies.stands_for(graph_.keys[i], home_.create(dtype::u32, {}, &keys[i]));
         array_list<node_ptr> results;
-        for (const node_ptr& n : graph_.outputs)
-            results.push_back(copies.of(n, [](const node_ptr& of) {
-                return of->realised() ? of : nullptr;
-            }));
+        for (const node_ptr& n : graph_.outputs) results.push_back(copies.of(n));
         home_.eval(results);
         for (std::size_t i = 0; i < results.size(); ++i) outputs[i] = any_tensor(results[i]);
         return {};

@@ -28,6 +28,10 @@ public:
     }
     /// The copy of a node, or what stands for it. Each node has one.
     node_ptr of(const node_ptr& root, const leaf& stands);
+    /// The same, where what is realised stands for itself.
+    node_ptr of(const node_ptr& root) {
+        return of(root, [](const node_ptr& n) { return n->realised() ? n : nullptr; });
+    }
     /// The copies that were made, inputs before users.
     array_list<pair> made;
 

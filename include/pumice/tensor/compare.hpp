@@ -81,7 +81,7 @@ public:
     comparison run() {
         graph_copy alone = over_inputs();
         array_list<node_ptr> results;
-        for (const node_ptr& n : graph_.outputs) results.push_back(copied(alone, n));
+        for (const node_ptr& n : graph_.outputs) results.push_back(alone.of(n));
         for (const graph_copy::pair& each : alone.made) {
             if (is_view(*each.from)) continue;
             const array_list<node_ptr> operands = each.copy->inputs;
@@ -91,7 +91,7 @@ public:
         }
         graph_copy together = over_inputs();
         array_list<node_ptr> fused;
-        for (const node_ptr& n : graph_.outputs) fused.push_back(copied(together, n));
+        for (const node_ptr& n : graph_.outputs) fused.push_back(together.of(n));
         home_->eval(fused);
         for (std::size_t i = 0; i < fused.size(); ++i) {
             if (same(fused[i], results[i])) continue;
@@ -111,9 +111,6 @@ private:
             copies.stands_for(graph_.inputs[i], inputs_[i].get());
         for (std::size_t i = 0; i < keys_.size(); ++i) copies.stands_for(graph_.keys[i], keys_[i]);
         return copies;
-    }
-    static node_ptr copied(graph_copy& copies, const node_ptr& n) {
-        return copies.of(n, [](const node_ptr& of) { return of->realised() ? of : nullptr; });
     }
 
     /// Whether the host gives the same for an op, of what the device gave for its operands.
@@ -155,7 +152,7 @@ private:
     }
     bool differs_fused(const graph_copy::pair& step) {
         graph_copy copies = over_inputs();
-        const node_ptr n = copied(copies, step.from);
+        const node_ptr n = copies.of(step.from);
         home_->eval(std::span(&n, 1));
         if (same(n, step.copy)) return false;
         name_step(step.from, n);
@@ -189,10 +186,7 @@ private:
         }
         if (real && most <= rounding_share(a->type) * options_.tolerance * largest) return true;
         found_.difference = most;
-        found_.at = a->extent;
-        auto rest = static_cast<std::int64_t>(where);
-        for (int d = a->extent.rank(); d-- > 0; rest /= a->extent[d])
-            found_.at[d] = rest % a->extent[d];
+        found_.at = index_of(static_cast<std::int64_t>(where), a->extent);
         return false;
     }
     static std::vector<std::byte> bytes(const node_ptr& n) {
