@@ -11,6 +11,10 @@ if(TARGET pumice_npz)                            # apart, since it may be missin
     install(TARGETS pumice_npz EXPORT pumiceNpz)
     install(EXPORT pumiceNpz NAMESPACE pumice:: DESTINATION ${package})
 endif()
+if(TARGET pumice_vgf)
+    install(TARGETS pumice_vgf EXPORT pumiceVgf)
+    install(EXPORT pumiceVgf NAMESPACE pumice:: DESTINATION ${package})
+endif()
 install(EXPORT pumiceTargets NAMESPACE pumice:: DESTINATION ${package})
 
 configure_package_config_file(cmake/pumiceConfig.cmake.in pumiceConfig.cmake INSTALL_DESTINATION ${package})

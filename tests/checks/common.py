@@ -80,7 +80,8 @@ def include_flags():
     subprocess.run(["cmake", f"-DFROM={ROOT}/shaders", f"-DTO={generated}/pumice/shaders.hpp", "-P",
                     ROOT / "cmake/embed.cmake"], check=True)
     flags = ["-std=c++20", f"-I{INCLUDE}", f"-I{generated}"]
-    for folder in (ROOT / ".deps/usr/include", ROOT / ".deps/usr/include/eigen3", ROOT / ".deps/slang/include"):
+    for folder in (ROOT / ".deps/usr/include", ROOT / ".deps/usr/include/eigen3", ROOT / ".deps/slang/include",
+                   ROOT / ".deps/ml_sdk/include"):
         if folder.is_dir():
             flags += ["-isystem", str(folder)]
     return flags

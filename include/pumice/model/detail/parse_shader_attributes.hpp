@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/model/detail/vk_formats.hpp>
 #include <pumice/model/shader_attributes.hpp>
 
 #include <cmath>
@@ -226,43 +227,9 @@ private:
     }
     std::optional<dtype> format(const std::string& key, const std::string& text,
                                 shader_binding& at) {
-        struct row {
-            std::string_view name;
-            dtype type;
-            std::uint16_t number;  // VkFormat's; 0: no texels are of it
-            std::uint16_t texel;   // bytes
-        };
-        constexpr row rows[] = {{"R8_UINT", dtype::u8, 13, 1},
-                                {"R8_SINT", dtype::i8, 14, 1},
-                                {"R8G8_UINT", dtype::u8, 20, 2},
-                                {"R8G8_SINT", dtype::i8, 21, 2},
-                                {"R8G8B8A8_UINT", dtype::u8, 41, 4},
-                                {"R8G8B8A8_SINT", dtype::i8, 42, 4},
-                                {"R16_UINT", dtype::u16, 74, 2},
-                                {"R16_SINT", dtype::i16, 75, 2},
-                                {"R16_SFLOAT", dtype::f16, 76, 2},
-                                {"R16G16_UINT", dtype::u16, 81, 4},
-                                {"R16G16_SINT", dtype::i16, 82, 4},
-                                {"R16G16_SFLOAT", dtype::f16, 83, 4},
-                                {"R16G16B16A16_UINT", dtype::u16, 95, 8},
-                                {"R16G16B16A16_SINT", dtype::i16, 96, 8},
-                                {"R16G16B16A16_SFLOAT", dtype::f16, 97, 8},
-                                {"R32_UINT", dtype::u32, 98, 4},
-                                {"R32_SINT", dtype::i32, 99, 4},
-                                {"R32_SFLOAT", dtype::f32, 100, 4},
-                                {"R32G32_UINT", dtype::u32, 101, 8},
-                                {"R32G32_SINT", dtype::i32, 102, 8},
-                                {"R32G32_SFLOAT", dtype::f32, 103, 8},
-                                {"R32G32B32A32_UINT", dtype::u32, 107, 16},
-                                {"R32G32B32A32_SINT", dtype::i32, 108, 16},
-                                {"R32G32B32A32_SFLOAT", dtype::f32, 109, 16},
-                                {"R64_UINT", dtype::u64, 110, 8},
-                                {"R64_SINT", dtype::i64, 111, 8},
-                                {"R64_SFLOAT", dtype::f64, 112, 8},
-                                {"R8_BOOL_ARM", dtype::boolean, 0, 1}};
         std::string names;
-        for (const row& r : rows) {
-            if (has_texels(at.as) && r.number == 0) continue;
+        for (const vk_format& r : vk_formats) {
+            if (has_texels(at.as) && r.texel == 0) continue;
             append_text(names, {names.empty() ? "" : ", ", r.name});
             if (text != cat({"VK_FORMAT_", r.name})) continue;
             if (has_texels(at.as)) at.format = r.number, at.texel = r.texel;

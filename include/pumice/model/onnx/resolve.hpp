@@ -4,53 +4,20 @@
 // constant folded, which needs no device; and from there to graph nodes on one.
 #pragma once
 
+#include <pumice/model/detail/graph_limits.hpp>
 #include <pumice/model/onnx/detail/resolver.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 namespace detail {
 
-/// Products, sums or copies that one element of a node's kernel takes.
-inline std::int64_t work_of_element(const pumice::node& n) {
-    return n.op.visit([&]<class Op>(const Op& op) -> std::int64_t {
-        if constexpr (std::is_same_v<Op, matmul_op>) return n.inputs[0]->extent.back();
-        else if constexpr (std::is_same_v<Op, conv_op>) {
-            const shape& w = n.inputs[1]->extent;
-            return element_count(w) / std::max<std::int64_t>(w[0], 1);
-        } else if constexpr (std::is_same_v<Op, reduce_op>)
-            return n.inputs[0]->count() / std::max<std::int64_t>(n.count(), 1);
-        else if constexpr (std::is_same_v<Op, view_op> || std::is_same_v<Op, reshape_op>) return 0;
-        else if constexpr (std::is_same_v<Op, pool_op>)
-            return std::int64_t(op.window[0]) * op.window[1];
-        else return 1;
-    });
-}
-
 /// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`,
 /// and alive, was looked at.
 inline void check_limits(const resolved_model& p, const resolved_node& s,
                          std::span<const any_tensor> made, std::set<const pumice::node*>& seen) {
-    std::vector<const pumice::node*> unvisited;
-    for (const any_tensor& t : made)
-        if (t.has_value()) unvisited.push_back(t.get().get());
-    const auto refuse = [&](const std::string& what, std::int64_t limit, const char* name) {
-        throw error(errc::bad_file, "onnx",
-                    describe(*s.from, s.number) + " asks for " + what + ", more than the " +
-                        std::to_string(limit) + " of model_limits::" + name);
-    };
-    while (!unvisited.empty()) {
-        const pumice::node* n = unvisited.back();
-        unvisited.pop_back();
-        if (!seen.insert(n).second || n->data) continue;
-        if (n->count() > p.limits.elements)
-            refuse("a value of the shape " + to_string(n->extent), p.limits.elements, "elements");
-        const std::int64_t work = work_of_element(*n);
-        if (work > p.limits.kernel_work / std::max<std::int64_t>(n->count(), 1))
-            refuse("a kernel of " + std::to_string(n->count()) + " times " + std::to_string(work) +
-                       " products or sums",
-                   p.limits.kernel_work, "kernel_work");
-        for (const node_ptr& i : n->inputs) unvisited.push_back(i.get());
-    }
+    const std::string excess = pumice::detail::beyond_limits(p.limits, made, seen);
+    if (!excess.empty())
+        throw error(errc::bad_file, "onnx", describe(*s.from, s.number) + " asks for " + excess);
 }
 
 }  // namespace detail
