@@ -23,7 +23,7 @@ share=${PUMICE_TEST_SCALE:-0.5}
 parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
   headers_alone cross
-  front software canary plain host faults processes kills add_dtype consumers examples packs start compile_cost
+  front software canary plain host vgf faults processes kills add_dtype consumers examples packs start compile_cost
   sanitized_build asan hostile fuzz tsan)
 # Asked for by name only: its limits are seconds of a machine with nothing else to do.
 later=(compile_limits start_limits)
@@ -69,6 +69,9 @@ plain() {
     tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}
 }
 host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user,exchange}; }
+
+# Arm's converter and scenario runner are what models in VGF are compared with.
+vgf() { make gcc vgf_check && tests/vgf/run build/gcc tools/on-software-driver; }
 
 processes() { tests/process/run build/gcc tools/on-plain-driver; }
 kills()     { tests/process/kills build/gcc tools/on-plain-driver; }

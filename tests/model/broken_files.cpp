@@ -44,5 +44,7 @@ TEST_CASE("broken files: each says which file it is and what is wrong with it") 
             errc::bad_file, {"zip"});
     refused(folder.write("model.gguf", std::string("GGUF\x03\0\0\0", 8) + std::string(100, '\0')),
             errc::bad_file, {"GGUF"});
+    refused(folder.write("model.vgf", std::string("VGF1", 4) + std::string(124, '\0')),
+            errc::unsupported, {"VGF", "pumice::vgf"});
     refused(data("models/0.png"), errc::bad_file, {"PNG"});
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// What tests/vgf/run has done by Pumice: a line of words on stdin each, and a line on stdout for it,
-// "ok" or "error CODE MESSAGE".
+// What tests/vgf/run has done by Pumice: a line of words on stdin each, and a line on stdout for
+// it, "ok" or "error CODE MESSAGE".
 //
-//     run MODEL OUT IN...    the .npy files IN through the model, its outputs to OUT0.npy, OUT1.npy ...
-//     zeros MODEL            loads it, and runs it once on zeros
+//     run MODEL OUT IN...    the .npy files IN through the model, its outputs to OUT0.npy, OUT1.npy
+//     ... zeros MODEL            loads it, and runs it once on zeros
 #include <pumice.hpp>
 #include <pumice/exchange/save.hpp>
 #include <pumice/model.hpp>
@@ -28,12 +28,13 @@ void run(std::istream& words) {
     for (std::size_t i = 0; i < lazy.size(); ++i) {
         pm::save(out + std::to_string(i) + ".npy", lazy[i]);
         const auto same = pm::apply<pm::op::equal>(lazy[i], recorded[i]);
-        const auto nan = pm::is_floating(lazy[i].dtype())
-                             ? pm::apply<pm::op::logical_or>(same,
-                                                             pm::apply<pm::op::isnan>(lazy[i]))
-                             : same;
+        const auto nan =
+            pm::is_floating(lazy[i].dtype())
+                ? pm::apply<pm::op::logical_or>(same, pm::apply<pm::op::isnan>(lazy[i]))
+                : same;
         if (!pm::reduce(pm::reduction::all, nan).as<pm::tensor<bool, pm::dims<0>>>().item())
-            throw pm::error(pm::errc::unsupported, "check", "the recorded model gives other values");
+            throw pm::error(pm::errc::unsupported, "check",
+                            "the recorded model gives other values");
     }
 }
 
@@ -43,7 +44,8 @@ void zeros(std::istream& words) {
     pm::load_options o;
     o.limits.elements = 1 << 24;
     o.limits.kernel_work = std::int64_t{1} << 32;
-    const pm::model m = pm::model::load(model, o);
+    const std::vector<std::byte> bytes = pm::input_file::open(model)->read_all();
+    const pm::model m = pm::model::from_bytes(bytes, o);
     std::vector<pm::any_tensor> inputs;
     for (const pm::model_value& v : m.inputs()) {
         pm::shape extent;

@@ -300,19 +300,22 @@ void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = 2.0 *
 """
 
 
+def twice(language, code):
+    """The operation's attributes for a shader that gives 2 x + 1."""
+    attributes = {"entry_point": "main", "workgroup_sizes": [2, 1, 1], "shader_language": language, "shader_code": code}
+    for which, binding in (("input_0", 0), ("output_0", 1)):
+        attributes |= {f"{which}_binding": binding, f"{which}_descriptorset": 0, f"{which}_vkformat": "VK_FORMAT_R32_SFLOAT",
+                       f"{which}_vkdescriptortype": "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER"}
+    return dict(operator_name='"Twice"', domain_name='"com.arm.VulkanCustomShader"',
+                implementation_attrs=json.dumps(json.dumps(attributes)))
+
+
 def shaders(glslc):
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "twice.comp", Path(folder) / "twice.spv"
         source.write_text(TWICE)
         subprocess.run([glslc, "--input", source, "--output", made], check=True, stdout=subprocess.DEVNULL)
-        code = made.read_bytes()
-    attributes = {"entry_point": "main", "workgroup_sizes": [2, 1, 1], "shader_language": "SPIR-V",
-                  "shader_code": base64.b64encode(code).decode()}
-    for which, binding in (("input_0", 0), ("output_0", 1)):
-        attributes |= {f"{which}_binding": binding, f"{which}_descriptorset": 0, f"{which}_vkformat": "VK_FORMAT_R32_SFLOAT",
-                       f"{which}_vkdescriptortype": "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER"}
-    custom = dict(operator_name='"Twice"', domain_name='"com.arm.VulkanCustomShader"',
-                  implementation_attrs=json.dumps(json.dumps(attributes)))
+        custom = twice("SPIR-V", base64.b64encode(made.read_bytes()).decode())
     p = program("shader_between", 16, 4.0)
     x, y = p.arg(S), p.arg(S)
     a = p.op("add", [x, y], S)
@@ -320,6 +323,21 @@ def shaders(glslc):
     p = program("shader_chain", 2, 8.0)
     x = p.arg(S)
     p.give(p.op("custom", [p.op("custom", [x], S, **custom)], S, **custom))
+
+
+def shader_text():
+    """In GLSL, which the file keeps as text; the scenario runner would have it substituted."""
+    p = Program("shader_text")
+    x = p.arg(S)
+    return p.give(p.op("custom", [x], S, **twice("GLSL", TWICE)))
+
+
+def refused():
+    """A program that Pumice does not take, and the word for it."""
+    p = Program("conv3d")
+    x, w, b, z = p.arg((1, 4, 4, 4, 2)), p.const(np.ones((3, 2, 2, 2, 2))), p.const([0.0] * 3), p.const([0.0])
+    return p.give(p.op("conv3d", [x, w, b, z, z], (1, 3, 3, 3, 3), pad=ints(0, 0, 0, 0, 0, 0), stride=ints(1, 1, 1),
+                       dilation=ints(1, 1, 1), acc_type="f32")), "CONV3D"
 
 
 def all_programs(glslc):

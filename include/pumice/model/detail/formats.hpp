@@ -13,7 +13,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// Whether a file that begins so is in Arm's VGF. (An ONNX file begins with the tag of a field.)
 inline bool is_vgf(std::span<const std::byte> front) {
     constexpr std::string_view magic = "VGF1";
-    return front.size() >= magic.size() && std::memcmp(front.data(), magic.data(), magic.size()) == 0;
+    return front.size() >= magic.size() &&
+           std::memcmp(front.data(), magic.data(), magic.size()) == 0;
 }
 [[noreturn]] inline void throw_no_vgf(const std::string& name) {
     throw error(errc::unsupported, "model",

@@ -79,8 +79,8 @@ private:
             known_constant k{std::move(c), slots_++, {}};
             if (k.what.external) external(s, id, k);
             else
-                k.tensor = make_constant(k.what.type, k.what.splat ? shape{} : k.what.shape,
-                                         k.what.bytes);
+                k.tensor =
+                    make_constant(k.what.type, k.what.splat ? shape{} : k.what.shape, k.what.bytes);
             r.known.emplace(id, std::move(k));
         }
         r.graph.constants.clear();
@@ -99,10 +99,9 @@ private:
             const any_tensor& t = constants_[at];
             if (t.shape() != k.what.shape ||
                 (t.dtype() != k.what.type && build::unsigned_of(k.what.type) != t.dtype()))
-                refuse(errc::bad_file,
-                       {"the graph sees constant ", at, ", ", to_string(t.dtype()), " ",
-                        to_string(t.shape()), ", as ", to_string(k.what.type), " ",
-                        to_string(k.what.shape)});
+                refuse(errc::bad_file, {"the graph sees constant ", at, ", ", to_string(t.dtype()),
+                                        " ", to_string(t.shape()), ", as ", to_string(k.what.type),
+                                        " ", to_string(k.what.shape)});
             const auto held = shared_constant(t);
             k.tensor = make_constant(k.what.type, t.shape(), held);
             constexpr std::int64_t few = 4096;  // which operators may ask to know
@@ -148,9 +147,9 @@ private:
         bound = s.inputs.size() + s.outputs.size();
         if (s.outputs.empty()) refuse(errc::bad_file, {"it writes nothing"});
         if (bound != s.slots.size())
-            refuse(errc::unsupported, {"its shader has ", s.slots.size(), " bindings for ",
-                                       s.inputs.size(), " inputs and ", s.outputs.size(),
-                                       " outputs"});
+            refuse(errc::unsupported,
+                   {"its shader has ", s.slots.size(), " bindings for ", s.inputs.size(),
+                    " inputs and ", s.outputs.size(), " outputs"});
         r.reads = s.inputs;
         r.writes = s.outputs;
         r.shader = make_shader_kernel(std::move(made), std::move(how));
@@ -167,8 +166,10 @@ private:
         shader_binding b{at->set, at->binding, shader_descriptor::storage_buffer, 0, 0};
         // By VkDescriptorType.
         constexpr std::pair<std::uint32_t, shader_descriptor> known[] = {
-            {3, shader_descriptor::storage_image},        {4, shader_descriptor::uniform_texel_buffer},
-            {5, shader_descriptor::storage_texel_buffer}, {6, shader_descriptor::uniform_buffer},
+            {3, shader_descriptor::storage_image},
+            {4, shader_descriptor::uniform_texel_buffer},
+            {5, shader_descriptor::storage_texel_buffer},
+            {6, shader_descriptor::uniform_buffer},
             {7, shader_descriptor::storage_buffer}};
         const auto* const found = std::find_if(std::begin(known), std::end(known), [&](auto& k) {
             return r.descriptor && k.first == *r.descriptor;
@@ -197,8 +198,8 @@ private:
 
 class builder final : public model_builder {
 public:
-    /// `constant_at(c, truth)` has the bytes of a constant, 0 or 1 of bools. Throws errc::bad_file, errc::unsupported_op,
-    /// errc::unsupported, errc::io_failed.
+    /// `constant_at(c, truth)` has the bytes of a constant, 0 or 1 of bools. Throws errc::bad_file,
+    /// errc::unsupported_op, errc::unsupported, errc::io_failed.
     template <class ConstantAt>
     builder(contents c, ConstantAt constant_at, const load_options& o)
         : file_(std::move(c)), limits_(o.limits) {
@@ -207,16 +208,16 @@ public:
         for (const value& v : file_.outputs) signature_.outputs.push_back(declared(v));
         for (const constant& each : file_.constants) {
             const resource& r = file_.resources[each.resource];
-            constants_.push_back(
-                make_constant(r.type, r.shape, constant_at(each, r.type == dtype::boolean)));
+            constants_.push_back(make_constant(r.type, r.shape,
+                                               constant_at(each, r.type == dtype::boolean)));
         }
         share();
         detail::segment_reader reader(file_, constants_, limits_);
         for (const segment& s : file_.segments) {
             segments_.push_back(reader.read(s));
             if (o.compute && segments_.back().shader)
-                refuse(errc::unsupported, {"segment ", s.name,
-                                           " is a shader, which cannot compute in another type"});
+                refuse(errc::unsupported,
+                       {"segment ", s.name, " is a shader, which cannot compute in another type"});
         }
     }
 
@@ -318,10 +319,9 @@ private:
                 const tosa_node n(step, number, values, s.known, constants);
                 any_tensor made = tosa_table[step.op](n);
                 if (made.dtype() != n.computed(step.type) || made.shape() != step.shape)
-                    n.fail(errc::bad_file,
-                           {"the file says that it gives ", to_string(step.type), " ",
-                            to_string(step.shape), ", it gives ", to_string(made.dtype()), " ",
-                            to_string(made.shape())});
+                    n.fail(errc::bad_file, {"the file says that it gives ", to_string(step.type),
+                                            " ", to_string(step.shape), ", it gives ",
+                                            to_string(made.dtype()), " ", to_string(made.shape())});
                 if (seen) {
                     const std::string excess =
                         pumice::detail::beyond_limits(limits_, std::span(&made, 1), seen->nodes);
@@ -352,7 +352,7 @@ private:
 
     contents file_;
     model_limits limits_;
-    std::vector<any_tensor> constants_;  // of the file, by their numbers
+    std::vector<any_tensor> constants_;    // of the file, by their numbers
     std::vector<std::uint32_t> value_of_;  // the resource whose value a resource shows
     std::vector<detail::ready_segment> segments_;
 };
@@ -377,8 +377,8 @@ inline std::shared_ptr<model_builder> open(std::span<const std::byte> bytes,
     return std::make_shared<builder>(
         read(bytes, o.limits),
         [&](const constant& c, bool truth) {
-            const auto part = bytes.subspan(static_cast<std::size_t>(c.offset),
-                                            static_cast<std::size_t>(c.size));
+            const auto part =
+                bytes.subspan(static_cast<std::size_t>(c.offset), static_cast<std::size_t>(c.size));
             if (!truth) return std::make_shared<host_constant>(part, keep);
             auto bools = std::make_shared<std::vector<std::byte>>(part.begin(), part.end());
             for (std::byte& b : *bools) b = std::byte(b != std::byte(0));

@@ -92,13 +92,14 @@ private:
         const std::size_t size = mlsdk_decoder_header_size();
         if (size > sizeof header || from_.size() < size) broken({"it is shorter than a header"});
         from_.read(0, {reinterpret_cast<std::byte*>(header), size});
-        const decoder<mlsdk_decoder_header_decoder> d(
-            mlsdk_decoder_header_decoder_mem_reqs(), [&](void* memory) {
+        const decoder<mlsdk_decoder_header_decoder>
+            d(mlsdk_decoder_header_decoder_mem_reqs(), [&](void* memory) {
                 return mlsdk_decoder_create_header_decoder(header, size, from_.size(), memory);
             });
         if (!d.at)
-            broken({"its header is no VGF header of a version that Arm's library reads, or it "
-                    "names parts that the file does not have"});
+            broken(
+                {"its header is no VGF header of a version that Arm's library reads, or it "
+                 "names parts that the file does not have"});
         const auto find = [&](mlsdk_decoder_section which, section& to) {
             mlsdk_decoder_vgf_section_info info{};
             mlsdk_decoder_get_header_section_info(d.at, which, &info);
@@ -133,14 +134,13 @@ private:
 
     void read_modules() {
         fetch(modules_);
-        const decoder<mlsdk_decoder_module_table_decoder> d(
-            mlsdk_decoder_module_table_decoder_mem_reqs(), [&](void* memory) {
+        const decoder<mlsdk_decoder_module_table_decoder>
+            d(mlsdk_decoder_module_table_decoder_mem_reqs(), [&](void* memory) {
                 return mlsdk_decoder_create_module_table_decoder(modules_.data(), modules_.size,
                                                                  memory);
             });
         if (!d.at) broken({"its table of modules is damaged"});
-        const std::uint32_t n =
-            count(mlsdk_decoder_get_module_table_num_entries(d.at), "modules");
+        const std::uint32_t n = count(mlsdk_decoder_get_module_table_num_entries(d.at), "modules");
         for (std::uint32_t i = 0; i < n; ++i) {
             code_module& m = made_.modules.emplace_back();
             m.name = text(mlsdk_decoder_get_module_name(d.at, i));
@@ -168,10 +168,10 @@ private:
 
     void read_resources() {
         fetch(resources_);
-        const decoder<mlsdk_decoder_model_resource_table_decoder> d(
-            mlsdk_decoder_model_resource_table_decoder_mem_reqs(), [&](void* memory) {
-                return mlsdk_decoder_create_model_resource_table_decoder(
-                    resources_.data(), resources_.size, memory);
+        const decoder<mlsdk_decoder_model_resource_table_decoder>
+            d(mlsdk_decoder_model_resource_table_decoder_mem_reqs(), [&](void* memory) {
+                return mlsdk_decoder_create_model_resource_table_decoder(resources_.data(),
+                                                                         resources_.size, memory);
             });
         if (!d.at) broken({"its table of resources is damaged"});
         const std::uint32_t n =
@@ -198,8 +198,8 @@ private:
             mlsdk_decoder_model_resource_table_get_tensor_shape(d.at, i, &dims);
             mlsdk_decoder_model_resource_table_get_tensor_strides(d.at, i, &steps);
             if (dims.size > max_rank)
-                refuse(errc::unsupported, {"resource ", i, " has ", dims.size, " axes, Pumice has ",
-                                           max_rank});
+                refuse(errc::unsupported,
+                       {"resource ", i, " has ", dims.size, " axes, Pumice has ", max_rank});
             for (std::size_t k = 0; k < dims.size; ++k) {
                 if (dims.data[k] <= 0)
                     refuse(errc::unsupported, {"resource ", i, " has an axis of ", dims.data[k],
@@ -238,8 +238,8 @@ private:
                              : std::min(constants_.size, front + start[1] * record);
         }
         fetch(constants_, wanted);
-        const decoder<mlsdk_decoder_constant_table_decoder> d(
-            mlsdk_decoder_constant_table_decoder_mem_reqs(), [&](void* memory) {
+        const decoder<mlsdk_decoder_constant_table_decoder>
+            d(mlsdk_decoder_constant_table_decoder_mem_reqs(), [&](void* memory) {
                 return mlsdk_decoder_create_constant_table_decoder(constants_.data(),
                                                                    constants_.size, memory);
             });
@@ -254,12 +254,13 @@ private:
             mlsdk_decoder_constant_data bytes{};
             mlsdk_decoder_constant_table_get_data(d.at, i, &bytes);
             const resource& r = made_.resources[of];
-            if (bytes.size != static_cast<std::uint64_t>(
-                                  byte_count(r.type, element_count(r.shape))))
+            if (bytes.size !=
+                static_cast<std::uint64_t>(byte_count(r.type, element_count(r.shape))))
                 broken({"constant ", i, " has ", bytes.size, " bytes, its resource is ",
                         to_string(r.type), " ", to_string(r.shape)});
-            const auto begin = static_cast<std::uint64_t>(
-                reinterpret_cast<const std::byte*>(bytes.data) - constants_.data());
+            const auto begin =
+                static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(bytes.data) -
+                                           constants_.data());
             if (begin > constants_.size || bytes.size > constants_.size - begin)
                 broken({"constant ", i, " lies outside of its part"});
             made_.constants.push_back({of, constants_.offset + begin, bytes.size});
@@ -269,10 +270,10 @@ private:
 
     void read_segments() {
         fetch(sequence_);
-        decoder<mlsdk_decoder_model_sequence_decoder> d(
-            mlsdk_decoder_model_sequence_decoder_mem_reqs(), [&](void* memory) {
-                return mlsdk_decoder_create_model_sequence_decoder(sequence_.data(),
-                                                                   sequence_.size, memory);
+        decoder<mlsdk_decoder_model_sequence_decoder>
+            d(mlsdk_decoder_model_sequence_decoder_mem_reqs(), [&](void* memory) {
+                return mlsdk_decoder_create_model_sequence_decoder(sequence_.data(), sequence_.size,
+                                                                   memory);
             });
         if (!d.at) broken({"its sequence of segments is damaged"});
         const std::uint32_t n =
@@ -288,8 +289,9 @@ private:
             for (std::size_t k = 0; k < found.size(); ++k) {
                 std::string name;
                 if (k < named)
-                    name = text(mlsdk_decoder_model_sequence_get_name(
-                        d.at, names, static_cast<std::uint32_t>(k)));
+                    name =
+                        text(mlsdk_decoder_model_sequence_get_name(d.at, names,
+                                                                   static_cast<std::uint32_t>(k)));
                 to.push_back({name.empty() ? cat({otherwise, k}) : name, found[k].resource});
             }
         };
@@ -320,16 +322,17 @@ private:
         s.module = mlsdk_decoder_model_sequence_get_segment_module_index(d, i);
         if (s.module >= made_.modules.size())
             broken({"segment ", i, " runs module ", s.module, " of ", made_.modules.size()});
-        const bool graph = mlsdk_decoder_model_sequence_get_segment_type(d, i) ==
-                           mlsdk_decoder_module_type_graph;
+        const bool graph =
+            mlsdk_decoder_model_sequence_get_segment_type(d, i) == mlsdk_decoder_module_type_graph;
         if (graph != made_.modules[s.module].graph)
             broken({"segment ", i, " and its module are of different kinds"});
-        const std::uint32_t sets = count(
-            mlsdk_decoder_model_sequence_get_segment_descriptorset_info_size(d, i), "sets");
+        const std::uint32_t sets =
+            count(mlsdk_decoder_model_sequence_get_segment_descriptorset_info_size(d, i), "sets");
         for (std::uint32_t k = 0; k < sets; ++k) {
-            const auto found = slots_of(
-                d, mlsdk_decoder_model_sequence_get_segment_descriptor_binding_slot(d, i, k),
-                mlsdk_decoder_model_sequence_get_segment_descriptorset_index(d, i, k));
+            const auto found =
+                slots_of(d,
+                         mlsdk_decoder_model_sequence_get_segment_descriptor_binding_slot(d, i, k),
+                         mlsdk_decoder_model_sequence_get_segment_descriptorset_index(d, i, k));
             s.slots.insert(s.slots.end(), found.begin(), found.end());
         }
         for (const slot& at :
@@ -341,8 +344,7 @@ private:
         mlsdk_decoder_dispatch_shape groups{};
         mlsdk_decoder_model_sequence_get_segment_dispatch_shape(d, i, &groups);
         std::copy(std::begin(groups.data), std::end(groups.data), s.groups.begin());
-        const auto pushes =
-            mlsdk_decoder_model_sequence_get_segment_push_constant_range(d, i);
+        const auto pushes = mlsdk_decoder_model_sequence_get_segment_push_constant_range(d, i);
         s.pushes = pushes && mlsdk_decoder_get_push_constant_ranges_size(d, pushes) > 0;
         graph_constants(d, i, s);
     }
@@ -360,13 +362,11 @@ private:
             mlsdk_decoder_constant_indexes list{};
             mlsdk_decoder_model_sequence_get_segment_constant_indexes(d, i, &list);
             count(list.size, "constants");
-            for (std::uint32_t k = 0; k < list.size; ++k)
-                s.constants.emplace_back(k, list.data[k]);
+            for (std::uint32_t k = 0; k < list.size; ++k) s.constants.emplace_back(k, list.data[k]);
         }
         for (const auto& [id, number] : s.constants)
             if (number >= made_.constants.size())
-                broken({"segment ", i, " names constant ", number, " of ",
-                        made_.constants.size()});
+                broken({"segment ", i, " names constant ", number, " of ", made_.constants.size()});
     }
 
     const source& from_;

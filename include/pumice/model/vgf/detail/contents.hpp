@@ -20,7 +20,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
 struct resource {
     dtype type = dtype::f32;
     pumice::shape shape;
-    std::uint32_t format = 0;                     // VkFormat
+    std::uint32_t format = 0;                      // VkFormat
     std::optional<std::uint32_t> descriptor = {};  // VkDescriptorType
     bool constant = false;
     std::optional<std::uint32_t> alias = {};
@@ -45,8 +45,8 @@ struct segment {
     std::uint32_t module = 0;
     std::vector<std::uint32_t> inputs, outputs;
     std::vector<slot> slots;
-    std::array<std::uint32_t, 3> groups{};                        // of a compute shader
-    bool pushes = false;                                          // it has push constants
+    std::array<std::uint32_t, 3> groups{};                           // of a compute shader
+    bool pushes = false;                                             // it has push constants
     std::vector<std::pair<std::uint32_t, std::uint32_t>> constants;  // of a graph: id, number
 };
 

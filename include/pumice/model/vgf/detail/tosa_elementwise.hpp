@@ -41,9 +41,7 @@ inline dtype unsigned_of(dtype type) {
     }
 }
 /// An operand of one element without axes, so that it stands beside any tensor.
-inline any_tensor scalar_of(const any_tensor& t) {
-    return t.size() == 1 ? reshape(t, {}) : t;
-}
+inline any_tensor scalar_of(const any_tensor& t) { return t.size() == 1 ? reshape(t, {}) : t; }
 
 inline any_tensor clamp(const tosa_node& n) {
     const any_tensor x = n.tensor(3);
@@ -97,8 +95,7 @@ inline any_tensor mul(const tosa_node& n) {
     if (is_floating(x.dtype())) return apply<op::multiply>(x, y);
     const std::int64_t shift = n.integer(2);
     n.require(shift >= 0 && shift < 63, {"it shifts by ", shift});
-    if (shift == 0)
-        return apply<op::multiply>(astype(x, n.type()), astype(y, n.type()));
+    if (shift == 0) return apply<op::multiply>(astype(x, n.type()), astype(y, n.type()));
     const any_tensor product = apply<op::multiply>(astype(x, dtype::i64), astype(y, dtype::i64));
     const any_tensor rounded = apply<op::add>(product, std::int64_t(1) << (shift - 1));
     return astype(apply<op::bitwise_right_shift>(rounded, shift), n.type());
@@ -166,14 +163,12 @@ inline any_tensor rescale(const tosa_node& n) {
         const std::int64_t zero = n.integer(i);
         return is_unsigned && zero < 0 ? zero + (std::int64_t(1) << info(type).bits) : zero;
     };
-    const any_tensor v = apply<op::subtract>(astype(x, dtype::i64),
-                                             point(8, x.dtype(), n.flag(3)));
+    const any_tensor v = apply<op::subtract>(astype(x, dtype::i64), point(8, x.dtype(), n.flag(3)));
     any_tensor multiplier = n.tensor(6), shift = n.tensor(7);
     if (!per_channel) multiplier = scalar_of(multiplier), shift = scalar_of(shift);
     if (!scale32 && rounding == 3) n.unsupported({"DOUBLE_ROUND of a scale of 16 bits"});
-    const any_tensor scaled =
-        apply<op::add>(apply_scale(v, multiplier, shift, rounding == 3),
-                       point(9, n.type(), n.flag(4)));
+    const any_tensor scaled = apply<op::add>(apply_scale(v, multiplier, shift, rounding == 3),
+                                             point(9, n.type(), n.flag(4)));
     const auto [low, high] = range_of(n.type(), n.flag(4));
     return astype(apply<op::clip>(scaled, low, high), n.type());
 }

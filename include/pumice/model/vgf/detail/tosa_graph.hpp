@@ -277,9 +277,7 @@ private:
             broken({"its constants have more bytes than model_limits::structure_bytes"});
         made_.constants.emplace(operand(2), std::move(c));
     }
-    void logical(bool value) {
-        keep({dtype::boolean, {}, {std::byte(value)}, false, {}});
-    }
+    void logical(bool value) { keep({dtype::boolean, {}, {std::byte(value)}, false, {}}); }
     void single() {
         const type_fact& t = type_of(operand(1));
         if (t.tensor || !t.shape.empty() || t.type == dtype::boolean)

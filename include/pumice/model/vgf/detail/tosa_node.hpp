@@ -15,16 +15,72 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
 
 /// Names of TOSA's operators, by their numbers.
-inline constexpr std::array<std::string_view, 66> tosa_names{
-    "ARGMAX", "AVG_POOL2D", "CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "FFT2D", "MATMUL", "MAX_POOL2D",
-    "RFFT2D", "TRANSPOSE_CONV2D", "CLAMP", "ERF", "SIGMOID", "TANH", "ADD",
-    "ARITHMETIC_RIGHT_SHIFT", "BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "INTDIV", "LOGICAL_AND",
-    "LOGICAL_LEFT_SHIFT", "LOGICAL_RIGHT_SHIFT", "LOGICAL_OR", "LOGICAL_XOR", "MAXIMUM", "MINIMUM",
-    "MUL", "POW", "SUB", "TABLE", "ABS", "BITWISE_NOT", "CEIL", "CLZ", "COS", "EXP", "FLOOR", "LOG",
-    "LOGICAL_NOT", "NEGATE", "RECIPROCAL", "RSQRT", "SIN", "SELECT", "EQUAL", "GREATER",
-    "GREATER_EQUAL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT",
-    "REDUCE_SUM", "CONCAT", "PAD", "RESHAPE", "REVERSE", "SLICE", "TILE", "TRANSPOSE", "GATHER",
-    "SCATTER", "RESIZE", "CAST", "RESCALE"};
+inline constexpr std::array<std::string_view, 66> tosa_names{"ARGMAX",
+                                                             "AVG_POOL2D",
+                                                             "CONV2D",
+                                                             "CONV3D",
+                                                             "DEPTHWISE_CONV2D",
+                                                             "FFT2D",
+                                                             "MATMUL",
+                                                             "MAX_POOL2D",
+                                                             "RFFT2D",
+                                                             "TRANSPOSE_CONV2D",
+                                                             "CLAMP",
+                                                             "ERF",
+                                                             "SIGMOID",
+                                                             "TANH",
+                                                             "ADD",
+                                                             "ARITHMETIC_RIGHT_SHIFT",
+                                                             "BITWISE_AND",
+                                                             "BITWISE_OR",
+                                                             "BITWISE_XOR",
+                                                             "INTDIV",
+                                                             "LOGICAL_AND",
+                                                             "LOGICAL_LEFT_SHIFT",
+                                                             "LOGICAL_RIGHT_SHIFT",
+                                                             "LOGICAL_OR",
+                                                             "LOGICAL_XOR",
+                                                             "MAXIMUM",
+                                                             "MINIMUM",
+                                                             "MUL",
+                                                             "POW",
+                                                             "SUB",
+                                                             "TABLE",
+                                                             "ABS",
+                                                             "BITWISE_NOT",
+                                                             "CEIL",
+                                                             "CLZ",
+                                                             "COS",
+                                                             "EXP",
+                                                             "FLOOR",
+                                                             "LOG",
+                                                             "LOGICAL_NOT",
+                                                             "NEGATE",
+                                                             "RECIPROCAL",
+                                                             "RSQRT",
+                                                             "SIN",
+                                                             "SELECT",
+                                                             "EQUAL",
+                                                             "GREATER",
+                                                             "GREATER_EQUAL",
+                                                             "REDUCE_ALL",
+                                                             "REDUCE_ANY",
+                                                             "REDUCE_MAX",
+                                                             "REDUCE_MIN",
+                                                             "REDUCE_PRODUCT",
+                                                             "REDUCE_SUM",
+                                                             "CONCAT",
+                                                             "PAD",
+                                                             "RESHAPE",
+                                                             "REVERSE",
+                                                             "SLICE",
+                                                             "TILE",
+                                                             "TRANSPOSE",
+                                                             "GATHER",
+                                                             "SCATTER",
+                                                             "RESIZE",
+                                                             "CAST",
+                                                             "RESCALE"};
 
 /// `"name" (CONV2D)`, or its number where TOSA 1.0 has none.
 inline std::string name_of_op(std::uint32_t op) {
@@ -104,9 +160,7 @@ public:
         if (c.splat) list.assign(static_cast<std::size_t>(n), list[0]);
         return list;
     }
-    std::int64_t integer(std::size_t i) const {
-        return integers(i, 1)[0];
-    }
+    std::int64_t integer(std::size_t i) const { return integers(i, 1)[0]; }
     int small(std::int64_t value, const char* what) const {
         require(value >= 0 && value <= 32767, {"it has ", what, " of ", value});
         return static_cast<int>(value);

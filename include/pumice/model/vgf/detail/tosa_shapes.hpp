@@ -63,8 +63,7 @@ inline any_tensor part(const tosa_node& n) {
     array_list<slice> slices;
     for (std::size_t i = 0; i < rank; ++i) {
         const std::int64_t extent = x.shape()[static_cast<int>(i)];
-        n.require(start[i] >= 0 && size[i] > 0 && start[i] < extent &&
-                      size[i] <= extent - start[i],
+        n.require(start[i] >= 0 && size[i] > 0 && start[i] < extent && size[i] <= extent - start[i],
                   {"it cuts ", size[i], " from ", start[i], " on of an axis of ", extent});
         slices.push_back({start[i], start[i] + size[i], 1});
     }
@@ -74,8 +73,8 @@ inline any_tensor repeat(const tosa_node& n) {
     const any_tensor x = n.tensor(0);
     const auto times = n.integers(1, static_cast<std::size_t>(x.rank()));
     for (std::size_t i = 0; i < times.size(); ++i)
-        n.require(times[i] > 0 && x.shape()[static_cast<int>(i)] * times[i] ==
-                                      n.extent()[static_cast<int>(i)],
+        n.require(times[i] > 0 &&
+                      x.shape()[static_cast<int>(i)] * times[i] == n.extent()[static_cast<int>(i)],
                   {"it repeats axis ", i, " ", times[i], " times"});
     return tile(x, times);
 }
@@ -97,8 +96,8 @@ inline any_tensor scatter(const tosa_node& n) {
                   indices.shape() == shape{updates.shape()[0], updates.shape()[1]},
               {"shapes ", to_string(values.shape()), ", ", to_string(indices.shape()), " and ",
                to_string(updates.shape())});
-    return scatter_elements(values, broadcast_to(expand_dims(indices, 2), updates.shape()),
-                            updates, 1);
+    return scatter_elements(values, broadcast_to(expand_dims(indices, 2), updates.shape()), updates,
+                            1);
 }
 
 /// Where the outputs along an axis lie between inputs: the one before, the one behind it, and how
@@ -139,9 +138,10 @@ inline any_tensor resize(const tosa_node& n) {
         resized_axis a = resize_along(n, x.shape()[1 + k], n.extent()[1 + k], of, by,
                                       offset[static_cast<std::size_t>(k)]);
         const auto list = [&](int key, const std::vector<std::int32_t>& values) {
-            return n.own(4 * k + key,
-                         make_constant<std::int32_t>(
-                             shape{static_cast<std::int64_t>(values.size())}, values));
+            return n
+                .own(4 * k + key,
+                     make_constant<std::int32_t>(shape{static_cast<std::int64_t>(values.size())},
+                                                 values));
         };
         if (mode == 1) {  // the nearest, in the middle the one behind
             for (std::size_t i = 0; i < a.part.size(); ++i)
@@ -156,8 +156,7 @@ inline any_tensor resize(const tosa_node& n) {
         const any_tensor low = astype(take(x, list(0, a.before), 1 + k), type),
                          high = astype(take(x, list(1, a.behind), 1 + k), type);
         if (is_floating(type)) {
-            const any_tensor share = apply<op::divide>(astype(part, type),
-                                                       static_cast<double>(of));
+            const any_tensor share = apply<op::divide>(astype(part, type), static_cast<double>(of));
             x = apply<op::add>(apply<op::multiply>(low, apply<op::subtract>(1.0, share)),
                                apply<op::multiply>(high, share));
         } else {

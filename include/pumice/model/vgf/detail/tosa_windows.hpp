@@ -94,8 +94,7 @@ inline any_tensor transpose_conv(const tosa_node& n) {
         n.require(stride[i] > 0 && stride[i] <= 4096 && pads[2 * i] > -s[1 + static_cast<int>(i)] &&
                       pads[2 * i + 1] > -s[1 + static_cast<int>(i)] &&
                       std::abs(pads[2 * i]) <= 32767 && std::abs(pads[2 * i + 1]) <= 32767,
-                  {"a stride of ", stride[i], ", pads of ", pads[2 * i], " and ",
-                   pads[2 * i + 1]});
+                  {"a stride of ", stride[i], ", pads of ", pads[2 * i], " and ", pads[2 * i + 1]});
     const dtype in = product_type(x, w, s[1] * s[2] * s[3]);
     any_tensor image = centred(x, in, zero_point(n, 7, x.dtype()));
     image = reshape(image, {e[0], e[1], 1, e[2], 1, e[3]});
@@ -125,8 +124,7 @@ void set_pool(const tosa_node& n, Op& how) {
 inline any_tensor max_pool(const tosa_node& n) {
     const any_tensor x = n.tensor(4);
     need_image(n, x);
-    if (n.ignores_nan(3) && is_floating(x.dtype()))
-        n.unsupported({"nan_mode IGNORE of a pool"});
+    if (n.ignores_nan(3) && is_floating(x.dtype())) n.unsupported({"nan_mode IGNORE of a pool"});
     pool_op how{pooling::max};
     set_pool(n, how);
     return channels_last(pool(channels_first(x), how));
@@ -150,8 +148,9 @@ inline window_counts counts_of(const pool_op& how, const shape& in, const shape&
             const std::int64_t count = std::max<std::int64_t>(inside(0, y) * inside(1, x), 1);
             int k = 0;
             while ((std::int64_t(1) << k) < count) ++k;
-            made.multiplier.push_back(static_cast<std::int32_t>(
-                (((std::int64_t(1) << 30) + 1) << k) / count));
+            made.multiplier.push_back(static_cast<std::int32_t>((((std::int64_t(1) << 30) + 1)
+                                                                 << k) /
+                                                                count));
             made.shift.push_back(static_cast<std::int8_t>(30 + k));
         }
     return made;
@@ -171,8 +170,8 @@ inline any_tensor average_pool(const tosa_node& n) {
         sum.stride[i] = how.stride[i], sum.pad_begin[i] = how.pad_begin[i],
         sum.pad_end[i] = how.pad_end[i];
     // Each channel is an image of its own, so the window of ones has one.
-    const any_tensor image = reshape(
-        channels_first(centred(x, dtype::f64, n.integer(5))), {s[0] * s[3], 1, s[1], s[2]});
+    const any_tensor image =
+        reshape(channels_first(centred(x, dtype::f64, n.integer(5))), {s[0] * s[3], 1, s[1], s[2]});
     const std::vector<double> ones(static_cast<std::size_t>(area), 1.0);
     const any_tensor window =
         n.own(0, make_constant<double>(shape{1, 1, how.window[0], how.window[1]}, ones));
@@ -181,8 +180,8 @@ inline any_tensor average_pool(const tosa_node& n) {
     const shape beside{1, out[1], out[2], 1};
     const any_tensor multiplier = n.own(1, make_constant<std::int32_t>(beside, c.multiplier)),
                      shift = n.own(2, make_constant<std::int8_t>(beside, c.shift));
-    const any_tensor scaled = apply<op::add>(
-        apply_scale(channels_last(sums), multiplier, shift, false), n.integer(6));
+    const any_tensor scaled =
+        apply<op::add>(apply_scale(channels_last(sums), multiplier, shift, false), n.integer(6));
     const auto [low, high] = range_of(n.type());
     return astype(apply<op::clip>(scaled, low, high), n.type());
 }
