@@ -128,8 +128,12 @@ private:
             broken({"it has ", n, " ", of, ", more in all than model_limits::items"});
         return static_cast<std::uint32_t>(n);
     }
+    /// A name, for messages too.
     static std::string text(const char* t) {
-        return t ? std::string(t, ::strnlen(t, 256)) : std::string();
+        std::string name = t ? std::string(t, ::strnlen(t, 256)) : std::string();
+        for (char& c : name)
+            if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+        return name;
     }
 
     void read_modules() {
@@ -206,7 +210,7 @@ private:
                                                ": shapes that are not known are not taken"});
                 r.shape.push_back(dims.data[k]);
             }
-            if (element_count(r.shape) > limits_.elements)
+            if (!has_at_most(r.shape, limits_.elements))
                 broken({"resource ", i, " has the shape ", to_string(r.shape),
                         ", more than model_limits::elements"});
             dense(i, r, *format, steps);

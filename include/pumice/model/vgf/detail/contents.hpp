@@ -8,6 +8,7 @@
 #include <pumice/core/dtype.hpp>
 #include <pumice/core/shape.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -69,5 +70,17 @@ struct contents {
     std::vector<segment> segments;
     std::vector<value> inputs, outputs;
 };
+
+namespace detail {
+/// Whether a tensor of that shape, which may be anything, has at most `limit` elements.
+inline bool has_at_most(const shape& s, std::int64_t limit) {
+    std::int64_t n = 1;
+    for (const std::int64_t d : s) {
+        if (d > limit / n) return false;
+        n *= std::max<std::int64_t>(d, 1);
+    }
+    return true;
+}
+}  // namespace detail
 
 }}}  // namespace pumice::PUMICE_ABI::vgf

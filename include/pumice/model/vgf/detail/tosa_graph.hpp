@@ -7,6 +7,7 @@
 #include <pumice/base/error.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/model/detail/model_limits.hpp>
+#include <pumice/model/vgf/detail/contents.hpp>
 
 #include <spirv/unified1/TOSA.001000.1.h>
 #include <spirv/unified1/spirv.hpp11>
@@ -264,7 +265,7 @@ private:
             if (n <= 0) broken({"a tensor has an axis of ", n});
             extent.push_back(n);
         }
-        if (element_count(extent) > limits_.elements)
+        if (!has_at_most(extent, limits_.elements))
             broken({"a tensor has the shape ", to_string(extent),
                     ", more than model_limits::elements"});
         type({element.type, extent, true});

@@ -82,9 +82,9 @@ inline constexpr std::array<std::string_view, 66> tosa_names{"ARGMAX",
                                                              "CAST",
                                                              "RESCALE"};
 
-/// `"name" (CONV2D)`, or its number where TOSA 1.0 has none.
+/// Or its number, where TOSA 1.0 has none of that.
 inline std::string name_of_op(std::uint32_t op) {
-    return op < tosa_names.size() ? std::string(tosa_names[op]) : cat({"operator ", op});
+    return op < tosa_names.size() ? std::string(tosa_names[op]) : cat({"number ", op});
 }
 
 /// A graph's constants as tensors, and their places among the model's.
