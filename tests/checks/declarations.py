@@ -11,6 +11,8 @@ TOKEN = re.compile(r"""(?P<doc>///[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)
     |(?P<text>R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
     |(?P<space>\s+)|(?P<word>[A-Za-z_]\w*|\d[\w.']*)|(?P<mark_>::|->|&&|==|<=|>=|!=|<<|[^\w\s])""", re.S | re.M | re.X)
 HIDDEN = {"detail", "op", "rules", "std"}
+# The whole body of an overload that answers a wrong call by the name of a type that is never defined.
+ANSWER = re.compile(r"\s*return [a-z0-9]+(_[a-z0-9]+){3,}<[^;]*>\{\};\s*")
 
 
 @dataclass
@@ -206,6 +208,9 @@ def parse(source, members=False, access="public", hidden_scopes=HIDDEN):
                         at += 1
                     at += 1
                     continue
+            if got and got[0] == "function" and ANSWER.fullmatch(body):
+                doc, parts = [], []
+                continue
             if goes_on:
                 parts.append("{" + re.sub(r"\s+", " ", body) + "}")
                 continue

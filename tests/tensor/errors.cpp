@@ -59,8 +59,9 @@ TEST_CASE("errors: shapes that do not go together") {
           [&] { pm::matmul(of({}), of({2, 2})); });
     fails(errc::shape_mismatch, "concat", {"(4, 6) and (5, 6)", "axis 1"},
           [&] { pm::concat(pm::axis<1>, a, b); });
+    const any_tensor ranks[] = {a, of({6})};
     fails(errc::shape_mismatch, "concat", {"(4, 6) and (6,)"},
-          [&] { pm::concat(pm::axis<0>, a, pm::vector<float>(of({6}))); });
+          [&] { pm::concat(std::span<const any_tensor>(ranks)); });
     fails(errc::invalid_argument, "concat", {"at least one"},
           [&] { pm::concat(std::span<const any_tensor>{}); });
     fails(errc::shape_mismatch, "broadcast_to", {"(4, 6)", "(6, 4)"},

@@ -41,6 +41,9 @@ struct chosen_part {
 
 }  // namespace detail
 
+/// Named in compile errors; never defined.
+template <class Tensor> struct cannot_assign_to_a_const;
+
 /// A part of a tensor that can be assigned to; lives no longer than the statement. The tensor's
 /// handle becomes one of a new value: other handles, views and what was computed from the old one
 /// keep theirs. The memory is written in place where nobody else refers to it.
@@ -103,6 +106,8 @@ private:
     /// The handle lets go of the old value before the new one may be computed, at this line where
     /// the context is eager: so the memory is written in place.
     void put(const any_operand& values) {
+        if constexpr (std::is_const_v<Tensor>)
+            static_cast<void>(cannot_assign_to_a_const<Tensor>{});
         Tensor next(part_.update(whole_, values));
         if (next.get() == whole_.get()) return;  // of no elements
         whole_ = std::move(next);

@@ -33,6 +33,8 @@ template <class A, class B> struct matmul_shapes_do_not_match;
 template <class Element> struct op_needs_floating_point_use_astype;
 template <class Element> struct op_needs_numbers_use_astype;
 template <class Number> struct name_axes_in_the_type_as_axis_1;
+template <class First> struct name_the_axis_first_as_axis_0;
+template <class First, class Second> struct reduces_one_tensor_use_maximum_or_minimum;
 
 namespace detail {
 
@@ -43,8 +45,18 @@ constexpr int axis_in() {
     return Axis < 0 ? Axis + Rank : Axis;
 }
 
+template <int Rank, int... Is>
+constexpr bool named_once() {
+    constexpr int list[] = {-1, axis_in<Is, Rank>()...};
+    for (std::size_t i = 1; i <= sizeof...(Is); ++i)
+        for (std::size_t k = 1; k < i; ++k)
+            if (list[i] == list[k]) return false;
+    return true;
+}
+
 template <class E, bool Keep, int... Is, std::size_t... D>
 auto reduced(axes_t<Is...>, std::index_sequence<D...>) {
+    static_assert(named_once<E::rank, Is...>(), "an axis is named twice");
     constexpr auto gone = []([[maybe_unused]] int d) {
         return sizeof...(Is) == 0 || ((axis_in<Is, E::rank>() == d) || ...);
     };
@@ -137,6 +149,12 @@ struct reducer {
     template <array_argument X, std::integral N>
     auto operator()(X&&, N) const {
         return name_axes_in_the_type_as_axis_1<N>{};
+    }
+    template <array_argument X, class Y>
+        requires(array_argument<Y> || std::floating_point<std::remove_cvref_t<Y>>)
+    auto operator()(X&&, Y&&) const {
+        return reduces_one_tensor_use_maximum_or_minimum<std::remove_cvref_t<X>,
+                                                         std::remove_cvref_t<Y>>{};
     }
     /// Of run-time type; all axes where none is named. `in` is the type that a sum or product is
     /// computed in.
@@ -290,15 +308,22 @@ auto matmul(const A& a, const B& b) {
 /// Joins tensors of one element type along an axis.
 template <int I = 0, array_argument First, array_argument... Rest>
 auto concat(axes_t<I>, const First& first, const Rest&... rest) {
+    static_assert((detail::check_joined<First, Rest>() && ...));
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
     using e = detail::element_of_argument<First>;
     return tensor<e, dims<detail::extents_of<First>::rank>>(detail::noted(concat(
         std::span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
 }
 
+template <array_argument First, array_argument... Rest>
+auto concat(const First&, const Rest&...) {
+    return name_the_axis_first_as_axis_0<First>{};
+}
+
 /// Elements at `indices` (i32 or i64) along an axis.
 template <array_argument X, array_argument Indices, int I = 0>
 auto take(const X& x, const Indices& indices, axes_t<I> = {}) {
+    static_assert(detail::check_indices<Indices>());
     constexpr int rank = detail::extents_of<X>::rank + detail::extents_of<Indices>::rank - 1;
     return tensor<detail::element_of_argument<X>, dims<rank>>(
         detail::noted(take(any_tensor(x.get()), any_tensor(indices.get()),
@@ -312,6 +337,7 @@ auto take(const X& x, const Indices& indices, axes_t<I> = {}) {
 template <std::int64_t... Ns, array_argument X>
 auto reshape(const X& x) {
     using to = extents<Ns...>;
+    static_assert(detail::check_reshaped<detail::extents_of<X>, to>());
     return tensor<detail::element_of_argument<X>, to>(reshape(any_tensor(x.get()), to::to_shape()));
 }
 /// The elements under a shape of a known rank, of whole numbers; one extent may be -1.
@@ -333,7 +359,9 @@ auto reshape_to(const X& x, N... n) {
 template <int... Order, array_argument X>
 auto permute_dims(const X& x, axes_t<Order...> order) {
     using e = detail::extents_of<X>;
-    static_assert(sizeof...(Order) == std::size_t(e::rank), "permute_dims names every axis once");
+    static_assert(sizeof...(Order) == std::size_t(e::rank) &&
+                      detail::named_once<e::rank, Order...>(),
+                  "permute_dims names every axis once");
     return tensor<detail::element_of_argument<X>,
                   extents<e::values[std::size_t(detail::axis_in<Order, e::rank>())]...>,
                   strided>(permute_dims(any_tensor(x.get()), order.list));
@@ -348,26 +376,31 @@ auto transpose(const X& x) {
 /// A view with the named axes (all where none is named) reversed.
 template <array_argument X, int... Is>
 auto flip(const X& x, axes_t<Is...> a = {}) {
+    static_assert(detail::named_once<detail::extents_of<X>::rank, Is...>(),
+                  "an axis is named twice");
     return tensor<detail::element_of_argument<X>, detail::extents_of<X>,
                   strided>(flip(any_tensor(x.get()), a.list));
 }
 /// A view of x repeated to the extents Ns: `broadcast_to<2, 3>(x)`.
 template <std::int64_t... Ns, array_argument X>
 auto broadcast_to(const X& x) {
+    static_cast<void>(detail::broadcast_or_explain<detail::extents_of<X>, extents<Ns...>>());
     return tensor<detail::element_of_argument<X>, extents<Ns...>,
                   strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
 }
 /// A view with a new axis of length 1 before axis I of the result.
 template <int I, array_argument X>
 auto expand_dims(const X& x, axes_t<I>) {
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank + 1>,
-                  strided>(expand_dims(any_tensor(x.get()), I));
+    constexpr int rank = detail::extents_of<X>::rank + 1;
+    return tensor<detail::element_of_argument<X>, dims<rank>,
+                  strided>(expand_dims(any_tensor(x.get()), detail::axis_in<I, rank>()));
 }
 /// A view without axis I, which has the length 1; else throws errc::shape_mismatch.
 template <int I, array_argument X>
 auto squeeze(const X& x, axes_t<I>) {
-    return tensor<detail::element_of_argument<X>, dims<detail::extents_of<X>::rank - 1>,
-                  strided>(squeeze(any_tensor(x.get()), I));
+    constexpr int rank = detail::extents_of<X>::rank;
+    return tensor<detail::element_of_argument<X>, dims<rank - 1>,
+                  strided>(squeeze(any_tensor(x.get()), detail::axis_in<I, rank>()));
 }
 // An axis that is known at run time; the result's rank is known all the same.
 template <array_argument X>

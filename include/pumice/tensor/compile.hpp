@@ -218,6 +218,9 @@ struct traced_result<std::tuple<R...>> {
 
 }  // namespace detail
 
+/// Named in compile errors; never defined. A number that changes is a `scalar_tensor`.
+template <class... Argument> struct compiled_functions_take_tensors;
+
 /// A function that was given to `compile`. Any thread may call it.
 template <class F, class Recordings = detail::recordings>
 class compiled {
@@ -229,10 +232,16 @@ public:
     template <class... A>
         requires((array_argument<A> || any_array<A>) && ...)
     auto operator()(const A&... arguments) const {
+        static_assert(std::is_invocable_v<const F&, detail::traced_t<A>...>,
+                      "the compiled function does not take these arguments");
         using result = result_of<A...>;
         const any_tensor list[] = {any_tensor(arguments.get())...};
         return result::make(detail::current_trace ? called<A...>(list)
                                                   : find<A...>(list).run(list));
+    }
+    template <class... A>
+    auto operator()(const A&...) const {
+        return compiled_functions_take_tensors<A...>{};
     }
     /// The recording for these arguments: to run into tensors that are there, or to look at.
     template <class... A>

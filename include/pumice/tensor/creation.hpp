@@ -89,6 +89,18 @@ detail::made_of<T, Rank> ones(detail::extent_list<Rank> extent,
     return full<T>(shape(std::span<const std::int64_t>(extent)), T(1), home);
 }
 
+/// Named in compile errors; never defined.
+template <class... Number> struct extents_are_a_list_in_braces;
+
+template <element T, std::integral... N>
+auto zeros(N...) {
+    return extents_are_a_list_in_braces<N...>{};
+}
+template <element T, std::integral... N>
+auto ones(N...) {
+    return extents_are_a_list_in_braces<N...>{};
+}
+
 template <element T>
 vector<T> arange(double start, double stop, double step = 1,
                  const context& home = default_context()) {

@@ -28,8 +28,17 @@ template <class Op, class... Elements> struct op_does_not_take;
 template <class... Elements> struct element_types_do_not_mix_use_astype;
 template <class Number, class Element> struct number_does_not_fit_the_element_type;
 template <class Element> struct condition_must_be_bool;
+template <class Array> struct tensor_is_no_number_use_item_or_all;
 
 namespace detail {
+
+template <class N>
+concept number_of_cpp = std::is_arithmetic_v<N>;
+template <class N, class Array>
+N not_a_number() {
+    static_cast<void>(tensor_is_no_number_use_item_or_all<Array>{});
+    return {};
+}
 
 /// What an argument contributes: its tree, its extents, its operands.
 template <class X>
@@ -214,6 +223,10 @@ public:
     node_ptr get() && {
         if (cell_.shared()) return std::as_const(*this).get();
         return make(leaves_);
+    }
+    template <detail::number_of_cpp N>
+    explicit operator N() const {
+        return detail::not_a_number<N, tensor<element_type, Extents>>();
     }
     /// What a tensor made of it has; they evaluate it, once for all copies.
     element_type item() const { return tensor<element_type, Extents>(*this).item(); }

@@ -29,10 +29,16 @@ std::vector<Typed> typed_list(const std::vector<any_tensor>& list) {
 /// Joins tensors of one type and shape along a new axis, the I-th of the result.
 template <int I = 0, array_argument First, array_argument... Rest>
 auto stack(axes_t<I>, const First& first, const Rest&... rest) {
+    static_assert((detail::check_joined<First, Rest>() && ...));
     constexpr int rank = detail::extents_of<First>::rank + 1;
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
     return detail::of_rank<First, rank>(detail::noted(stack(std::span<const any_tensor>(list),
                                                             detail::axis_in<I, rank>())));
+}
+
+template <array_argument First, array_argument... Rest>
+auto stack(const First&, const Rest&...) {
+    return name_the_axis_first_as_axis_0<First>{};
 }
 
 /// The slices along an axis, which they lack: views.

@@ -11,6 +11,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
+template <class Element> struct indices_must_be_integers;
+template <class From, class To> struct number_of_elements_differs;
 
 namespace detail {
 /// Two extents that may describe one shape.
@@ -141,6 +143,11 @@ public:
         read(*this, value);
         return detail::load_element<Element>(value, 0);
     }
+    /// No tensor is a number or a truth value: `item()` reads one, `all` and `any` join many.
+    template <detail::number_of_cpp N>
+    explicit operator N() const {
+        return detail::not_a_number<N, tensor>();
+    }
     /// The elements in row-major order; evaluates.
     std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
 
@@ -159,10 +166,15 @@ public:
         return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
     }
 
-    template <class X> tensor& operator+=(X&& x) { return *this = *this + std::forward<X>(x); }
-    template <class X> tensor& operator-=(X&& x) { return *this = *this - std::forward<X>(x); }
-    template <class X> tensor& operator*=(X&& x) { return *this = *this * std::forward<X>(x); }
-    template <class X> tensor& operator/=(X&& x) { return *this = *this / std::forward<X>(x); }
+    template <class X> tensor& operator+=(X&& x) & { return *this = *this + std::forward<X>(x); }
+    template <class X> tensor& operator-=(X&& x) & { return *this = *this - std::forward<X>(x); }
+    template <class X> tensor& operator*=(X&& x) & { return *this = *this * std::forward<X>(x); }
+    template <class X> tensor& operator/=(X&& x) & { return *this = *this / std::forward<X>(x); }
+    // Of a temporary they would be lost, as `=` would.
+    template <class X> void operator+=(const X& x) && { std::move(*this) = x; }
+    template <class X> void operator-=(const X& x) && { std::move(*this) = x; }
+    template <class X> void operator*=(const X& x) && { std::move(*this) = x; }
+    template <class X> void operator/=(const X& x) && { std::move(*this) = x; }
 
 private:
     template <class Make>
@@ -229,6 +241,35 @@ concept operand_alone = array_argument<A> || any_array<A>;
 template <class A> constexpr bool is_bool() {
     if constexpr (array_argument<A>) return argument_of<A>::tree::type == dtype::boolean;
     else return std::same_as<std::remove_cvref_t<A>, bool>;
+}
+
+template <class First, class Other>
+constexpr bool check_joined() {
+    using a = element_of_argument<First>;
+    using b = element_of_argument<Other>;
+    if constexpr (!std::same_as<a, b>)
+        static_cast<void>(element_types_do_not_mix_use_astype<a, b>{});
+    else if constexpr (extents_of<First>::rank != extents_of<Other>::rank)
+        static_cast<void>(extents_do_not_match<extents_of<First>, extents_of<Other>>{});
+    return true;
+}
+template <class Indices>
+constexpr bool check_indices() {
+    using e = element_of_argument<Indices>;
+    if constexpr (!std::integral<e>) static_cast<void>(indices_must_be_integers<e>{});
+    return true;
+}
+template <class From, class To>
+constexpr bool check_reshaped() {
+    constexpr auto count = [](const auto& values) {
+        std::int64_t n = 1;
+        for (const std::int64_t each : values) n = n < 0 || each < 0 ? -1 : n * each;
+        return n;
+    };
+    constexpr std::int64_t from = count(From::values), to = count(To::values);
+    if constexpr (from >= 0 && to >= 0 && from != to)
+        static_cast<void>(number_of_elements_differs<From, To>{});
+    return true;
 }
 }  // namespace detail
 

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Which axes, and which elements.
+#include <pumice/front.hpp>
+
+namespace pm = pumice;
+
+// expect: name_axes_in_the_type_as_axis_1
+void axis_as_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += pm::sum(b, pm::axis<1>, pm::keepdims);
+#else
+    a += pm::sum(b, 1);
+#endif
+}
+
+// expect: axis_is_outside_the_rank<2, ?2>
+void axis_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::sum(a, pm::axis<1>);
+#else
+    auto y = pm::sum(a, pm::axis<2>);
+#endif
+}
+
+// expect: an axis is named twice
+void axis_twice(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::sum(a, pm::axes<0, 1>);
+#else
+    auto y = pm::sum(a, pm::axes<1, -1>);
+#endif
+}
+
+// expect: axis_is_outside_the_rank<3, ?2>
+void flip_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::flip(a, pm::axis<1>);
+#else
+    auto y = pm::flip(a, pm::axis<3>);
+#endif
+}
+
+// expect: axis_is_outside_the_rank<4, ?2>
+void squeeze_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::squeeze(a, pm::axis<0>);
+#else
+    auto y = pm::squeeze(a, pm::axis<4>);
+#endif
+}
+
+// expect: axis_is_outside_the_rank<5, ?3>
+void expand_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::expand_dims(a, pm::axis<2>);
+#else
+    auto y = pm::expand_dims(a, pm::axis<5>);
+#endif
+}
+
+// expect: permute_dims names every axis once
+void permute_too_few(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::permute_dims(a, pm::axes<1, 0>);
+#else
+    auto y = pm::permute_dims(a, pm::axes<1>);
+#endif
+}
+
+// expect: permute_dims names every axis once
+void permute_twice(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::permute_dims(a, pm::axes<0, 1>);
+#else
+    auto y = pm::permute_dims(a, pm::axes<0, 0>);
+#endif
+}
+
+// expect: axis_is_outside_the_rank<6, ?2>
+void concat_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::concat(pm::axis<1>, a, b);
+#else
+    auto y = pm::concat(pm::axis<6>, a, b);
+#endif
+}
+
+// expect: name_the_axis_first_as_axis_0
+void concat_without_an_axis(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::concat(pm::axis<0>, a, b);
+#else
+    auto y = pm::concat(a, b);
+#endif
+}
+
+// expect: name_the_axis_first_as_axis_0
+void stack_without_an_axis(pm::vector<float>& a, pm::vector<float>& b) {
+#ifdef RIGHT
+    auto y = pm::stack(pm::axis<0>, a, b);
+#else
+    auto y = pm::stack(a, b);
+#endif
+}
+
+// expect: cannot_index_with<char
+void index_of_text(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += b[0];
+#else
+    a += b["0"];
+#endif
+}
+
+// expect: cannot_index_with<double>
+void index_of_a_real(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += b[1];
+#else
+    a += b[1.5];
+#endif
+}
+
+// expect: more_indices_than_axes<3, 2>
+void more_indices_than_axes(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += b(0, pm::all);
+#else
+    a += b(0, 0, 0);
+#endif
+}
+
+// expect: more_indices_than_axes<4, 2>
+void more_indices_in_at(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    pm::at(a, 0, pm::slice{0, 2}) = 0;
+#else
+    pm::at(a, 0, 0, 0, pm::slice{0, 2}) = 0;
+#endif
+}
+
+// expect: indices_must_be_integers<float>
+void indices_of_reals(pm::matrix<float>& a, pm::vector<float>& b) {
+#ifdef RIGHT
+    auto y = a[pm::astype<int>(b)];
+#else
+    auto y = a[b];
+#endif
+}
+
+// expect: indices_must_be_integers<double>
+void take_of_reals(pm::matrix<float>& a, pm::vector<double>& b) {
+#ifdef RIGHT
+    auto y = pm::take(a, pm::astype<int>(b));
+#else
+    auto y = pm::take(a, b);
+#endif
+}
+
+// expect: a tensor has at most 8 axes
+void rank_nine(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    pm::tensor<float, pm::dims<8>> y;
+#else
+    pm::tensor<float, pm::dims<9>> y;
+#endif
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// What functions take, and what a tensor is not.
+#include <pumice/front.hpp>
+
+#include <cmath>
+
+namespace pm = pumice;
+
+// expect: the op takes another number of operands
+void wrong_arity(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::clip(a, 0, 1);
+#else
+    auto y = pm::clip(a, 0);
+#endif
+}
+
+// expect: reduces_one_tensor_use_maximum_or_minimum
+void max_of_two(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::maximum(a, b);
+#else
+    auto y = pm::max(a, b);
+#endif
+}
+
+// expect: reduces_one_tensor_use_maximum_or_minimum.*double
+void min_with_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::minimum(a, 0.5);
+#else
+    auto y = pm::min(a, 0.5);
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*bool.*extents<-1, ?-1>
+void if_equal(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    if (pm::all(a == b).item()) return;
+#else
+    if (a == b) return;
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*bool.*extents<>
+void if_any(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    if (pm::any(a > 0).item()) return;
+#else
+    if (pm::any(a > 0)) return;
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*float.*extents<>
+void cast_to_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::sum(a).item();
+#else
+    auto y = static_cast<double>(pm::sum(a));
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*bool.*extents<-1>|operator&&|to 'bool'
+void and_of_conditions(pm::vector<float>& a) {
+#ifdef RIGHT
+    auto y = (a > 0) & (a < 1);
+#else
+    auto y = (a > 0) && (a < 1);
+#endif
+}
+
+// expect: no member named .sum.
+void method(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::sum(a);
+#else
+    auto y = a.sum();
+#endif
+}
+
+// expect: call to .sqrt
+void of_std(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::sqrt(a);
+#else
+    auto y = std::sqrt(a);
+#endif
+}
+
+// expect: compiled_functions_take_tensors.*float
+void compiled_with_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::compile([](pm::matrix<float> x, pm::scalar_tensor<float> s) {
+        return x * s;
+    })(a, pm::scalar_tensor<float>(2.0f));
+#else
+    auto y = pm::compile([](pm::matrix<float> x, float s) { return x * s; })(a, 2.0f);
+#endif
+}
+
+// expect: the compiled function does not take these arguments
+void compiled_with_too_few(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::compile([](pm::matrix<float> x, pm::matrix<float> z) { return x * z; })(a, b);
+#else
+    auto y = pm::compile([](pm::matrix<float> x, pm::matrix<float> z) { return x * z; })(a);
+#endif
+}
+
+// expect: a compiled function takes and gives tensors
+void compiled_gives_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::compile([](pm::matrix<float> x) { return pm::sum(x); })(a);
+#else
+    auto y = pm::compile([](pm::matrix<float> x) { return pm::sum(x).item(); })(a);
+#endif
+}
+
+// expect: operator==.*char|invalid operands.*char
+void text_as_an_operand(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = a == 1;
+#else
+    auto y = a == "1";
+#endif
+}
