@@ -80,10 +80,9 @@ def include_flags():
     subprocess.run(["cmake", f"-DFROM={ROOT}/shaders", f"-DTO={generated}/pumice/shaders.hpp", "-P",
                     ROOT / "cmake/embed.cmake"], check=True)
     flags = ["-std=c++20", f"-I{INCLUDE}", f"-I{generated}"]
-    for folder in (ROOT / ".deps/usr/include", ROOT / ".deps/usr/include/eigen3", ROOT / ".deps/slang/include",
-                   ROOT / ".deps/ml_sdk/include"):
-        if folder.is_dir():
-            flags += ["-isystem", str(folder)]
+    for folder in ("usr/include", "usr/include/eigen3", "usr/include/stb", "slang/include", "ml_sdk/include"):
+        if (ROOT / ".deps" / folder).is_dir():
+            flags += ["-isystem", str(ROOT / ".deps" / folder)]
     return flags
 
 

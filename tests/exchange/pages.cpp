@@ -3,6 +3,7 @@
 // The examples of docs/reference/exchange.md, as those of tests/pages.
 #include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/eigen.hpp>
+#include <pumice/exchange/image.hpp>
 #include <pumice/exchange/mdspan.hpp>
 #include <pumice/exchange/npz.hpp>
 
@@ -29,6 +30,10 @@ TEST_CASE("pages: exchange") {
     pm::save_npz(npz, {{"x", x}, {"y", pm::vector<int>{7}}}, pm::npz_entries::deflated);
     const pm::named_tensors all = pm::load_npz(npz, pm::npz_limits{.bytes = 1 << 20, .arrays = 16});
     SHOWS("[7]", all.at("y"));
+    const std::filesystem::path png = std::filesystem::temp_directory_path() / "pumice_page.png";
+    pm::save_image(png, pm::matrix<std::uint8_t>{{0, 255}});
+    SHOWS("[[[0] [255]]]", pm::load_image(png));  // (height, width, channels)
+    std::filesystem::remove(png);
     std::filesystem::remove(npy);
     std::filesystem::remove(npz);
     pm::dlpack::managed_tensor_versioned* lent = pm::to_dlpack(x, pm::dlpack_access::writable);
