@@ -5,6 +5,7 @@
 
 #include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/npz.hpp>
+#include <pumice/report.hpp>
 #include <pumice/tensor/compare.hpp>
 
 #include <filesystem>
@@ -150,7 +151,12 @@ TEST_CASE("pages: looking inside") {
     const pm::comparison proof = pm::compare(f, input);  // fused, op by op, and on the host
     if (!proof) std::puts(pm::to_string(proof).c_str());  // the first step that differs, by how much, and its kernels
     CHECK(proof);
+
+    const auto file = std::filesystem::temp_directory_path() / "pumice_report.html";
+    const pm::matrix<float> w = pm::ones<float>({64, 96}) * 2.0f;
+    pm::report(pm::softmax(pm::matmul(w, pm::transpose(w))), file);  // plan, memory and times as a page, with pictures
     // end
+    CHECK(std::filesystem::remove(file));
 }
 
 TEST_CASE("pages: random numbers") {

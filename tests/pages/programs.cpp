@@ -6,6 +6,7 @@
 #include <pumice/control.hpp>
 #include <pumice/devices.hpp>
 #include <pumice/policy/each_op.hpp>
+#include <pumice/report.hpp>
 #include <pumice/tensor/coded.hpp>
 #include <pumice/tensor/compare.hpp>
 #include <pumice/tensor/memory.hpp>
@@ -197,4 +198,6 @@ TEST_CASE("pages: functions") {
     const pm::comparison proof = pm::compare([](const pm::vector<float>& v) { return pm::vector<float>(pm::exp(v) * 2.0f); }, pm::ones<float>({3}).rank<1>());
     SHOWS("true", bool(proof));  // else pm::to_string(proof) names the step
     SHOWS("1", pm::compare_options{}.tolerance);
+    const pm::measured_run run = pm::measure_run(traced, std::vector<pm::any_tensor>{x});
+    SHOWS("true", pm::report_page(traced, &run).starts_with("<!DOCTYPE html>"));  // pm::report writes it to a file
 }

@@ -148,7 +148,7 @@ TEST_CASE("kernel: on the host its host function runs, else it says what it need
     const auto x = counting<2, 3>();
     pm::matrix<float> y = scaled()(x + 1.0f, 2).as<pm::matrix<float>>();
     CHECK(y.to_vector() == reals{2, 4, 6, 8, 10, 12});
-    CHECK(pm::explain(y) == "host/f (2, 3)\n");
+    CHECK(pm::explain(y).starts_with("host/f (2, 3)\n"));
     CHECK(pm::to_vector<float>(scaled()(pm::transpose(x), -1.0f)) == reals{0, -3, -1, -4, -2, -5});
     CHECK(pm::to_vector<float>(scaled()(some({0}), 1)).empty());
     const any_tensor none = made({.inputs = {{}}})(x);

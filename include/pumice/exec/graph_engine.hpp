@@ -7,6 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/check_finite.hpp>
 #include <pumice/exec/each_op.hpp>
+#include <pumice/exec/explain.hpp>
 #include <pumice/exec/plan/planner.hpp>
 #include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/profiler.hpp>
@@ -77,12 +78,19 @@ public:
         const std::lock_guard lock(mutex_);
         if (n->realised()) {
             const std::shared_ptr<const kernel_record> record = record_of(*n);
-            return record ? text_of(*record, n->extent) : "data from the host\n";
+            if (!record) return "data from the host\n";
+            const known_plan* const k = planner_.plan_with(*record);
+            return to_text(*record, n->extent) +
+                   (k && k->what.steps.size() > 1 ? text_around(k->what) : "");
         }
         evaluation e;
         while (!planner_.plan_of(std::span(&n, 1), e)) wait_for_claims();
         plans_ = planner_.made();
         return "not evaluated yet; the plan:\n" + text_of(e.run);
+    }
+
+    std::shared_ptr<const kernel_record> kernel_of(const plan& p, std::size_t step) const override {
+        return record_of(p, p.steps[step]);
     }
 
     void profile_start() final {
@@ -356,10 +364,20 @@ protected:
     }
     /// The kernel that a realised node got; null where it was given its values.
     virtual std::shared_ptr<const kernel_record> record_of(const node& n) const { return n.record; }
+    /// Into how many submits an evaluation of the plan goes; 0 where there are none.
+    virtual int submits_of(const plan&) const { return 0; }
     /// The kernels of a plan in order, and what they come to.
-    std::string text_of(const plan_run& run) const { return text_of(run.what(), run.records); }
+    std::string text_of(const plan_run& run) const {
+        return text_of(run.what(), run.records, submits_of(run.what()));
+    }
+    /// The same, as what a kernel was one of.
+    std::string text_around(const plan& p) const {
+        return indented(cat({"one of the ", p.steps.size(), " steps of an evaluation:\n",
+                             indented(text_of(p, {}, submits_of(p)))}));
+    }
     std::string text_of(const plan& p,
-                        const array_list<std::shared_ptr<const kernel_record>>& records) const {
+                        const array_list<std::shared_ptr<const kernel_record>>& records,
+                        int submits = 0) const {
         std::string text;
         int dispatches = 0;
         std::int64_t bytes = 0;
@@ -367,7 +385,7 @@ protected:
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             const std::shared_ptr<const kernel_record> r =
                 i < records.size() && records[i] ? records[i] : record_of(p, p.steps[i]);
-            text += text_of(*r, p.at(p.steps[i].outputs[0]).extent);
+            text += to_text(*r, p.at(p.steps[i].outputs[0]).extent);
             if (p.steps[i].what.kind().decisions)
                 for (const plan* nested : p.decisions->nested(p.steps[i].what))
                     append_text(text, {"  {\n", text_of(*nested, {}), "  }\n"});
@@ -375,20 +393,10 @@ protected:
             dispatches += r->dispatches;
             seconds += r->seconds;
         }
-        if (dispatches > 0)
-            append_text(text,
-                        {"in all ", dispatches, dispatches == 1 ? " dispatch, " : " dispatches, ",
-                         bytes, " bytes of operands, ", expected_text(seconds, {}), "\n"});
-        return text;
-    }
-    static std::string text_of(const kernel_record& r, const shape& extent) {
-        std::string text =
-            cat({r.kernel, " ", to_string(extent), (r.fused.empty() ? "" : ": " + r.fused), "\n"});
-        if (!r.place.empty()) append_text(text, {"  on ", r.place, "\n"});
-        if (!r.origin.empty()) append_text(text, {"  for ", r.origin, "\n"});
-        if (r.seconds > 0)
-            append_text(text, {"  ", expected_text(r.seconds, r.configuration), "\n"});
-        for (const std::string& why : r.rejected) append_text(text, {"  not ", why, "\n"});
+        if (dispatches == 0) return text;
+        append_text(text, {"in all ", counted(dispatches, "dispatch", "es"), ", "});
+        if (submits > 0) append_text(text, {counted(submits, "submit", "s"), ", "});
+        append_text(text, {bytes, " bytes of operands, ", expected_text(seconds, {}), "\n"});
         return text;
     }
 

@@ -130,7 +130,7 @@ public:
                                : what_.count < 0              ? "each step"
                                                  : cat({"each of at most ", what_.count, " steps"}),
                                ":\n"});
-            indent(text, parts_[i]->explain());
+            text += indented(indented(parts_[i]->explain()));
         }
         return text;
     }
@@ -146,14 +146,6 @@ public:
     }
 
 private:
-    static void indent(std::string& to, const std::string& lines) {
-        bool begins = true;
-        for (const char c : lines) {
-            if (begins) to += "    ";
-            begins = c == '\n';
-            to += c;
-        }
-    }
     submission go(std::size_t part, std::span<const any_tensor> inputs,
                   std::span<any_tensor> outputs, stop_view stop) const {
         const auto keys = detail::fresh_keys(what_.parts[part].what->parameters.size());

@@ -184,6 +184,11 @@ public:
     virtual std::uint64_t trim() { return 0; }
     /// Kernels of `n`'s evaluation (planned, where it has not run), chosen and rejected.
     virtual std::string explain(const node_ptr& n) = 0;
+    /// The kernel of a step of a plan (exec/plan/plan.hpp); null in an engine that has no plans.
+    virtual std::shared_ptr<const kernel_record> kernel_of(const plan& p, std::size_t step) const {
+        static_cast<void>(p), static_cast<void>(step);
+        return nullptr;
+    }
     virtual const device_info& device() const = 0;
     /// Why this device: the candidates that were refused, each with its reasons.
     virtual std::string device_report() const = 0;

@@ -173,6 +173,17 @@ public:
             oldest->parts.reset();
         }
     }
+    /// The plan of an evaluation in which a step got this kernel, where it is known still.
+    const known_plan* plan_with(const kernel_record& kernel) const noexcept {
+        for (const std::shared_ptr<known_plan>& k : known_) {
+            for (const auto& record : k->host_records)
+                if (record.get() == &kernel) return k.get();
+            for (const auto& list : k->dispatches)
+                for (std::size_t i = 0; i < k->what.steps.size(); ++i)
+                    if (list->record(i).get() == &kernel) return k.get();
+        }
+        return nullptr;
+    }
     /// The plan of a graph with open inputs; it is not kept. `counts`: it is no part of another.
     evaluation plan_of(const traced_graph& g, bool counts = true) {
         walk_.go(g.outputs);

@@ -147,6 +147,13 @@ private:
         single_run(lane_, run, *list, compiled, lock).go(stop);
     }
 
+    int submits_of(const plan& p) const override {
+        int count = 0;
+        for (std::size_t begin = 0; begin < p.steps.size(); begin = p.end_of_stage(begin))
+            count += p.steps[begin].place == 0;
+        return count;
+    }
+
     /// The user's own memory is never given.
     bool may_give(const storage& memory, std::int64_t bytes) const override {
         const auto& s = static_cast<const vulkan_storage&>(memory);

@@ -133,7 +133,7 @@ public:
     std::string explain() const override {
         const auto lock = lane_.lock();
         const recorded_graph& r = *recordings_[0];
-        return home_->text_of(planned_.run) + to_string(r.pieces()) +
+        return home_->text_of(what(), planned_.run.records, r.submits()) + to_string(r.pieces()) +
                to_string(r.memory().memory, r.memory().buffers);
     }
     memory_use memory() const override {

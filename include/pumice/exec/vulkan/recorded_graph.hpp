@@ -103,6 +103,11 @@ public:
 
     /// How the graph is handed to the device. Slots that are taken from now on are recorded so.
     const array_list<chunk>& pieces() const noexcept { return *chunks_; }
+    int submits() const noexcept {
+        int count = 0;
+        for (const chunk& c : *chunks_) count += !c.is_host();
+        return count;
+    }
     /// Cut by the seconds of the kernels.
     void set_pieces(std::span<const double> seconds, double budget) {
         chunks_ = std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
