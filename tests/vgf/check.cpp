@@ -7,7 +7,7 @@
 //     ... zeros MODEL            loads it, and runs it once on zeros
 #include <pumice.hpp>
 #include <pumice/exchange/save.hpp>
-#include <pumice/model.hpp>
+#include <pumice/vgf.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -38,6 +38,12 @@ void run(std::istream& words) {
     }
 }
 
+void write(std::istream& words) {
+    std::string model, vgf;
+    words >> model >> vgf;
+    pm::vgf::save(vgf, pm::model::load(model));
+}
+
 void zeros(std::istream& words) {
     std::string model;
     words >> model;
@@ -66,6 +72,7 @@ int main() {
         try {
             if (what == "run") run(words);
             else if (what == "zeros") zeros(words);
+            else if (what == "write") write(words);
             else return 1;
             std::cout << "ok" << std::endl;
         } catch (const pm::error& e) {

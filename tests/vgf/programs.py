@@ -301,35 +301,43 @@ void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = 2.0 *
 
 
 def twice(language, code):
-    """The operation's attributes for a shader that gives 2 x + 1."""
+    """Attributes of a shader operator that gives 2 x + 1."""
     attributes = {"entry_point": "main", "workgroup_sizes": [2, 1, 1], "shader_language": language, "shader_code": code}
     for which, binding in (("input_0", 0), ("output_0", 1)):
         attributes |= {f"{which}_binding": binding, f"{which}_descriptorset": 0, f"{which}_vkformat": "VK_FORMAT_R32_SFLOAT",
                        f"{which}_vkdescriptortype": "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER"}
+    return attributes
+
+
+def twice_in_spirv(glslc):
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "twice.comp", Path(folder) / "twice.spv"
+        source.write_text(TWICE)
+        subprocess.run([glslc, "--input", source, "--output", made], check=True, stdout=subprocess.DEVNULL)
+        return twice("SPIR-V", base64.b64encode(made.read_bytes()).decode())
+
+
+def custom(attributes):
     return dict(operator_name='"Twice"', domain_name='"com.arm.VulkanCustomShader"',
                 implementation_attrs=json.dumps(json.dumps(attributes)))
 
 
 def shaders(glslc):
-    with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder) / "twice.comp", Path(folder) / "twice.spv"
-        source.write_text(TWICE)
-        subprocess.run([glslc, "--input", source, "--output", made], check=True, stdout=subprocess.DEVNULL)
-        custom = twice("SPIR-V", base64.b64encode(made.read_bytes()).decode())
+    how = custom(twice_in_spirv(glslc))
     p = program("shader_between", 16, 4.0)
     x, y = p.arg(S), p.arg(S)
     a = p.op("add", [x, y], S)
-    p.give(p.op("sub", [p.op("custom", [a], S, **custom), x], S))
+    p.give(p.op("sub", [p.op("custom", [a], S, **how), x], S))
     p = program("shader_chain", 2, 8.0)
     x = p.arg(S)
-    p.give(p.op("custom", [p.op("custom", [x], S, **custom)], S, **custom))
+    p.give(p.op("custom", [p.op("custom", [x], S, **how)], S, **how))
 
 
 def shader_text():
     """In GLSL, which the file keeps as text; the scenario runner would have it substituted."""
     p = Program("shader_text")
     x = p.arg(S)
-    return p.give(p.op("custom", [x], S, **twice("GLSL", TWICE)))
+    return p.give(p.op("custom", [x], S, **custom(twice("GLSL", TWICE))))
 
 
 def refused():
