@@ -7,6 +7,8 @@
 //     ... zeros MODEL            loads it, and runs it once on zeros
 #include <pumice.hpp>
 #include <pumice/exchange/save.hpp>
+#include <pumice/package.hpp>
+#include <pumice/runner/load.hpp>
 #include <pumice/vgf.hpp>
 
 #include <algorithm>
@@ -38,6 +40,49 @@ void run(std::istream& words) {
     }
 }
 
+/// Of one value each, for the shapes of the file.
+std::vector<pm::any_tensor> inputs_of(const pm::model& m, double value) {
+    std::vector<pm::any_tensor> inputs;
+    for (const pm::model_value& v : m.inputs()) {
+        pm::shape extent;
+        for (const pm::model_dim& d : v.dims) extent.push_back(d.size);
+        inputs.push_back(pm::full(v.dtype, extent, value, m.where()));
+    }
+    return inputs;
+}
+void require(bool good, const char* what) {
+    if (!good) throw pm::error(pm::errc::unsupported, "check", what);
+}
+
+void faces(std::istream& words) {
+    std::string model, package;
+    words >> model >> package;
+    const pm::model m = pm::model::load(model);
+    const std::vector<pm::any_tensor> inputs = inputs_of(m, 1);
+    std::vector<std::vector<std::byte>> wanted, given;
+    for (const pm::any_tensor& t : m.run(inputs)) wanted.push_back(pm::detail::bytes_of(t));
+
+    pm::package::save(package, m);
+    const std::vector<pm::any_tensor> packed = pm::package::load(package).run(inputs);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        require(pm::detail::bytes_of(packed[i]) == wanted[i], "the package gives other values");
+
+    const pm::runner r = pm::make_runner(pm::runner_kind::best, model);
+    std::vector<pm::runner_tensor_view> in, out;
+    for (const pm::any_tensor& t : inputs) given.push_back(pm::detail::bytes_of(t));
+    for (std::size_t i = 0; i < given.size(); ++i)
+        in.push_back(r.wrap(r.inputs()[i].name, given[i].data()));
+    std::vector<std::vector<std::byte>> got = wanted;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        std::fill(got[i].begin(), got[i].end(), std::byte(0x5a));
+        out.push_back(r.wrap(r.outputs()[i].name, got[i].data()));
+    }
+    require(r.execute(in, out) == pm::run_status::ok, "the runner fails");
+    require(got == wanted, "the runner gives other values");
+    for (std::size_t i = 0; i < m.inputs().size(); ++i)
+        require(r.inputs()[i].name == m.inputs()[i].name, "the runner has other names");
+}
+
 void write(std::istream& words) {
     std::string model, vgf;
     words >> model >> vgf;
@@ -52,13 +97,7 @@ void zeros(std::istream& words) {
     o.limits.kernel_work = std::int64_t{1} << 32;
     const std::vector<std::byte> bytes = pm::input_file::open(model)->read_all();
     const pm::model m = pm::model::from_bytes(bytes, o);
-    std::vector<pm::any_tensor> inputs;
-    for (const pm::model_value& v : m.inputs()) {
-        pm::shape extent;
-        for (const pm::model_dim& d : v.dims) extent.push_back(d.size);
-        inputs.push_back(pm::full(v.dtype, extent, 0, pm::default_context()));
-    }
-    const std::vector<pm::any_tensor> outputs = m.run(inputs);
+    const std::vector<pm::any_tensor> outputs = m.run(inputs_of(m, 0));
     pm::eval(outputs);
 }
 
@@ -72,6 +111,7 @@ int main() {
         try {
             if (what == "run") run(words);
             else if (what == "zeros") zeros(words);
+            else if (what == "faces") faces(words);
             else if (what == "write") write(words);
             else return 1;
             std::cout << "ok" << std::endl;
