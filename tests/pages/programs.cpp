@@ -120,7 +120,7 @@ TEST_CASE("pages: contexts") {
     CHECK_THROWS_AS(pm::context(pm::device_named{"no such device"}), pm::error);
     SHOWS("host", on_host(pm::fusion::none{}));
     SHOWS("host", on_host(pm::fusion::full{}, pm::eager{}));
-    SHOWS("host", on_host(pm::memory_limit{1 << 28}, pm::allocation_limit{1 << 26}));
+    SHOWS("host", on_host(pm::memory_limit{1 << 28}, pm::allocation_limit{1 << 26}, pm::run_ahead{1 << 24}));
     SHOWS("host", on_host(pm::portable{}));
     SHOWS("host", on_host(pm::fastest{}));
     SHOWS("host", on_host(pm::choose_kernel{[](auto list) { return list.size() - 1; }}));

@@ -448,3 +448,30 @@ TEST_CASE("memory: an allocation may be held to less than the device allows") {
     }
     memory.free(memory.allocate(2 << 20, memory_kind::device));
 }
+
+TEST_CASE("memory: beyond what may wait for the device it says until when half of that is free") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory_options options = small_blocks();
+    options.ahead = 10000;
+    vulkan::memory memory(gpu.queue, options);
+    const std::uint64_t last = tick(gpu);
+    // Values that the timeline has not come to.
+    for (const std::uint64_t after : {3u, 1u, 2u})
+        memory.free(memory.allocate(4096, memory_kind::device), last + after);
+    CHECK(memory.stats().waiting == 3 * 4096);
+    CHECK(memory.far_ahead() == last + 2);
+    tick(gpu), tick(gpu);
+    gpu.queue->wait(last + 2);
+    CHECK(memory.far_ahead() == 0);
+    CHECK(memory.stats().waiting <= 3 * 4096);
+    tick(gpu);
+    gpu.queue->wait(last + 3);
+    memory.trim();
+    CHECK(memory.stats().waiting == 0);
+    // A large piece that can be handed out meanwhile does not count.
+    const vulkan::allocation large = memory.allocate(1 << 20, memory_kind::device);
+    memory.free(large, last + 9, true);
+    CHECK(memory.stats().waiting == 1 << 20);
+    CHECK(memory.far_ahead() == 0);
+}

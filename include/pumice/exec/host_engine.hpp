@@ -181,9 +181,7 @@ private:
                 const auto number = static_cast<std::size_t>(v);
                 if (p.at(v).alias >= 0 || over[number]) continue;
                 if (run.made[number]) over[number] = run.made[number].get();  // an output's own
-                else
-                    run.made[number] =
-                        at_value(p, v, [&] { return allocate(p.at(v).bytes(), label_of(p, v)); });
+                else if (run.passing.empty() || !run.passing[number]) make(run, v);
             }
         array_list<std::byte*> memory(p.values.size(), nullptr);
         for (std::size_t v = 0; v < memory.size(); ++v)
@@ -192,14 +190,59 @@ private:
             else if (run.made[v])
                 memory[v] = static_cast<host_storage&>(*run.made[v]).memory.data();
         run.records = host_records(*run.planned);
-        const std::int64_t written = run_on_host({p, 0, p.steps.size(), run.givings, run.numbers,
-                                                  run.records, memory, &over},
-                                                 threads_, profiling_.get(), stop);
+        host_steps list{p, 0, p.steps.size(), run.givings, run.numbers, run.records, memory, &over};
+        std::int64_t written = 0;
+        if (run.passing.empty()) {
+            written = run_on_host(list, threads_, profiling_.get(), stop);
+        } else {
+            const lifetimes live(run);
+            for (std::size_t i = 0; i < p.steps.size(); ++i) {
+                for (const int v : live.begin_at(i))
+                    memory[static_cast<std::size_t>(v)] = make(run, v);
+                list.begin = i, list.end = i + 1;
+                written += run_on_host(list, threads_, profiling_.get(), stop);
+                for (const int v : live.end_at(i)) run.made[static_cast<std::size_t>(v)].reset();
+            }
+        }
         stats_.written_bytes += static_cast<std::uint64_t>(written);
         for (const plan_step& s : p.steps)
             stats_.dispatches += !run.givings.contains(s.unless_given);
         ++stats_.evals;
     }
+
+    std::byte* make(plan_run& run, int v) const {
+        const plan& p = run.what();
+        const auto made = at_value(p, v, [&] { return allocate(p.at(v).bytes(), label_of(p, v)); });
+        run.made[static_cast<std::size_t>(v)] = made;
+        return made->memory.data();
+    }
+    /// Before and after which steps values that pass begin and cease to have memory.
+    class lifetimes {
+    public:
+        explicit lifetimes(const plan_run& run)
+            : begins_(run.what().steps.size()), ends_(run.what().steps.size()) {
+            const plan& p = run.what();
+            array_list<char> begun(p.values.size(), 0), ended(p.values.size(), 0);
+            const auto visit = [&](std::size_t step, array_list<char>& seen,
+                                   array_list<array_list<int>>& to) {
+                for (const int b : p.steps[step].buffers) {
+                    const int v = p.root(b);
+                    const auto number = static_cast<std::size_t>(v);
+                    if (p.at(v).is_given() || !run.passing[number] ||
+                        (!begun[number] && run.made[number]) || std::exchange(seen[number], 1))
+                        continue;
+                    to[step].push_back(v);
+                }
+            };
+            for (std::size_t i = 0; i < p.steps.size(); ++i) visit(i, begun, begins_);
+            for (std::size_t i = p.steps.size(); i-- > 0;) visit(i, ended, ends_);
+        }
+        const array_list<int>& begin_at(std::size_t step) const noexcept { return begins_[step]; }
+        const array_list<int>& end_at(std::size_t step) const noexcept { return ends_[step]; }
+
+    private:
+        array_list<array_list<int>> begins_, ends_;
+    };
 
     static constexpr std::int64_t most_at_once = 4096;
 

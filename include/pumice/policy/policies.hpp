@@ -79,6 +79,9 @@ struct policy_set {
     int max_pending = 4096;
     /// Device memory that the context may hold, in bytes; 0: the device's.
     std::int64_t memory_limit = 0;
+    /// Bytes of device memory that wait for queued work and nobody else needs; 0: an eighth of the
+    /// device's memory, or of memory_limit, at most 1 GiB.
+    std::int64_t run_ahead = 0;
     /// Bytes of one piece of device memory; 0: what the device allows.
     std::int64_t allocation_limit = 0;
     /// Seconds of work that one submit may hold; 0: no bound.
@@ -263,6 +266,13 @@ struct check_finite {
 struct memory_limit {
     std::int64_t bytes;
     void apply(policy_set& set) const { set.memory_limit = bytes; }
+};
+
+/// How far a program may run ahead of the device: `eval` waits while memory of more bytes is kept
+/// by queued work alone. By default an eighth of the device's memory, at most 1 GiB.
+struct run_ahead {
+    std::int64_t bytes;
+    void apply(policy_set& set) const { set.run_ahead = bytes; }
 };
 
 /// No piece of device memory is larger: to see what a program does on a smaller device.

@@ -35,7 +35,10 @@ struct memory_options {
     /// Size of the blocks that small requests share, by kind. A request above a quarter has its own
     /// block.
     std::uint64_t block_size[memory_kinds] = {64u << 20, 32u << 20, 32u << 20, 4u << 20};
-    std::uint64_t limit = ~std::uint64_t{0};    // bytes that all blocks together may take
+    std::uint64_t limit = ~std::uint64_t{0};  // bytes that all blocks together may take
+    /// Bytes of what was given back that may wait for the device (far_ahead); 0: an eighth of the
+    /// limit or of the device's memory, at most 1 GiB.
+    std::uint64_t ahead = 0;
     std::uint64_t largest = ~std::uint64_t{0};  // bytes of one allocation, below the device's limit
     std::uint64_t keep =
         ~std::uint64_t{0};  // bytes in unused blocks that are kept; default: a quarter of the heap

@@ -22,6 +22,11 @@ public:
         const device_info& info = queue_->device()->info();
         if (options_.keep == ~std::uint64_t{0})
             options_.keep = static_cast<std::uint64_t>(info.memory) / 4;
+        if (options_.ahead == 0) {
+            const std::uint64_t has =
+                info.memory > 0 ? static_cast<std::uint64_t>(info.memory) : options_.limit;
+            options_.ahead = std::min(std::min(options_.limit, has) / 8, std::uint64_t{1} << 30);
+        }
         largest_ = options_.largest;
         for (const std::int64_t limit : {info.max_allocation, info.max_buffer})
             if (limit > 0) largest_ = std::min(largest_, static_cast<std::uint64_t>(limit));
@@ -126,9 +131,29 @@ public:
         room.set_label(piece.node, {given_back, {}});
         if (value <= queue_->timeline().known() || queue_->device()->lost())
             return release(piece.block, piece.node, bytes_of(piece));
-        waiting_.push_back({value, piece.block, piece.node, in_order, bytes_of(piece)});
+        const waiting given{value, piece.block, piece.node, in_order, bytes_of(piece)};
+        waiting_.push_back(given);
         std::push_heap(waiting_.begin(), waiting_.end());
-        total_.waiting += bytes_of(piece);
+        total_.waiting += given.bytes;
+        if (!waits_in_order(given)) ahead_ += given.bytes;
+    }
+
+    /// Where more of what was given back waits for the device than may: the timeline's value after
+    /// which it is half of that, else 0. What can be handed out again meanwhile does not count.
+    std::uint64_t far_ahead() {
+        const std::lock_guard lock(mutex_);
+        if (ahead_ <= options_.ahead) return 0;
+        collect();
+        if (ahead_ <= options_.ahead) return 0;
+        array_list<waiting> list = waiting_;
+        std::uint64_t left = ahead_, value = 0;
+        while (!list.empty() && left > options_.ahead / 2) {
+            std::pop_heap(list.begin(), list.end());
+            if (!waits_in_order(list.back())) left -= list.back().bytes;
+            value = list.back().value;
+            list.pop_back();
+        }
+        return value;
     }
 
     /// Makes host writes visible to the device, or device writes to the host; nothing to do on
@@ -186,6 +211,11 @@ private:
         }
     };
 
+    /// It can be handed out again while the device is at work on it (take_waiting).
+    static bool waits_in_order(const waiting& w) noexcept {
+        return w.in_order && w.block->dedicated;
+    }
+
     /// For one piece more than there are, so that `free` needs no memory.
     void make_room_to_wait() {
         waiting_.make_room(static_cast<std::size_t>(total_.allocations) + 1 - waiting_.size());
@@ -242,8 +272,8 @@ private:
     allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind,
                             const memory_label& label) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
-            return w.in_order && w.block->dedicated && w.block->kind == kind &&
-                   fits(*w.block, bytes) && w.value <= queue_->promised();
+            return waits_in_order(w) && w.block->kind == kind && fits(*w.block, bytes) &&
+                   w.value <= queue_->promised();
         });
         if (found == waiting_.end()) return {};
         const waiting old = *found;
@@ -333,6 +363,7 @@ private:
             const waiting done = waiting_.back();
             waiting_.pop_back();
             total_.waiting -= done.bytes;
+            if (!waits_in_order(done)) ahead_ -= done.bytes;
             release(done.block, done.node, done.bytes);
         }
     }
@@ -386,6 +417,7 @@ private:
     array_list<std::unique_ptr<detail::memory_block>> blocks_[memory_kinds];
     array_list<waiting> waiting_;  // a heap, the earliest value in front
     std::uint64_t unused_ = 0;     // bytes in blocks of which nothing is handed out
+    std::uint64_t ahead_ = 0;      // of what waits and cannot be handed out meanwhile
     memory_stats total_;
 };
 

@@ -198,6 +198,20 @@ TEST_CASE("state: eager, a row of a cache is written in place, and added to") {
                   }) <= 2 * row_bytes);
             CHECK(in_row(typed, 5) == 1.5f);
             CHECK(in_row(typed, 1) == 4);
+            // A number instead of a slice, whose values have an axis less.
+            CHECK(written(home, [&] {
+                      pm::at(typed, 8) += 2.5f;
+                      pm::eval(typed);
+                  }) <= 2 * row_bytes);
+            CHECK(in_row(typed, 8) == 2.5f);
+            const pm::vector<float> by = pm::arange<float>(2, 10, 2, home);
+            pm::eval(by);
+            CHECK(written(home, [&] {
+                      pm::at(typed, 8, slice{0, 4}) *= by;
+                      pm::eval(typed);
+                  }) <= 2 * 16);
+            CHECK(pm::to_vector<float>(typed(8, slice{2, 6})) ==
+                  std::vector<float>{15, 20, 2.5f, 2.5f});
             // What is read elsewhere than it is written must be read before.
             pm::at(typed, slice{5, 7}) = pm::at(typed, slice{1, 3});
             CHECK(in_row(typed, 5) == 4);

@@ -10,13 +10,21 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Whether two operands are the same elements in the same order: along an axis of one element no
+/// step counts.
+inline bool same_places(const operand& a, const operand& b, const shape& domain) {
+    if (a.offset != b.offset) return false;
+    for (int d = 0; d < domain.rank(); ++d)
+        if (domain[d] != 1 && a.steps[d] != b.steps[d]) return false;
+    return true;
+}
+
 /// Whether the kernel may write `out` to the memory of `leaf`: it reads nothing there but, before
 /// it writes an element, that element.
 inline bool may_write_over(const elementwise_problem& p, const operand& out, const operand& leaf) {
     if (leaf.buffer < 0 || leaf.format || info(leaf.type).bits != info(out.type).bits) return false;
     for (const operand& each : p.body.leaves)
-        if (each.buffer == leaf.buffer && (each.steps != out.steps || each.offset != out.offset))
-            return false;
+        if (each.buffer == leaf.buffer && !same_places(each, out, p.domain)) return false;
     return true;
 }
 

@@ -47,7 +47,9 @@ struct plan_run {
     array_list<scalar> numbers;
     array_list<std::shared_ptr<const kernel_record>> records;  // of each step, once it is chosen
     array_list<char> dying;  // of each value: it is given, and nobody refers to it afterwards
-    giving_mask givings;     // that it carries out
+    /// Of each value: its memory may go after the last step that reads it; empty: all stays.
+    array_list<char> passing;
+    giving_mask givings;  // that it carries out
 
     const plan& what() const noexcept { return planned->what; }
     /// Of the step that made a value; null where none did.
@@ -92,6 +94,7 @@ struct evaluation {
         run.numbers.clear();
         run.records.clear();
         run.dying.clear();
+        run.passing.clear();
         run.givings = {};
         nodes.clear();
         keep.clear();
@@ -260,6 +263,7 @@ private:
         e.run.made.resize(p.values.size());
         e.run.records.resize(p.steps.size());
         e.run.dying.resize(p.values.size(), 0);
+        find_passing(e);
         bool may_give = false;
         for (const giving& g : p.givings) may_give |= p.at(g.from).role == value_role::input;
         if (!may_give) return;
@@ -274,6 +278,42 @@ private:
         last_uses_.find(walk_, [&](const node* n) { return stored_[walk_.number_of(n)] != 0; });
         for (std::size_t v = 0; v < k.nodes.size(); ++v)
             e.run.dying[v] = e.run.given[v] && last_uses_.contains(k.nodes[v]);
+    }
+
+    /// What only this evaluation has handles of, where it holds much: a long loop without `eval`.
+    void find_passing(evaluation& e) {
+        constexpr std::size_t few_steps = 8;
+        constexpr std::int64_t few_bytes = 1 << 20;
+        const plan& p = e.run.what();
+        if (p.steps.size() <= few_steps) return;
+        std::int64_t bytes = 0;
+        for (const int v : p.outputs) bytes += p.at(v).alias < 0 ? p.at(v).bytes() : 0;
+        if (bytes <= few_bytes) return;
+        // Consumers first: what is stored lets go of its inputs, and so does what nobody else has;
+        // a node that stays lazy, such as a view that somebody holds, goes on to need them.
+        array_list<long> handles(walk_.nodes().size(), 0), uses(walk_.nodes().size(), 0);
+        array_list<char> goes(walk_.nodes().size(), 0), alone(walk_.nodes().size(), 0);
+        for (const int v : p.outputs)
+            if (const node* const n = e.nodes[static_cast<std::size_t>(v)])
+                goes[walk_.number_of(n)] = 1;
+        for (const node_ptr& n : e.keep) {
+            const std::uint32_t number = walk_.number_of(n.get());
+            ++handles[number];
+            uses[number] = n.use_count();
+        }
+        for (std::size_t i = walk_.order().size(); i-- > 0;) {
+            const node& n = *walk_.order()[i];
+            const std::uint32_t number = walk_.number_of(&n);
+            alone[number] = uses[number] > 0 && uses[number] == handles[number];
+            if (!goes[number] && !alone[number]) continue;
+            for (const node_ptr& input : n.inputs) ++handles[walk_.number_of(input.get())];
+        }
+        e.run.passing.resize(p.values.size(), 1);
+        for (std::size_t v = 0; v < p.values.size(); ++v) {
+            const node* const n = e.nodes[v];
+            if (n && !alone[walk_.number_of(n)])
+                e.run.passing[static_cast<std::size_t>(p.root(static_cast<int>(v)))] = 0;
+        }
     }
 
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {

@@ -69,15 +69,17 @@ public:
         s.downloaded_bytes = counted.downloaded_bytes;
     }
 
-    /// Waits while more is queued than keeps a device busy: what is queued holds memory. Pre: the
-    /// caller has no lock.
+    /// Waits while more is queued than keeps a device busy, and while what is queued holds more
+    /// memory than it may. Pre: the caller has no lock.
     void make_way() const {
         if (left_behind()) return;
         const std::uint64_t most_ahead = runtime_->submitter().holds() ? 256 : 1024;
         const std::uint64_t last = runtime_->queue().submitted();
-        if (last <= most_ahead || runtime_->queue().reached(last - most_ahead)) return;
+        const std::uint64_t until =
+            std::max(last > most_ahead ? last - most_ahead : 0, runtime_->memory().far_ahead());
+        if (until == 0 || runtime_->queue().reached(until)) return;
         lock_type held = lock();
-        wait(last - most_ahead, held);
+        wait(until, held);
     }
     /// Waits without the lock. False if `stop` was asked for before.
     bool wait(std::uint64_t value, lock_type& held, stop_view stop = {}) const {

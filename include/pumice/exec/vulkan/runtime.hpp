@@ -145,6 +145,7 @@ private:
         if (policies.memory_limit > 0) o.limit = static_cast<std::uint64_t>(policies.memory_limit);
         if (policies.allocation_limit > 0)
             o.largest = static_cast<std::uint64_t>(policies.allocation_limit);
+        if (policies.run_ahead > 0) o.ahead = static_cast<std::uint64_t>(policies.run_ahead);
         return o;
     }
     static std::uint64_t key_of(const launch& l) {
