@@ -226,7 +226,18 @@ TEST_CASE("matmul: every size of tile and of cut") {
                                      sample(d, t, {{}, 3, 37, 512}, prologue::fused, epilogue::bias,
                                             placing::any),
                                      count);
+            // Over one that lies along k, where an invocation of four rows has four columns.
+            sample turned(d, t, {{}, 7, 37, 520}, prologue::copy, epilogue::bias, placing::dense);
+            turned.p.b.leaves[0].steps = {1, 520};
+            turned.allowed.clear();
+            turned.bound(t, prologue::copy, epilogue::bias);
+            run_each<matmul_split_k>(*m, turned, count);
         }
+        // So deep that slices of k are offered whatever lies together.
+        run_each<matmul_split_k>(*m,
+                                 sample(d, dtype::f32, {{}, 2, 10, 64 * 1024 + 16}, prologue::copy,
+                                        epilogue::bias, placing::dense),
+                                 count);
         for (const dtype t : {dtype::f16, dtype::bf16}) {
             run_each<matmul_cooperative>(*m,
                                          sample(d, t, {{}, 140, 136, 136}, prologue::copy,

@@ -17,10 +17,10 @@ inline constexpr std::int64_t few_rows = 8;
 /// How a product of few sums is cut into workgroups.
 struct split_k_shape {
     reading left, right;
-    int rows = 1, together = 1, lines = 8, slices = 16, ahead = 1;  // as in the shader
+    int rows = 1, together = 1, lines = 8, slices = 16, ahead = 1, wide = 1;  // as in the shader
     std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
 
-    int columns() const noexcept { return lines * (right.chunk_along_k() ? 1 : 4); }
+    int columns() const noexcept { return lines * wide; }
 };
 
 /// How the factors are read, whatever the cut.
@@ -33,6 +33,12 @@ inline split_k_shape split_k_readings(const product& p) {
     return f;
 }
 
+/// Four where the right factor lies along its rows. Where it lies along k, one, or four if there
+/// are rows enough that what is read of the left factor should serve several columns.
+inline int columns_of_invocation(const product& p, const split_k_shape& readings, int rows) {
+    return !readings.right.chunk_along_k() || (rows >= 4 && !p.gathers()) ? 4 : 1;
+}
+
 /// Factors that are read so, with so many rows and lines.
 inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int rows, int lines,
                                       int invocations) {
@@ -40,8 +46,12 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     f.rows = f.together = rows;
     f.lines = lines;
     f.slices = invocations / lines;
-    // Memory answers late. Where an invocation has four columns it asks for four vectors anyway.
-    f.ahead = !f.right.chunk_along_k() || p.gathers() ? 1 : info(p.right.type()).bits < 32 ? 8 : 4;
+    f.wide = columns_of_invocation(p, f, rows);
+    // Memory answers late. Where chunks run along rows an invocation asks for four of them anyway.
+    const bool narrow = info(p.right.type()).bits < 32;
+    if (p.gathers()) f.ahead = 1;
+    else if (!f.right.chunk_along_k()) f.ahead = narrow ? 1 : 2;
+    else f.ahead = narrow && f.wide == 1 ? 8 : 4;
     while (f.ahead > 1 && p.k < std::int64_t{8} * f.slices * f.ahead) f.ahead /= 2;
     f.across = (p.n + f.columns() - 1) / f.columns();
     f.down = (p.m + rows - 1) / rows;
@@ -75,7 +85,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
               emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, {}, wide, batch, depth),
               right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
-              f.rows, f.together, f.lines, f.slices, f.ahead},
+              f.rows, f.together, f.lines, f.slices, f.ahead, f.wide},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups, device);
     parameter_block block(l, wide, "SplitKParams");
@@ -133,7 +143,8 @@ inline support supports_split_k(const product& p, const device_info& device,
     const auto least = static_cast<int>(
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
     for (int rows = 1; rows <= least; rows *= 2)
-        for (const int lines : widths) {
+        for (int lines : widths) {
+            if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
             const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
             if (f.groups > 0x7fffffffLL) continue;
             s.ways.push_back({{rows, lines, f.slices},

@@ -59,12 +59,16 @@ inline constexpr auto register_tiles = checked(std::array<register_tile, 6>{{
     {  16,  64, 16,  4,  4, 0.67},
     {  64,  16, 16,  4,  4, 0.60},
 }});
-inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 7>{{
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 11>{{
     //  m    n   k  wm  wn  speed
     { 128, 128, 64, 64, 64, 1.00},
     { 128, 128, 32, 64, 64, 0.84},
     { 128,  64, 64, 64, 32, 0.72},
-    {  64,  64, 32, 32, 32, 0.50},
+    {  64,  64, 64, 32, 32, 0.52},
+    {  64,  64, 32, 32, 32, 0.46},
+    {  32,  64, 64, 16, 32, 0.36},
+    {  16, 128, 64, 16, 32, 0.17},
+    {  16,  64, 64, 16, 16, 0.18},
     {  32,  32, 32, 16, 16, 0.22},
     {  32,  32, 16, 16, 16, 0.13},
     {  32,  32,  8, 16, 16, 0.08},
