@@ -17,13 +17,13 @@ struct scan_plan {
     bool wide = false;
     std::int64_t outers = 0;
     vector_runs runs;
-    int lanes = 256;
 
     /// Neighbours that a lane takes at a time.
     static constexpr int piece = 16;
-    static constexpr int group = 256;
+    int group, lanes;
 
-    scan_plan(const scan_problem& asked, bool columns, bool vectors) : p(asked), all(asked.outer) {
+    scan_plan(const scan_problem& asked, bool columns, bool vectors)
+        : p(asked), all(asked.outer), group(columns ? 256 : 128), lanes(group) {
         all.push_back(p.count);
         outer_rank = collapse(all, operands_of(p.prologue, p.epilogue), 0, p.outer.rank());
         p.outer = part_of(all, 0, outer_rank);
@@ -31,8 +31,8 @@ struct scan_plan {
         wide = needs_wide_index(p.prologue.leaves, read()) ||
                needs_wide_index(all_operands(p.epilogue), all);
         if (vectors && p.lead == 0) runs = runs_of({&p.prologue, &p.epilogue}, all, true);
-        for (const int n : columns ? std::array{32, 8, 1} : std::array{256, 64, 8})
-            if (n == (columns ? 32 : 256) || p.count <= std::int64_t{n} * piece ||
+        for (const int n : columns ? std::array{32, 8, 1} : std::array{128, 64, 8})
+            if (n == (columns ? 32 : 128) || p.count <= std::int64_t{n} * piece ||
                 (columns && outers * n >= 1 << 15))
                 lanes = n;
     }
