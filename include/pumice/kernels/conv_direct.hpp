@@ -75,7 +75,7 @@ struct conv_direct {
             l.specialise({op.stride[1], op.dilation[1], op.pad_begin[1], run, runs(p).masks[0],
                           runs(p).masks[1]});
         const std::int64_t count = element_count(grid);
-        const std::uint32_t width = spread(l, (count + 255) / 256, device);
+        const std::uint32_t width = spread(l, (count + group - 1) / group, device);
         write_block(l, wide, "DirectParams",
                     {{"P.Args input", block::arguments{p.input, input}},
                      {"K.Args weight", block::arguments{p.weight, weights}},
@@ -99,8 +99,9 @@ struct conv_direct {
     }
 
 private:
+    static constexpr int group = 128;        // invocations: small, since each takes many registers
     static constexpr int most_runs = 4;      // of a line, likewise
-    static constexpr int most_outputs = 32;  // sums that an invocation has registers for
+    static constexpr int most_outputs = 16;  // sums that an invocation has registers for
     static constexpr double access = 24;  // plain operations in the time of a read and its address
 
     static shape input_of(const conv_problem& p) {

@@ -89,16 +89,20 @@ struct elementwise_tiles {
         for (operand* o : operands_of(p.body)) move(o->steps, along, last);
     }
     std::int64_t rows() const { return p.domain[p.domain.rank() - 2]; }
-    /// In which runs the leaves are read along their axis and results are stored along theirs.
-    vector_runs runs() const {
-        elementwise_problem read = p, written = p;
+    /// In which runs the leaves are read along their axis.
+    vector_runs reads() const {
+        elementwise_problem read = p;
         read.body.outputs.clear();
-        written.body.leaves.clear();
         const int last = p.domain.rank() - 1;
         move(read.domain, last - 1, last + 1);
         for (operand* o : operands_of(read.body)) move(o->steps, last - 1, last + 1);
-        const vector_runs stores = runs_of({&written.body}, written.domain, true, 8);
-        return runs_of({&read.body}, read.domain, true, stores.elements);
+        return runs_of({&read.body}, read.domain, true, 8);
+    }
+    /// In which runs results are stored along theirs.
+    vector_runs stores() const {
+        elementwise_problem written = p;
+        written.body.leaves.clear();
+        return runs_of({&written.body}, written.domain, true, 8);
     }
     /// How much more a tile holds than the domain has of it: of short axes it is mostly edge.
     double waste() const {
@@ -213,8 +217,9 @@ struct elementwise_tiled {
         for (const int axis : {tiles.rank() - 2, tiles.rank() - 1})
             tiles[axis] = (tiles[axis] + side - 1) / side;
         launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
-        const vector_runs r = t.runs();
-        l.specialise({r.elements, r.masks[0], t.batch(16 / r.elements), t.pitch(device)});
+        const vector_runs r = t.reads();
+        l.specialise({r.elements, t.stores().elements, r.masks[0], t.batch(16 / r.elements),
+                      t.pitch(device)});
         return l;
     }
 };
