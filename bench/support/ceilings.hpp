@@ -8,6 +8,8 @@
 
 #include <pumice/measure_rates.hpp>
 
+#include <utility>
+
 namespace bench {
 
 struct ceilings {
@@ -41,15 +43,18 @@ void lanes_at_work(uint3 thread, Input<F32> x, Output<F32> y, int rounds)
                       std::move(how));
 }
 
-/// Eight chains of products of a shape that the device lists, by each subgroup.
-inline pm::kernel matrices_at_work(std::int64_t threads, const pm::matrix_shape& s, int subgroup) {
+/// Chains of products of a shape that the device lists, of `high` factors by `wide`, by each
+/// subgroup.
+inline pm::kernel matrices_at_work(std::int64_t threads, const pm::matrix_shape& s, int subgroup,
+                                   int high, int wide) {
     pm::kernel_options how;
     how.inputs = {{.type = pm::dtype::f32}};
     how.outputs = {{.type = pm::dtype::f32, .shape = pm::shape{threads}}};
     how.scalars = {pm::dtype::i32};
     how.group = {256};
-    const std::string sizes = pm::cat({"static const int M = ", s.m, ", N = ", s.n, ", K = ", s.k,
-                                       ", Held = ", s.m * s.n / subgroup, ";"});
+    const std::string sizes =
+        pm::cat({"static const int M = ", s.m, ", N = ", s.n, ", K = ", s.k, ", Lanes = ", subgroup,
+                 ", High = ", high, ", Wide = ", wide, ";"});
     return pm::kernel("matrices_at_work", sizes + R"(
 typealias Use = linalg.CoopMatMatrixUse;
 typealias Left = linalg.CoopMat<half, MemoryScope.Subgroup, M, K, Use.MatrixA>;
@@ -58,16 +63,27 @@ typealias Sums = linalg.CoopMat<float, MemoryScope.Subgroup, M, N, Use.MatrixAcc
 
 void matrices_at_work(uint3 thread, Input<F32> x, Output<F32> y, int rounds)
 {
-    Left a = Left(half(x[0]));
-    Right b = Right(half(x[0]));
-    Sums c[8];
-    [ForceUnroll] for (int j = 0; j < 8; ++j) c[j] = Sums(x[0] + float(j));  // or one would do for all
+    static groupshared float shared[256 / Lanes * M * N];
+    Left a[High];
+    Right b[Wide];
+    // All differ, or one would do for several.
+    [ForceUnroll] for (int j = 0; j < High; ++j) a[j] = Left(half(x[0] + float(j)));
+    [ForceUnroll] for (int j = 0; j < Wide; ++j) b[j] = Right(half(x[0] - float(j)));
+    Sums c[High * Wide];
+    [ForceUnroll] for (int j = 0; j < High * Wide; ++j) c[j] = Sums(x[0] + float(j));
     for (int i = 0; i < rounds; ++i)
-        [ForceUnroll] for (int j = 0; j < 8; ++j) c[j] = linalg.coopMatMulAdd<float, false>(a, b, c[j]);
+        [ForceUnroll] for (int j = 0; j < High * Wide; ++j)
+            c[j] = linalg.coopMatMulAdd<float, false>(a[j / Wide], b[j % Wide], c[j]);
     float sum = 0;
-    // Of all elements: what nobody asks for need not be computed.
-    [ForceUnroll] for (int j = 0; j < 8; ++j)
-        [ForceUnroll] for (int e = 0; e < Held; ++e) sum += c[j][e];
+    // Of all elements: what nobody asks for need not be computed. Through memory, so that the matrices stay in registers.
+    uint base = WaveReadLaneFirst(thread.x) % 256u / uint(Lanes) * uint(M * N);
+    [ForceUnroll] for (int j = 0; j < High * Wide; ++j)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        c[j].Store<linalg.CoopMatMatrixLayout.RowMajor>(shared, base, uint(N));
+        GroupMemoryBarrierWithGroupSync();
+        for (int e = 0; e < M * N; e += Lanes) sum += shared[base + uint(e) + WaveGetLaneIndex()];
+    }
     y[thread.x] = sum;
 })",
                       std::move(how));
@@ -91,11 +107,13 @@ inline ceilings measure_ceilings(const pm::context& home, std::int64_t shrink = 
     c.arithmetic = operations(home, lanes_at_work(threads), one, rounds, turns * 32);
     for (const pm::matrix_shape& s : home.device().matrix_shapes) {
         if (s.a != pm::dtype::f16 || s.result != pm::dtype::f32) continue;
-        const double flop = turns / home.device().subgroup_size * 8 * 2 * s.m * s.n * s.k;
-        c.matrix =
-            std::max(c.matrix,
-                     operations(home, matrices_at_work(threads, s, home.device().subgroup_size),
-                                one, rounds, flop));
+        const double flop = turns / home.device().subgroup_size * 2 * s.m * s.n * s.k;
+        for (const auto& [high, wide] : {std::pair{1, 8}, {2, 4}, {4, 4}})
+            c.matrix = std::max(c.matrix,
+                                operations(home,
+                                           matrices_at_work(threads, s, home.device().subgroup_size,
+                                                            high, wide),
+                                           one, rounds, flop * high * wide));
     }
     return c;
 }
