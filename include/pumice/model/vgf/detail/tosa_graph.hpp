@@ -295,10 +295,11 @@ private:
         if (is_packed(t.type)) unsupported({"constants of integers of 4 bits within the module"});
         // Parts are numbers, or what lies along the first axis.
         const std::int64_t parts = static_cast<std::int64_t>(length_) - 3;
-        const bool flat = parts == element_count(t.shape);
+        if (parts == 0) broken({"the constant at word ", at_, " has no parts"});
+        const bool flat = constant_of(operand(3)).shape.empty();
         shape within;
         for (int i = 1; !flat && i < t.shape.rank(); ++i) within.push_back(t.shape[i]);
-        if (!flat && parts != t.shape[0])
+        if (parts != (flat ? element_count(t.shape) : t.shape[0]))
             broken({"the constant at word ", at_, " has ", parts, " parts, its shape is ",
                     to_string(t.shape)});
         const auto size = static_cast<std::size_t>(byte_count(t.type, element_count(t.shape)));
