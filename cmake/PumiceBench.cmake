@@ -27,6 +27,6 @@ foreach(source IN LISTS sources)
     add_executable(${name} ${source})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE
-        pumice::compiled pumice::onnx pumice_dev_flags $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)
+        pumice::compiled pumice_dev_flags $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)
     add_dependencies(bench ${name})
 endforeach()

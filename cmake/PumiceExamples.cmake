@@ -9,6 +9,6 @@ foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     add_executable(example_${name} ${source})
     target_link_libraries(example_${name} PRIVATE
-        pumice::compiled pumice::onnx pumice::stb pumice_dev_flags pumice_unoptimised)
+        pumice::compiled pumice::stb pumice_dev_flags pumice_unoptimised)
     add_dependencies(examples example_${name})
 endforeach()

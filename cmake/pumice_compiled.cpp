@@ -5,6 +5,7 @@
 #include <pumice/array_api.hpp>
 #include <pumice/engine.hpp>
 #include <pumice/model/detail/parse_shader_attributes.hpp>
+#include <pumice/model/onnx/detail/open.hpp>
 #include <pumice/package/make_package.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {

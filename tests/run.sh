@@ -11,10 +11,10 @@ set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 1
 logs=build/logs
 gcc=build/gcc/tests
-asan=build/asan/tests
+clang=build/clang/tests
 export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
-# Of what tests take samples of, this share is taken on the drivers, and half of it under address sanitizer. 1 is the full
-# extent: PUMICE_TEST_SCALE=1 tests/run.sh software plain asan takes 7 minutes more.
+# Of what tests take samples of, this share is taken on the drivers, and half of it with sanitizers. 1 is the full extent:
+# PUMICE_TEST_SCALE=1 tests/run.sh software plain asan takes 7 minutes more.
 share=${PUMICE_TEST_SCALE:-0.5}
 
 ### The parts, in order. Each is a function, and counts as its last line "N passed, N failed, N skipped" says, or, having
@@ -23,14 +23,22 @@ share=${PUMICE_TEST_SCALE:-0.5}
 parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
   headers_alone cross
-  front software canary plain host vgf faults processes kills add_dtype consumers examples packs start compile_cost
-  sanitized_build asan hostile fuzz tsan)
-# Asked for by name only: its limits are seconds of a machine with nothing else to do.
-later=(compile_limits start_limits)
+  front software canary plain asan host tsan hostile fuzz vgf
+  faults processes kills add_dtype consumers examples packs start compile_cost)
+# Asked for by name only; the limits are seconds of a machine with nothing else to do.
+later=(by_gcc compile_limits start_limits)
 
 set_up() { tools/deps --dev; }
 
-build() { make gcc tests examples pumice_runner && has gcc test_front test_vk test_slang test_device test_model test_threads test_pages test_user test_exchange test_static; }
+# The test programs by clang++, what users compile by g++; all at once, so that no processor waits for one long file.
+build() {
+  make gcc examples pumice_runner process_cases process_plans test_{pages,user,exchange,static} vgf_check & local gcc=$!
+  make tsan test_threads & local tsan=$!
+  make clang test_{front,vk,slang,device,model,threads} test_{vk,slang,device,model,threads}_sanitized hostile_loader fuzzers
+  local made=$?
+  wait $gcc && wait $tsan && [[ $made == 0 ]] &&
+    has gcc test_{pages,user,exchange,static} vgf_check && has clang test_{front,vk,slang,device,model,threads} test_{vk,slang,device,model,threads}_sanitized
+}
 
 include_direction() { tests/checks/include_direction; }
 header_budget()     { tests/checks/header_budget; }
@@ -49,26 +57,41 @@ cross()             { tests/checks/cross; }
 wrong_programs()    { tests/fail/run; }
 headers_alone()     { tests/checks/headers_alone; }
 
-front() { tests/cases "" $gcc/test_front; }
+front() { tests/cases "" $clang/test_front; }
 
-# Of the two runs on drivers, neither takes the suite "host alone", in which no driver has a part: `host` and `asan` do.
+# The suite "host alone", in which no driver has a part, is left to `host` and `asan`.
 
 # With every call and barrier checked, and nothing to be said against any. The driver's optimiser takes longer than the kernels
 # that it makes faster; it is at work in `plain`.
 software() {
   GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software without=canary without_suite='host alone' \
-    tests/cases tools/on-software-driver $gcc/test_{device,model,slang,vk,threads,user} | tee $logs/validated.txt &&
+    tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
-canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $gcc/test_{vk,device}; }
+canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $clang/test_{vk,device}; }
 
 plain() {
   PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=plain without=canary without_suite='host alone' \
-    tests/cases tools/on-plain-driver $gcc/test_{device,model,slang,vk,threads,user}
+    tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user
 }
-host()  { PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary tests/cases "" $gcc/test_{device,model,pages,user,exchange}; }
+# The same objects, the engine with address and undefined-behaviour sanitizers.
+asan() {
+  PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=asan without=canary \
+    tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized
+}
+host() {
+  PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary \
+    tests/cases "" $clang/test_{device,model} $gcc/test_{pages,user,exchange}
+}
+tsan() { make tsan test_threads && PUMICE_TEST_RUN=asan tests/cases tools/on-plain-driver build/tsan/tests/test_threads; }
+
+# The test programs by g++ too.
+by_gcc() {
+  make gcc tests && PUMICE_TEST_RUN=software without=canary \
+    tests/cases tools/on-software-driver $gcc/test_{front,device,model,slang,vk,threads,user}
+}
 
 # Arm's converter and scenario runner are what models in VGF are compared with.
 vgf() { make gcc vgf_check && tests/vgf/run build/gcc tools/on-software-driver; }
@@ -106,26 +129,10 @@ start_limits() { bench/start/run --limits tools/on-software-driver build/gcc/exa
 compile_cost()   { bench/compile/run; }
 compile_limits() { bench/compile/run --limits; }
 
-# All that the parts below run, at once, so that no processor waits for one long file.
-sanitized_build() {
-  make tsan test_threads & local tsan=$!
-  make asan test_{front,vk,slang,device,model,threads} hostile_loader fuzzers && has asan test_device
-  local made=$?
-  wait $tsan && return $made
-}
-asan() {
-  PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=asan without=canary \
-    tests/cases tools/on-plain-driver $asan/test_{device,model,slang,vk,threads,front}
-}
-
 # Files that nobody vouches for, loaded one by one; the sanitizers take several times as long as the 10 s that a user may wait.
-hostile() { make asan hostile_loader && PUMICE_HOSTILE_SECONDS=30 tests/hostile/run $asan/hostile/hostile_loader; }
+hostile() { make clang hostile_loader && PUMICE_HOSTILE_SECONDS=30 tests/hostile/run $clang/hostile/hostile_loader; }
 # PUMICE_FUZZ_SECONDS of each format, 60 by default.
-fuzz() { make asan fuzzers && tests/fuzz/run $asan/hostile; }
-
-tsan() {
-  make tsan test_threads && PUMICE_TEST_RUN=asan tests/cases tools/on-plain-driver build/tsan/tests/test_threads
-}
+fuzz() { make clang fuzzers && tests/fuzz/run $clang/hostile; }
 
 ### What they are made of.
 

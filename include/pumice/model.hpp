@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Models from files. Needs the CMake target pumice::onnx beside pumice::pumice or pumice::compiled.
+// Models from files. Needs the CMake target pumice::onnx beside pumice::pumice.
 #pragma once
 
 #include <pumice/control.hpp>

@@ -95,7 +95,7 @@ void check(const chained& l, const pm::any_tensor& got, int length,
     CHECK_MESSAGE(values(got) == wanted, l.name);
 }
 
-constexpr int a_million = test::address_sanitizer ? 20'000 : 1'000'000;
+const int a_million = test::address_sanitizer ? 20'000 : 1'000'000;
 
 /// How many nodes of the evaluation stand one behind the other.
 int depth(const pm::any_tensor& x) {
@@ -132,7 +132,7 @@ TEST_CASE("long chains of what computes, in one evaluation and traced" *
     const pm::any_tensor x = counting(home);
     const std::vector<float> from = values(x);
     for (const chained& l : computed) {
-        constexpr int length = test::address_sanitizer ? 2'000 : 20'000;
+        const int length = test::address_sanitizer ? 2'000 : 20'000;
         test::on_small_stack([&] {
             check(l, chain(l, x, length), length, from);
             const auto f =

@@ -30,7 +30,7 @@ const int steps = test::samples(100000), settled = test::samples(60000);
 // After `settled` free memory is cut as it stays. A device that lags holds up to 1024 submits,
 // which come to 20 MiB, and how many it holds changes with what else the machine does; a node that
 // stayed for each step would be 40 MiB. The address sanitizer holds back 256 MiB of what was freed.
-constexpr double most = test::address_sanitizer ? 400 : 32;
+const double most = test::address_sanitizer ? 400 : 32;
 
 /// x = x*0.9 + g, `steps` times, with eval() after every one that `due` says. Ten g in the limit.
 template <class Due>

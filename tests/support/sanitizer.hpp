@@ -1,28 +1,17 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Which sanitizer this program is built with: g++ tells by macros, clang++ when asked.
+// Which sanitizer watches this program, or the engine in it.
 #pragma once
 
-#ifdef __has_feature
-#define PUMICE_TEST_BUILT_WITH(sanitizer) __has_feature(sanitizer)
-#else
-#define PUMICE_TEST_BUILT_WITH(sanitizer) 0
-#endif
+// Of the sanitizer's library, where it is linked.
+extern "C" {
+[[gnu::weak]] void __asan_init();
+[[gnu::weak]] void __tsan_init();
+}
 
 namespace test {
 
-#if defined(__SANITIZE_ADDRESS__) || PUMICE_TEST_BUILT_WITH(address_sanitizer)
-inline constexpr bool address_sanitizer = true;
-#else
-inline constexpr bool address_sanitizer = false;
-#endif
-
-#if defined(__SANITIZE_THREAD__) || PUMICE_TEST_BUILT_WITH(thread_sanitizer)
-inline constexpr bool thread_sanitizer = true;
-#else
-inline constexpr bool thread_sanitizer = false;
-#endif
+inline const bool address_sanitizer = __asan_init != nullptr;
+inline const bool thread_sanitizer = __tsan_init != nullptr;
 
 }  // namespace test
-
-#undef PUMICE_TEST_BUILT_WITH

@@ -33,7 +33,7 @@ void on_small_stack(F f) {
     } c{std::move(f), nullptr};
     pthread_attr_t how;
     pthread_attr_init(&how);
-    pthread_attr_setstacksize(&how, std::size_t{address_sanitizer ? 4096 : 256} << 10);
+    pthread_attr_setstacksize(&how, std::size_t{address_sanitizer ? 4096U : 256U} << 10);
     pthread_t thread{};
     const int failed = pthread_create(&thread, &how, &call::start, &c);
     pthread_attr_destroy(&how);

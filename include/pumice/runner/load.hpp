@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Runners of models' files and of packages, on the device that a word names. Needs the CMake target
-// pumice::onnx beside pumice::compiled, and beside pumice::pumice pumice::package too.
+// Runners of models' files and of packages, on the device that a word names. Needs the CMake
+// targets pumice::onnx and pumice::package beside pumice::pumice.
 #pragma once
 
 #include <pumice/model.hpp>

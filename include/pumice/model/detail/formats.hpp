@@ -3,10 +3,14 @@
 // The formats that `model::load` knows: a line each.
 #pragma once
 
-#include <pumice/model/onnx/builder.hpp>
+#include <pumice/model/input_file.hpp>
+#include <pumice/model/onnx/detail/open.hpp>
 #ifdef PUMICE_VGF  // the CMake target pumice::vgf
 #include <pumice/model/vgf/builder.hpp>
 #endif
+
+#include <array>
+#include <cstring>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
@@ -36,22 +40,21 @@ inline std::shared_ptr<model_builder> open_model(const std::filesystem::path& pa
         throw_no_vgf(path.filename().string());
 #endif
     }
-    return std::make_shared<onnx::builder>(onnx::read(path, o.limits), o);
+    return onnx::open(path, o);
 }
 /// The bytes of a file, which are copied. Data in other files is refused.
 inline std::shared_ptr<model_builder> open_model(std::span<const std::byte> bytes,
                                                  const load_options& o) {
-    auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-    if (is_vgf(*copy)) {
+    if (is_vgf(bytes)) {
 #ifdef PUMICE_VGF
+        const auto copy =
+            std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
         return vgf::open(*copy, copy, o);
 #else
         throw_no_vgf("model");
 #endif
     }
-    return std::make_shared<onnx::builder>(onnx::read(onnx::source{"model", *copy, copy, {}, false},
-                                                      o.limits),
-                                           o);
+    return onnx::open(bytes, o);
 }
 
 }}}  // namespace pumice::PUMICE_ABI::detail
