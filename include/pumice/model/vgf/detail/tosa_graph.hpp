@@ -10,7 +10,7 @@
 #include <pumice/model/vgf/detail/contents.hpp>
 
 #include <spirv/unified1/TOSA.001000.1.h>
-#include <spirv/unified1/spirv.hpp11>
+#include <spirv/unified1/spirv.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -144,68 +144,68 @@ private:
 
     void instruction() {
         switch (op_) {
-            case spv::Op::OpExtInstImport:
+            case spv::OpExtInstImport:
                 fresh(operand(1));
                 if (text(2) == "TOSA.001000.1") tosa_ = operand(1);
                 else others_.emplace(operand(1), text(2));
                 return;
-            case spv::Op::OpDecorate: return decorate();
-            case spv::Op::OpTypeBool: return type({dtype::boolean, {}, false});
-            case spv::Op::OpTypeInt: return type({integer(operand(2), operand(3)), {}, false});
-            case spv::Op::OpTypeFloat: return type({real(), {}, false});
-            case spv::Op::OpTypeArray: {
+            case spv::OpDecorate: return decorate();
+            case spv::OpTypeBool: return type({dtype::boolean, {}, false});
+            case spv::OpTypeInt: return type({integer(operand(2), operand(3)), {}, false});
+            case spv::OpTypeFloat: return type({real(), {}, false});
+            case spv::OpTypeArray: {
                 const type_fact& of = type_of(operand(2));
                 const std::int64_t n = number(operand(3));
                 if (of.tensor || !of.shape.empty() || n < 0) broken({"an array of arrays"});
                 return type({of.type, shape{n}, false});
             }
-            case spv::Op::OpTypeTensorARM: return tensor_type();
-            case spv::Op::OpTypePointer:
+            case spv::OpTypeTensorARM: return tensor_type();
+            case spv::OpTypePointer:
                 fresh(operand(1));
                 pointers_[operand(1)] = operand(3);
                 return;
-            case spv::Op::OpVariable: {
+            case spv::OpVariable: {
                 fresh(operand(2));
                 const auto to = pointers_.find(operand(1));
                 if (to == pointers_.end()) broken({"a variable of no pointer's type"});
                 variables_[operand(2)].type = to->second;
                 return;
             }
-            case spv::Op::OpConstantTrue: return logical(true);
-            case spv::Op::OpConstantFalse: return logical(false);
-            case spv::Op::OpConstant: return single();
-            case spv::Op::OpConstantNull: {
+            case spv::OpConstantTrue: return logical(true);
+            case spv::OpConstantFalse: return logical(false);
+            case spv::OpConstant: return single();
+            case spv::OpConstantNull: {
                 const type_fact& t = type_of(operand(1));
                 return keep({t.type, t.shape, std::vector<std::byte>(each(t.type)), true, {}});
             }
-            case spv::Op::OpConstantComposite: return composite();
-            case spv::Op::OpConstantCompositeReplicateEXT: {
+            case spv::OpConstantComposite: return composite();
+            case spv::OpConstantCompositeReplicateEXT: {
                 const type_fact& t = type_of(operand(1));
                 const graph_constant& one = constant_of(operand(3));
                 if (one.type != t.type || !one.shape.empty())
                     broken({"a constant at word ", at_, " repeats another type"});
                 return keep({t.type, t.shape, one.bytes, true, {}});
             }
-            case spv::Op::OpGraphConstantARM: {
+            case spv::OpGraphConstantARM: {
                 const type_fact& t = tensor_of(operand(1));
                 return keep({t.type, t.shape, {}, false, operand(3)});
             }
-            case spv::Op::OpGraphEntryPointARM: return entry_point();
-            case spv::Op::OpGraphARM: return begin();
-            case spv::Op::OpGraphInputARM: return input();
-            case spv::Op::OpExtInst: return step();
-            case spv::Op::OpGraphSetOutputARM: return output();
-            case spv::Op::OpGraphEndARM:
+            case spv::OpGraphEntryPointARM: return entry_point();
+            case spv::OpGraphARM: return begin();
+            case spv::OpGraphInputARM: return input();
+            case spv::OpExtInst: return step();
+            case spv::OpGraphSetOutputARM: return output();
+            case spv::OpGraphEndARM:
                 if (!open_) broken({"a graph ends that did not begin"});
                 done_ |= chosen_;
                 open_ = chosen_ = false;
                 return;
-            case spv::Op::OpSpecConstant:
-            case spv::Op::OpSpecConstantTrue:
-            case spv::Op::OpSpecConstantFalse:
-            case spv::Op::OpSpecConstantComposite:
+            case spv::OpSpecConstant:
+            case spv::OpSpecConstantTrue:
+            case spv::OpSpecConstantFalse:
+            case spv::OpSpecConstantComposite:
                 unsupported({"the graph has specialization constants"});
-            case spv::Op::OpFunction: broken({"a function in a graph's module"});
+            case spv::OpFunction: broken({"a function in a graph's module"});
             default:
                 if (chosen_)
                     unsupported({"the graph has the instruction ", static_cast<word>(op_),
@@ -233,11 +233,9 @@ private:
         const word bits = operand(2);
         if (length_ > 3) {
             const word encoding = operand(3);
-            if (bits == 16 && encoding == word(spv::FPEncoding::BFloat16KHR)) return dtype::bf16;
-            if (bits == 8 && encoding == word(spv::FPEncoding::Float8E4M3EXT))
-                return dtype::f8_e4m3;
-            if (bits == 8 && encoding == word(spv::FPEncoding::Float8E5M2EXT))
-                return dtype::f8_e5m2;
+            if (bits == 16 && encoding == word(spv::FPEncodingBFloat16KHR)) return dtype::bf16;
+            if (bits == 8 && encoding == word(spv::FPEncodingFloat8E4M3EXT)) return dtype::f8_e4m3;
+            if (bits == 8 && encoding == word(spv::FPEncodingFloat8E5M2EXT)) return dtype::f8_e5m2;
             unsupported({"floats of ", bits, " bits in encoding ", encoding});
         }
         if (bits == 16) return dtype::f16;
@@ -318,8 +316,8 @@ private:
 
     void decorate() {
         variable& v = variables_[operand(1)];
-        if (operand(2) == word(spv::Decoration::Binding)) v.binding = operand(3);
-        if (operand(2) == word(spv::Decoration::DescriptorSet)) v.set = operand(3);
+        if (operand(2) == word(spv::DecorationBinding)) v.binding = operand(3);
+        if (operand(2) == word(spv::DecorationDescriptorSet)) v.set = operand(3);
     }
     void entry_point() {
         const word graph = operand(1);
@@ -398,7 +396,7 @@ private:
     std::string_view entry_;
     const model_limits& limits_;
     std::size_t at_ = 0;
-    spv::Op op_ = spv::Op::OpNop;
+    spv::Op op_ = spv::OpNop;
     word length_ = 0;
 
     tosa_graph made_;
