@@ -13,8 +13,8 @@ logs=build/logs
 gcc=build/gcc/tests
 clang=build/clang/tests
 export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
-# Of what tests take samples of, this share is taken on the drivers, and half of it with sanitizers. 1 is the full extent:
-# PUMICE_TEST_SCALE=1 tests/run.sh software plain asan takes 7 minutes more.
+# Of what tests take samples of, this share is taken with validation, and half of it with sanitizers. 1 is the full extent:
+# PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 7 minutes more.
 share=${PUMICE_TEST_SCALE:-0.5}
 
 ### The parts, in order. Each is a function, and counts as its last line "N passed, N failed, N skipped" says, or, having
@@ -23,7 +23,7 @@ share=${PUMICE_TEST_SCALE:-0.5}
 parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
   headers_alone cross
-  front software canary plain asan host tsan hostile fuzz vgf
+  front software canary plain unsanitized host tsan hostile fuzz vgf
   faults processes kills add_dtype consumers examples packs start compile_cost)
 # Asked for by name only; the limits are seconds of a machine with nothing else to do.
 later=(by_gcc compile_limits start_limits)
@@ -59,10 +59,10 @@ headers_alone()     { tests/checks/headers_alone; }
 
 front() { tests/cases "" $clang/test_front; }
 
-# The suite "host alone", in which no driver has a part, is left to `host` and `asan`.
+# The suite "host alone", in which no driver has a part, is left to `host` and `plain`.
 
 # With every call and barrier checked, and nothing to be said against any. The driver's optimiser takes longer than the kernels
-# that it makes faster; it is at work in `plain`.
+# that it makes faster; it is at work in `plain`, under an engine that address and undefined-behaviour sanitizers watch.
 software() {
   GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software without=canary without_suite='host alone' \
     tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user | tee $logs/validated.txt &&
@@ -73,19 +73,19 @@ software() {
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $clang/test_{vk,device}; }
 
 plain() {
-  PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=plain without=canary without_suite='host alone' \
-    tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user
+  PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=plain without=canary \
+    tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized $gcc/test_user
 }
-# The same objects, the engine with address and undefined-behaviour sanitizers.
-asan() {
-  PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=asan without=canary \
-    tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized
+# What sanitizers change (depths, counts of allocations, refusals of memory): files that ask whether one is there.
+unsanitized() {
+  files=$(grep -rlE 'support/(sanitizer|small_stack).hpp' tests --include='*.cpp' | paste -sd, | sed -E 's/[^,]+/*&/g') \
+    PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=plain tests/cases tools/on-plain-driver $clang/test_{device,model,slang}
 }
 host() {
   PUMICE_TEST_RUN=host PUMICE_DEVICE=host without=canary \
     tests/cases "" $clang/test_{device,model} $gcc/test_{pages,user,exchange}
 }
-tsan() { make tsan test_threads && PUMICE_TEST_RUN=asan tests/cases tools/on-plain-driver build/tsan/tests/test_threads; }
+tsan() { make tsan test_threads && PUMICE_TEST_RUN=plain tests/cases tools/on-plain-driver build/tsan/tests/test_threads; }
 
 # The test programs by g++ too.
 by_gcc() {
