@@ -91,9 +91,9 @@ inline void save_image(const std::filesystem::path& path, const any_tensor& x) {
     else
         throw error(errc::unsupported, "save_image",
                     path.string() + " names no .png, .bmp, .tga or .jpg");
-    std::ofstream out(path, std::ios::binary);
-    out << file;
-    if (made == 0 || !out.flush())
+    std::ofstream out;
+    if (made != 0) out.open(path, std::ios::binary);
+    if (made == 0 || !(out << file).flush())
         throw error(errc::io_failed, "save_image", "cannot write " + path.string());
 }
 template <array_argument X>

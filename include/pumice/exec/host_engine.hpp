@@ -195,14 +195,8 @@ private:
         if (run.passing.empty()) {
             written = run_on_host(list, threads_, profiling_.get(), stop);
         } else {
-            const lifetimes live(run);
-            for (std::size_t i = 0; i < p.steps.size(); ++i) {
-                for (const int v : live.begin_at(i))
-                    memory[static_cast<std::size_t>(v)] = make(run, v);
-                list.begin = i, list.end = i + 1;
-                written += run_on_host(list, threads_, profiling_.get(), stop);
-                for (const int v : live.end_at(i)) run.made[static_cast<std::size_t>(v)].reset();
-            }
+            run_passing(run, list, memory,
+                        [&] { written += run_on_host(list, threads_, profiling_.get(), stop); });
         }
         stats_.written_bytes += static_cast<std::uint64_t>(written);
         for (const plan_step& s : p.steps)
@@ -216,33 +210,32 @@ private:
         run.made[static_cast<std::size_t>(v)] = made;
         return made->memory.data();
     }
-    /// Before and after which steps values that pass begin and cease to have memory.
-    class lifetimes {
-    public:
-        explicit lifetimes(const plan_run& run)
-            : begins_(run.what().steps.size()), ends_(run.what().steps.size()) {
-            const plan& p = run.what();
-            array_list<char> begun(p.values.size(), 0), ended(p.values.size(), 0);
-            const auto visit = [&](std::size_t step, array_list<char>& seen,
-                                   array_list<array_list<int>>& to) {
-                for (const int b : p.steps[step].buffers) {
-                    const int v = p.root(b);
-                    const auto number = static_cast<std::size_t>(v);
-                    if (p.at(v).is_given() || !run.passing[number] ||
-                        (!begun[number] && run.made[number]) || std::exchange(seen[number], 1))
-                        continue;
-                    to[step].push_back(v);
-                }
-            };
-            for (std::size_t i = 0; i < p.steps.size(); ++i) visit(i, begun, begins_);
-            for (std::size_t i = p.steps.size(); i-- > 0;) visit(i, ended, ends_);
+    /// Runs one step after the other; what passes has memory from the first step that names it to
+    /// the last.
+    template <class Run>
+    void run_passing(plan_run& run, host_steps& list, array_list<std::byte*>& memory,
+                     Run&& run_step) const {
+        const plan& p = run.what();
+        array_list<char> passes = run.passing;
+        array_list<std::size_t> last(p.values.size(), 0);
+        for (std::size_t v = 0; v < passes.size(); ++v)
+            if (run.made[v] || p.values[v].is_given()) passes[v] = 0;
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            for (const int b : p.steps[i].buffers) last[static_cast<std::size_t>(p.root(b))] = i;
+        for (std::size_t i = 0; i < p.steps.size(); ++i) {
+            for (const int b : p.steps[i].buffers) {
+                const int root = p.root(b);
+                const auto v = static_cast<std::size_t>(root);
+                if (passes[v] && !run.made[v]) memory[v] = make(run, root);
+            }
+            list.begin = i, list.end = i + 1;
+            run_step();
+            for (const int b : p.steps[i].buffers) {
+                const auto v = static_cast<std::size_t>(p.root(b));
+                if (passes[v] && last[v] == i) run.made[v].reset();
+            }
         }
-        const array_list<int>& begin_at(std::size_t step) const noexcept { return begins_[step]; }
-        const array_list<int>& end_at(std::size_t step) const noexcept { return ends_[step]; }
-
-    private:
-        array_list<array_list<int>> begins_, ends_;
-    };
+    }
 
     static constexpr std::int64_t most_at_once = 4096;
 

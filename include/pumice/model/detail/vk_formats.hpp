@@ -53,4 +53,11 @@ inline constexpr std::array vk_formats{
     vk_format{"R8_SFLOAT_FPENCODING_FLOAT8E5M2_ARM", dtype::f8_e5m2, 1000460003, 0, true}};
 // clang-format on
 
+/// Null for other formats.
+constexpr const vk_format* vk_format_of(std::uint32_t number) noexcept {
+    for (const vk_format& f : vk_formats)
+        if (f.number == number) return &f;
+    return nullptr;
+}
+
 }}}  // namespace pumice::PUMICE_ABI::detail

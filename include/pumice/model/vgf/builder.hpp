@@ -89,7 +89,7 @@ private:
         if (steps_ > limits_.nodes)
             refuse(errc::bad_file, {"more instructions than model_limits::nodes"});
         for (const tosa_instruction& step : r.graph.steps)
-            if (step.op >= tosa_table.size() || !tosa_table[step.op])
+            if (step.op >= tosa_table.size() || !tosa_table[step.op].build)
                 refuse(errc::unsupported_op,
                        {"the operator ", name_of_op(step.op), " of TOSA is none of Pumice's"});
     }
@@ -181,8 +181,8 @@ private:
                     "; storage and uniform buffers, texel buffers and storage images are taken"});
         b.as = found->second;
         if (has_texels(b.as))
-            for (const auto& f : pumice::detail::vk_formats)
-                if (f.number == r.format) b.format = f.number, b.texel = f.texel;
+            if (const auto* const f = pumice::detail::vk_format_of(r.format))
+                b.format = f->number, b.texel = f->texel;
         if (has_texels(b.as) && b.texel == 0)
             refuse(errc::unsupported, {"no texels are of the VkFormat ", r.format});
         return b;
@@ -317,7 +317,7 @@ private:
             };
             try {
                 const tosa_node n(step, number, values, s.known, constants);
-                any_tensor made = tosa_table[step.op](n);
+                any_tensor made = tosa_table[step.op].build(n);
                 if (made.dtype() != n.computed(step.type) || made.shape() != step.shape)
                     n.fail(errc::bad_file, {"the file says that it gives ", to_string(step.type),
                                             " ", to_string(step.shape), ", it gives ",

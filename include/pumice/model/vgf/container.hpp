@@ -18,8 +18,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
 
-inline constexpr std::string_view magic = "VGF1";
-
 namespace detail {
 
 /// Bytes of a file, or of memory.
@@ -191,9 +189,7 @@ private:
             mlsdk_alias_group_id group{};
             if (mlsdk_decoder_model_resource_table_get_alias_group_id(d.at, i, &group))
                 r.alias = group;
-            const pumice::detail::vk_format* format = nullptr;
-            for (const auto& f : pumice::detail::vk_formats)
-                if (f.number == r.format) format = &f;
+            const auto* const format = pumice::detail::vk_format_of(r.format);
             if (!format)
                 refuse(errc::unsupported, {"resource ", i, " has the VkFormat ", r.format,
                                            ", which Pumice has no element type for"});

@@ -67,16 +67,7 @@ public:
     }
     mlir_value op(std::string_view name, std::span<const mlir_value> operands, dtype type,
                   const shape& s, std::string_view attributes = "") {
-        std::string names, types;
-        for (const mlir_value& v : operands) {
-            const char* const comma = names.empty() ? "" : ", ";
-            append_text(names, {comma, v.name});
-            append_text(types, {comma, type_of(v)});
-        }
-        mlir_value made{fresh(), type, s};
-        append_text(body_, {"  ", made.name, " = \"tosa.", name, "\"(", names, ") {", attributes,
-                            "} : (", types, ") -> ", type_of(made), "\n"});
-        return made;
+        return op(name, operands, {{"", type, s}}, attributes)[0];
     }
     /// Several results of one operation.
     std::vector<mlir_value> op(std::string_view name, std::span<const mlir_value> operands,

@@ -8,76 +8,86 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
 
-/// Null where Pumice has none.
-using tosa_builder = any_tensor (*)(const tosa_node&);
+struct tosa_row {
+    std::string_view name;
+    any_tensor (*build)(const tosa_node&);  // null where Pumice has none
+};
 
-inline constexpr std::array<tosa_builder, tosa_names.size()> tosa_table = [] {
+inline constexpr std::array<tosa_row, 66> tosa_table = [] {
     namespace b = build;
-    std::array<tosa_builder, tosa_names.size()> t{};
-    t[TOSAARGMAX] = &b::argmax;
-    t[TOSAAVG_POOL2D] = &b::average_pool;
-    t[TOSACONV2D] = &b::conv<false>;
-    t[TOSADEPTHWISE_CONV2D] = &b::conv<true>;
-    t[TOSAMATMUL] = &b::matmul;
-    t[TOSAMAX_POOL2D] = &b::max_pool;
-    t[TOSATRANSPOSE_CONV2D] = &b::transpose_conv;
-    t[TOSACLAMP] = &b::clamp;
-    t[TOSAERF] = &b::unary<op::erf>;
-    t[TOSASIGMOID] = &b::unary<op::sigmoid>;
-    t[TOSATANH] = &b::unary<op::tanh>;
-    t[TOSAADD] = &b::binary<op::add>;
-    t[TOSAARITHMETIC_RIGHT_SHIFT] = &b::arithmetic_right_shift;
-    t[TOSABITWISE_AND] = &b::binary<op::bitwise_and>;
-    t[TOSABITWISE_OR] = &b::binary<op::bitwise_or>;
-    t[TOSABITWISE_XOR] = &b::binary<op::bitwise_xor>;
-    t[TOSAINTDIV] = &b::binary<op::divide>;
-    t[TOSALOGICAL_AND] = &b::binary<op::logical_and>;
-    t[TOSALOGICAL_LEFT_SHIFT] = &b::binary<op::bitwise_left_shift>;
-    t[TOSALOGICAL_RIGHT_SHIFT] = &b::logical_right_shift;
-    t[TOSALOGICAL_OR] = &b::binary<op::logical_or>;
-    t[TOSALOGICAL_XOR] = &b::binary<op::logical_xor>;
-    t[TOSAMAXIMUM] = &b::extremum<op::maximum, op::fmax>;
-    t[TOSAMINIMUM] = &b::extremum<op::minimum, op::fmin>;
-    t[TOSAMUL] = &b::mul;
-    t[TOSAPOW] = &b::binary<op::pow>;
-    t[TOSASUB] = &b::binary<op::subtract>;
-    t[TOSATABLE] = &b::table;
-    t[TOSAABS] = &b::unary<op::abs>;
-    t[TOSABITWISE_NOT] = &b::unary<op::bitwise_invert>;
-    t[TOSACEIL] = &b::unary<op::ceil>;
-    t[TOSACLZ] = &b::clz;
-    t[TOSACOS] = &b::unary<op::cos>;
-    t[TOSAEXP] = &b::unary<op::exp>;
-    t[TOSAFLOOR] = &b::unary<op::floor>;
-    t[TOSALOG] = &b::unary<op::log>;
-    t[TOSALOGICAL_NOT] = &b::unary<op::logical_not>;
-    t[TOSANEGATE] = &b::negate;
-    t[TOSARECIPROCAL] = &b::unary<op::reciprocal>;
-    t[TOSARSQRT] = &b::unary<op::rsqrt>;
-    t[TOSASIN] = &b::unary<op::sin>;
-    t[TOSASELECT] = &b::ternary<op::where>;
-    t[TOSAEQUAL] = &b::binary<op::equal>;
-    t[TOSAGREATER] = &b::binary<op::greater>;
-    t[TOSAGREATER_EQUAL] = &b::binary<op::greater_equal>;
-    t[TOSAREDUCE_ALL] = &b::reduce<reduction::all>;
-    t[TOSAREDUCE_ANY] = &b::reduce<reduction::any>;
-    t[TOSAREDUCE_MAX] = &b::reduce_extremum<reduction::max, op::fmax>;
-    t[TOSAREDUCE_MIN] = &b::reduce_extremum<reduction::min, op::fmin>;
-    t[TOSAREDUCE_PRODUCT] = &b::reduce<reduction::prod>;
-    t[TOSAREDUCE_SUM] = &b::reduce<reduction::sum>;
-    t[TOSACONCAT] = &b::join;
-    t[TOSAPAD] = &b::pad;
-    t[TOSARESHAPE] = &b::as_shape;
-    t[TOSAREVERSE] = &b::reverse;
-    t[TOSASLICE] = &b::part;
-    t[TOSATILE] = &b::repeat;
-    t[TOSATRANSPOSE] = &b::transpose;
-    t[TOSAGATHER] = &b::gather;
-    t[TOSASCATTER] = &b::scatter;
-    t[TOSARESIZE] = &b::resize;
-    t[TOSACAST] = &b::cast;
-    t[TOSARESCALE] = &b::rescale;
+    std::array<tosa_row, 66> t{};
+    t[TOSAARGMAX] = {"ARGMAX", &b::argmax};
+    t[TOSAAVG_POOL2D] = {"AVG_POOL2D", &b::average_pool};
+    t[TOSACONV2D] = {"CONV2D", &b::conv<false>};
+    t[TOSACONV3D] = {"CONV3D", nullptr};
+    t[TOSADEPTHWISE_CONV2D] = {"DEPTHWISE_CONV2D", &b::conv<true>};
+    t[TOSAFFT2D] = {"FFT2D", nullptr};
+    t[TOSAMATMUL] = {"MATMUL", &b::matmul};
+    t[TOSAMAX_POOL2D] = {"MAX_POOL2D", &b::max_pool};
+    t[TOSARFFT2D] = {"RFFT2D", nullptr};
+    t[TOSATRANSPOSE_CONV2D] = {"TRANSPOSE_CONV2D", &b::transpose_conv};
+    t[TOSACLAMP] = {"CLAMP", &b::clamp};
+    t[TOSAERF] = {"ERF", &b::unary<op::erf>};
+    t[TOSASIGMOID] = {"SIGMOID", &b::unary<op::sigmoid>};
+    t[TOSATANH] = {"TANH", &b::unary<op::tanh>};
+    t[TOSAADD] = {"ADD", &b::binary<op::add>};
+    t[TOSAARITHMETIC_RIGHT_SHIFT] = {"ARITHMETIC_RIGHT_SHIFT", &b::arithmetic_right_shift};
+    t[TOSABITWISE_AND] = {"BITWISE_AND", &b::binary<op::bitwise_and>};
+    t[TOSABITWISE_OR] = {"BITWISE_OR", &b::binary<op::bitwise_or>};
+    t[TOSABITWISE_XOR] = {"BITWISE_XOR", &b::binary<op::bitwise_xor>};
+    t[TOSAINTDIV] = {"INTDIV", &b::binary<op::divide>};
+    t[TOSALOGICAL_AND] = {"LOGICAL_AND", &b::binary<op::logical_and>};
+    t[TOSALOGICAL_LEFT_SHIFT] = {"LOGICAL_LEFT_SHIFT", &b::binary<op::bitwise_left_shift>};
+    t[TOSALOGICAL_RIGHT_SHIFT] = {"LOGICAL_RIGHT_SHIFT", &b::logical_right_shift};
+    t[TOSALOGICAL_OR] = {"LOGICAL_OR", &b::binary<op::logical_or>};
+    t[TOSALOGICAL_XOR] = {"LOGICAL_XOR", &b::binary<op::logical_xor>};
+    t[TOSAMAXIMUM] = {"MAXIMUM", &b::extremum<op::maximum, op::fmax>};
+    t[TOSAMINIMUM] = {"MINIMUM", &b::extremum<op::minimum, op::fmin>};
+    t[TOSAMUL] = {"MUL", &b::mul};
+    t[TOSAPOW] = {"POW", &b::binary<op::pow>};
+    t[TOSASUB] = {"SUB", &b::binary<op::subtract>};
+    t[TOSATABLE] = {"TABLE", &b::table};
+    t[TOSAABS] = {"ABS", &b::unary<op::abs>};
+    t[TOSABITWISE_NOT] = {"BITWISE_NOT", &b::unary<op::bitwise_invert>};
+    t[TOSACEIL] = {"CEIL", &b::unary<op::ceil>};
+    t[TOSACLZ] = {"CLZ", &b::clz};
+    t[TOSACOS] = {"COS", &b::unary<op::cos>};
+    t[TOSAEXP] = {"EXP", &b::unary<op::exp>};
+    t[TOSAFLOOR] = {"FLOOR", &b::unary<op::floor>};
+    t[TOSALOG] = {"LOG", &b::unary<op::log>};
+    t[TOSALOGICAL_NOT] = {"LOGICAL_NOT", &b::unary<op::logical_not>};
+    t[TOSANEGATE] = {"NEGATE", &b::negate};
+    t[TOSARECIPROCAL] = {"RECIPROCAL", &b::unary<op::reciprocal>};
+    t[TOSARSQRT] = {"RSQRT", &b::unary<op::rsqrt>};
+    t[TOSASIN] = {"SIN", &b::unary<op::sin>};
+    t[TOSASELECT] = {"SELECT", &b::ternary<op::where>};
+    t[TOSAEQUAL] = {"EQUAL", &b::binary<op::equal>};
+    t[TOSAGREATER] = {"GREATER", &b::binary<op::greater>};
+    t[TOSAGREATER_EQUAL] = {"GREATER_EQUAL", &b::binary<op::greater_equal>};
+    t[TOSAREDUCE_ALL] = {"REDUCE_ALL", &b::reduce<reduction::all>};
+    t[TOSAREDUCE_ANY] = {"REDUCE_ANY", &b::reduce<reduction::any>};
+    t[TOSAREDUCE_MAX] = {"REDUCE_MAX", &b::reduce_extremum<reduction::max, op::fmax>};
+    t[TOSAREDUCE_MIN] = {"REDUCE_MIN", &b::reduce_extremum<reduction::min, op::fmin>};
+    t[TOSAREDUCE_PRODUCT] = {"REDUCE_PRODUCT", &b::reduce<reduction::prod>};
+    t[TOSAREDUCE_SUM] = {"REDUCE_SUM", &b::reduce<reduction::sum>};
+    t[TOSACONCAT] = {"CONCAT", &b::join};
+    t[TOSAPAD] = {"PAD", &b::pad};
+    t[TOSARESHAPE] = {"RESHAPE", &b::as_shape};
+    t[TOSAREVERSE] = {"REVERSE", &b::reverse};
+    t[TOSASLICE] = {"SLICE", &b::part};
+    t[TOSATILE] = {"TILE", &b::repeat};
+    t[TOSATRANSPOSE] = {"TRANSPOSE", &b::transpose};
+    t[TOSAGATHER] = {"GATHER", &b::gather};
+    t[TOSASCATTER] = {"SCATTER", &b::scatter};
+    t[TOSARESIZE] = {"RESIZE", &b::resize};
+    t[TOSACAST] = {"CAST", &b::cast};
+    t[TOSARESCALE] = {"RESCALE", &b::rescale};
     return t;
 }();
+
+/// Or its number, where TOSA 1.0 has none of that.
+inline std::string name_of_op(std::uint32_t op) {
+    return op < tosa_table.size() ? std::string(tosa_table[op].name) : cat({"number ", op});
+}
 
 }}}  // namespace pumice::PUMICE_ABI::vgf
