@@ -30,10 +30,10 @@ struct incoherent {
 std::vector<any_tensor> plus_one(std::span<const any_tensor> x) {
     return {any_tensor(x[0] + 1.0f)};
 }
-runner adding(const context& home, const runner_options& o) {
+runner adding(const context& home, const runner_options& o, std::int64_t count = 100) {
     tensor_info x;
     x.name = "x";
-    x.shape = {100};
+    x.shape = {count};
     return {home, std::span(&x, 1), plus_one, o};
 }
 
@@ -87,6 +87,36 @@ TEST_CASE(
             CHECK(r.stats().copies_in + r.stats().copies_out == 0);
         }
         CHECK(r.stats().syncs == (skips ? 0 : 8));
+    }
+}
+
+TEST_CASE("placed memory: a run is one submit where host and device have memory of their own") {
+    const test::found_device f = test::find_device();
+    if (!f.best) PUMICE_SKIP("vulkan-device", "the host computes");
+    vulkan::candidate chosen = *f.best;
+    chosen.info.unified_memory = false;
+    if (!chosen.info.mapped_device_memory) return;  // nothing is to be seen
+    policy_set policies;
+    policies.gather = 0;
+    const context home(std::make_shared<vulkan_engine>(std::make_shared<vulkan_runtime>(f.instance,
+                                                                                        chosen,
+                                                                                        policies),
+                                                       policy_set(), "of a test"));
+    runner_options o;
+    o.input_view = o.output_view = io_view::hardware;
+    for (const std::int64_t count : {100, 100'000}) {  // of few bytes each recording shows them
+        const runner r = adding(home, o, count);
+        const runner_tensor x = r.allocate("x"), y = r.allocate("output0");
+        REQUIRE(y.data());
+        for (int round = 0; round < 3; ++round) {
+            for (int i = 0; i < count; ++i) x.data_as<float>()[i] = float(i % 7 + round);
+            const std::uint64_t before = home.stats().submits;
+            REQUIRE(r.execute({x}, {y}) == run_status::ok);
+            CHECK(home.stats().submits - before == 1);
+            CHECK(y.data_as<float>()[count - 1] == float((count - 1) % 7 + round + 1));
+            REQUIRE(r.execute_async({x}, {y}).wait() == run_status::ok);
+            CHECK(home.stats().submits - before == 2);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 // more than an error.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 #include <tests/model/support.hpp>
 

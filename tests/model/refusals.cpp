@@ -4,6 +4,7 @@
 // why; and the limits can be raised.
 #include <pumice/front.hpp>
 #include <pumice/model.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 #include <tests/model/support.hpp>
 

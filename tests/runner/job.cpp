@@ -272,6 +272,26 @@ TEST_CASE("job: callbacks run, wait and are told busy, and none waits for itself
     CHECK(h.out[1] == shifted(h.in));
 }
 
+TEST_CASE("job: none is lost where more threads than processors take them") {
+    const pm::context home(pm::host_only{});
+    pm::runner_options o;
+    o.input_view = o.output_view = pm::io_view::hardware;
+    o.async_threads = 6;
+    o.max_in_flight = 2;
+    const pm::runner r = shifting(home, {1}, o);
+    std::vector<pm::runner_tensor> x, y;
+    for (int i = 0; i < 2; ++i) x.push_back(r.allocate("x")), y.push_back(r.allocate("output0"));
+    constexpr int runs = 20'000;
+    std::atomic<int> called{0};
+    for (int i = 0; i < runs; ++i) {
+        const auto at = static_cast<std::size_t>(i % 2);
+        r.execute_async({x[at]}, {y[at]}, [&](run_status) { ++called; });
+    }
+    for (int i = 0; i < 1000 && called < runs; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(called == runs);
+}
+
 TEST_CASE("ring: first in, first out, full and empty are told, and threads lose nothing") {
     pm::detail::ring<int> small(3);
     std::array<int, 5> values{0, 1, 2, 3, 4};

@@ -98,6 +98,9 @@ public:
         while (last < value && !last_.compare_exchange_weak(last, value)) {
         }
     }
+    bool shown(const any_tensor& t) const noexcept override {
+        return static_cast<const vulkan_storage*>(t.get()->data.get())->host_sees;
+    }
     std::byte* mapped() const noexcept override {
         return static_cast<std::byte*>(memory_->piece().mapped);
     }
@@ -107,12 +110,12 @@ public:
         if (fd < 0) fail(errc::unsupported, "memory", {"it cannot be exported: ", why});
         return fd;
     }
-    void sync(sync_direction to, std::int64_t begin, std::int64_t bytes) override {
+    void sync(sync_direction to, std::int64_t begin, std::int64_t bytes, bool shown) override {
         if (!mapped()) return;
         const auto from = memory_->piece().offset + static_cast<std::uint64_t>(begin);
         const auto size = static_cast<std::uint64_t>(bytes);
         if (to == sync_direction::to_device) return memory_->flush(from, size);
-        if (!home_->device().unified_memory) {  // no submit makes its writes seen by the host
+        if (!shown && !home_->device().unified_memory) {  // where every submit shows its writes
             vulkan_runtime& runtime = home_->runtime();
             vulkan::commands buffer = runtime.commands().take();
             buffer.begin();
@@ -183,7 +186,7 @@ public:
                  {"it cannot be exported: it was not made as memory of a file descriptor"});
         return fd;
     }
-    void sync(sync_direction, std::int64_t, std::int64_t) override {}
+    void sync(sync_direction, std::int64_t, std::int64_t, bool) override {}
 
 private:
     void map(const placed_request& wanted) {
@@ -230,7 +233,7 @@ public:
     int export_fd() const override {
         fail(errc::unsupported, "memory", {home_->device().name, " exports no memory"});
     }
-    void sync(sync_direction, std::int64_t, std::int64_t) override {}
+    void sync(sync_direction, std::int64_t, std::int64_t, bool) override {}
     bool holds_values() const noexcept override { return false; }
 
 private:

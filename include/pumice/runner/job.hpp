@@ -119,7 +119,9 @@ public:
         }
         hold(j);
         if (j.call && in_order_) j.number = numbers_.fetch_add(1);
-        queue_.push(&j);  // has room for all that are in flight
+        // It has room for all that are in flight, as soon as a thread that has just taken one is
+        // through with its cell.
+        while (!queue_.push(&j)) std::this_thread::yield();
         ++queued_;
         queued_.notify_one();
         if (over_)  // the threads may have ended before they saw it

@@ -90,8 +90,9 @@ public:
         std::byte* const first = placed_->mapped();
         return first ? first + begin_ : nullptr;
     }
-    void sync(sync_direction to) const {
-        if (placed_) placed_->sync(to, begin_, bytes);
+    /// `shown`: what is to be seen is of a run that makes it so by itself.
+    void sync(sync_direction to, bool shown = false) const {
+        if (placed_) placed_->sync(to, begin_, bytes, shown);
     }
     bool needs_sync() const noexcept { return placed_ && !placed_->coherent(); }
     void write(std::span<const std::byte> from) const {

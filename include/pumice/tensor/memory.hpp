@@ -46,13 +46,16 @@ public:
     virtual any_tensor tensor(dtype type, const shape& extent, std::int64_t begin) = 0;
     /// One that `tensor` gave is let go of: what was submitted with it may still be at work.
     virtual void used(const any_tensor&) noexcept {}
+    /// Whether the work that wrote what `tensor` gave makes it visible to the host by itself.
+    virtual bool shown(const any_tensor&) const noexcept { return false; }
     /// Where the host sees the bytes; null where it does not.
     virtual std::byte* mapped() const noexcept = 0;
     /// A descriptor of the memory, which the caller closes. Throws errc::unsupported.
     virtual int export_fd() const = 0;
     /// After `to_device` the device sees what the host has written, after `from_device` the host
-    /// what finished work has. Where neither needs anything done for it, it does nothing.
-    virtual void sync(sync_direction, std::int64_t begin, std::int64_t bytes) = 0;
+    /// what finished work has, some of it where that is not `shown`. Where neither needs anything
+    /// done for it, it does nothing.
+    virtual void sync(sync_direction, std::int64_t begin, std::int64_t bytes, bool shown) = 0;
     /// Whether nothing ever needs that.
     virtual bool coherent() const noexcept { return true; }
     /// False where the engine keeps no values.

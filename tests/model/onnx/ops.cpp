@@ -5,6 +5,7 @@
 // missing.
 #include <pumice/front.hpp>
 #include <pumice/model/model.hpp>
+#include <pumice/model/onnx/resolve.hpp>
 
 #include <tests/model/support.hpp>
 

@@ -158,7 +158,7 @@ private:
             s.held.clear();
             s.lent.clear();
             for (any_tensor& t : s.changed) t = {};
-            s.busy = false;
+            s.busy = s.shows = false;
             from.slot_free_.notify_all();  // one alone could be stopped before it uses the slot
         }
     };
@@ -275,6 +275,7 @@ private:
             vulkan_storage& held = memory_of(output(s, outputs, i));
             held.allocate();
             held.becomes({memory_role::outputs, "a compiled function"});
+            s.shows |= held.borrowed() && held.piece.mapped && !recorded.host_sees();
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
@@ -289,7 +290,7 @@ private:
         lane_.make_room(s.touched.size());
         s.value = at_steps(what(), 0, what().steps.size(), [&] {
             return lane_.timed() ? submit_timed(recorded, s, number)
-                                 : lane_.submit(s.recordings[number]);
+                                 : lane_.submit(s.recordings[number], s.shows);
         });
         for (const node_ptr& n : s.held)
             if (n->count() > 0) memory_of(*n).last_use = s.value;
@@ -298,10 +299,9 @@ private:
                 !recorded.has_begun((*s.pieces)[number], i))
                 continue;
             vulkan_storage& held = memory_of(output(s, outputs, i));
-            held.lost = true;
+            held.lost = held.on_device = true;
             held.host.reset();
-            held.on_device = true;
-            held.host_sees = recorded.host_sees();
+            held.host_sees = recorded.host_sees() || (s.shows && !lane_.timed());
             held.was_read = false;
             held.written = held.last_use = s.value;
         }

@@ -106,10 +106,10 @@ public:
     }
 
     /// Nothing throws once the work is with the device, so whoever has pieces in it learns the
-    /// value.
-    std::uint64_t submit(const vulkan::commands& buffer) {
+    /// value. `seen`: the host is to see what it writes into mapped memory.
+    std::uint64_t submit(const vulkan::commands& buffer, bool seen = false) {
         const profile_scope submitting(profiling_, "submitting");
-        const std::uint64_t value = runtime_->submitter().submit(buffer.handle(), waits_);
+        const std::uint64_t value = runtime_->submitter().submit(buffer.handle(), waits_, seen);
         waits_.clear();
         counted.dispatches += buffer.dispatches();
         return value;

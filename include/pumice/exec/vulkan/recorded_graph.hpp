@@ -28,6 +28,7 @@ public:
         array_list<std::shared_ptr<const vulkan::pushed_buffers>> pushed;
         std::uint64_t value = 0;         // of its last submit
         bool busy = false;               // a run is not through with its submits
+        bool shows = false;              // what it writes is the user's, who reads it in place
         std::shared_ptr<void> repeated;  // what is recorded of many steps (repeated_steps.hpp)
 
         // What a run works with, so that it needs no memory of its own.

@@ -50,7 +50,8 @@ public:
         queue_->poll_for(std::chrono::microseconds(policies.poll_us));
         for (const vulkan::device_queue& to : device_->transfer_queues())
             transfers_.push_back(std::make_unique<transfer>(device_, to));
-        if (device_->info().unified_memory) {
+        const bool unified = device_->info().unified_memory;
+        if (unified || device_->info().mapped_device_memory) {
             host_sees_.emplace(device_);
             host_sees_->begin(true);
             host_sees_->barrier(any_access, vulkan::scope::host);
@@ -58,7 +59,7 @@ public:
         }
         // A submit budget asks for short submits.
         const bool gathers = policies.gather > 0 && policies.submit_budget == 0;
-        submitter_.emplace(queue_, commands_, host_sees_ ? host_sees_->handle() : nullptr,
+        submitter_.emplace(queue_, commands_, host_sees_ ? host_sees_->handle() : nullptr, unified,
                            gathers ? static_cast<std::size_t>(policies.gather) : 0,
                            std::chrono::microseconds(policies.gather_us));
     }

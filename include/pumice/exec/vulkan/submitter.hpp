@@ -59,10 +59,12 @@ struct held_command {
 /// fails leaves them held, and is tried again. Any thread may call.
 class vulkan_submitter final : public vulkan::unsubmitted {
 public:
-    /// `most` 0: nothing is held back. `behind`: submitted last each time, or null.
+    /// `most` 0: nothing is held back. `shows`: makes what was written visible to the host, or null
+    /// where it maps nothing; submitted last, `always` or where it is asked for.
     vulkan_submitter(std::shared_ptr<vulkan::queue> queue, vulkan::command_cache& buffers,
-                     vk::CommandBuffer behind, std::size_t most, std::chrono::microseconds longest)
-        : queue_(std::move(queue)), buffers_(buffers), behind_(behind), most_(most),
+                     vk::CommandBuffer shows, bool always, std::size_t most,
+                     std::chrono::microseconds longest)
+        : queue_(std::move(queue)), buffers_(buffers), shows_(shows), always_(always), most_(most),
           longest_(longest) {
         if (most_ > 0) queue_->set_unsubmitted(this);
     }
@@ -85,11 +87,11 @@ public:
     std::uint64_t held_barriers() const noexcept { return held_barriers_; }
 
     /// Submits a recorded command buffer behind what is held. If it throws, nothing was submitted,
-    /// as of vulkan::queue::submit.
-    std::uint64_t submit(vk::CommandBuffer recorded,
-                         std::span<const vulkan::semaphore_point> waits) {
+    /// as of vulkan::queue::submit. `seen`: the host, which maps it, is to see what it writes.
+    std::uint64_t submit(vk::CommandBuffer recorded, std::span<const vulkan::semaphore_point> waits,
+                         bool seen = false) {
         const std::lock_guard lock(mutex_);
-        return submit_all(recorded, waits);
+        return submit_all(recorded, waits, seen);
     }
     void submit() {
         const std::lock_guard lock(mutex_);
@@ -132,7 +134,7 @@ private:
     static constexpr std::size_t most_patience = 16;
 
     std::uint64_t submit_all(vk::CommandBuffer recorded,
-                             std::span<const vulkan::semaphore_point> waits) {
+                             std::span<const vulkan::semaphore_point> waits, bool seen = false) {
         vk::CommandBuffer list[3];
         std::size_t count = 0;
         std::optional<vulkan::commands> made;
@@ -144,7 +146,7 @@ private:
             list[count++] = made->handle();
         }
         if (recorded) list[count++] = recorded;
-        if (behind_) list[count++] = behind_;
+        if (shows_ && (always_ || seen)) list[count++] = shows_;
         const std::uint64_t value = queue_->submit(std::span(list, count), waits);
         held_.clear();
         held_barriers_ = 0;
@@ -185,7 +187,8 @@ private:
 
     std::shared_ptr<vulkan::queue> queue_;
     vulkan::command_cache& buffers_;
-    vk::CommandBuffer behind_;
+    vk::CommandBuffer shows_;
+    const bool always_;
     std::size_t most_;
     std::chrono::microseconds longest_;
     std::mutex mutex_;

@@ -24,8 +24,9 @@ namespace detail {
 /// Tensors of the engine's that one run works on.
 struct run_room {
     struct place {
-        any_tensor staged;  // the room's own, where the tensor's bytes are copied
-        bool kept = false;  // what was borrowed is the tensor's kept one
+        any_tensor staged;   // the room's own, where the tensor's bytes are copied
+        bool kept = false;   // what was borrowed is the tensor's kept one
+        bool shown = false;  // the run makes it visible to the host
         const storage* memory = nullptr;
     };
     std::vector<any_tensor> inputs, outputs;
@@ -233,8 +234,12 @@ private:
         submission work = recorded().run_into(r.outputs, r.inputs, stop);
         for (std::size_t i = 0; i < out.size(); ++i) {
             const tensor_state& s = *out[i].state();
-            if (r.outputs[i].get()->data.get() == r.out[i].memory || s.bytes == 0) continue;
-            if (!s.placed()->holds_values()) continue;
+            r.out[i].shown = false;
+            if (s.bytes == 0 || !s.placed()->holds_values()) continue;
+            if (r.outputs[i].get()->data.get() == r.out[i].memory) {
+                r.out[i].shown = s.placed()->shown(r.outputs[i]);
+                continue;
+            }
             const any_tensor given = std::exchange(r.outputs[i], s.make());
             array_list<std::byte> bytes(static_cast<std::size_t>(s.bytes));
             read(given, bytes);
@@ -266,13 +271,14 @@ private:
         for (std::size_t i = 0; i < out.size(); ++i) {
             const tensor_state& s = *out[i].state();
             if (options_.output_view == io_view::host) copy_out(r.out[i].staged, s);
-            else if (!options_.skip_output_sync) sync(s, sync_direction::from_device);
+            else if (!options_.skip_output_sync)
+                sync(s, sync_direction::from_device, r.out[i].shown);
         }
     }
 
-    void sync(const tensor_state& s, sync_direction to) {
+    void sync(const tensor_state& s, sync_direction to, bool shown = false) {
         if (!s.needs_sync()) return;
-        s.sync(to);
+        s.sync(to, shown);
         ++syncs_;
     }
     void count_copy(counter& which, const tensor_state& s) {
