@@ -83,7 +83,7 @@ inline fault_of_op first_not_finite(const computed_op& op, const not_finite& fou
         body->outputs.push_back(static_cast<std::uint16_t>(k));
         part.body = body;
         part.native = nullptr;
-        const node_ptr n = make_node(i.type, op.what.extent, std::move(part), op.inputs);
+        const node_ptr n = link_node(i.type, op.what.extent, std::move(part), op.inputs);
         n->owner = op.what.owner;
         if (const not_finite first = find_not_finite(op, n, infinities); first.any())
             return {i.op ? std::string(i.op->name) : cat({"astype to ", to_string(i.type)}), first};

@@ -95,7 +95,7 @@ PUMICE_INLINE node_ptr graph_copy::of(const node_ptr& root, const leaf& stands) 
         for (const node_ptr& input : n->inputs) inputs.push_back(*copies_.find(input.get()));
         std::shared_ptr<kernel_results> group;
         operation op = op_of(*n, group);
-        node_ptr copy = make_node(n->type, n->extent, std::move(op), std::move(inputs));
+        node_ptr copy = link_node(n->type, n->extent, std::move(op), std::move(inputs));
         copy->owner = home_ ? home_ : n->owner;
         copy->lay_out(n->layout());
         copy->label.set(n->label.get());

@@ -179,6 +179,13 @@ inline node_ptr allocate_node(dtype type, const shape& extent, operation&& op,
 /// errc::size_overflow for a tensor whose bytes cannot be counted, and errc::context_mismatch.
 PUMICE_FUNCTION node_ptr make_node(dtype type, const shape& extent, operation op,
                                    array_list<node_ptr> inputs);
+/// The same for what was made before, as of a copy: no provider of the context's is asked.
+PUMICE_FUNCTION node_ptr link_node(dtype type, const shape& extent, operation op,
+                                   array_list<node_ptr> inputs);
+namespace detail {
+/// Shows a node that is called to the providers of its context (tensor/engine.hpp).
+PUMICE_FUNCTION void offer_node(node_ptr& made);
+}  // namespace detail
 
 /// Makes a realised node: values that somebody gave, in row-major order.
 PUMICE_FUNCTION node_ptr make_data(dtype type, const shape& extent, std::shared_ptr<storage> memory,
@@ -253,6 +260,13 @@ PUMICE_BODY void keep_label_of_view(node& n) noexcept {
 }
 
 PUMICE_BODY node_ptr make_node(dtype type, const shape& extent, operation op,
+                               array_list<node_ptr> inputs) {
+    node_ptr n = link_node(type, extent, std::move(op), std::move(inputs));
+    if (n->owner) detail::offer_node(n);
+    return n;
+}
+
+PUMICE_BODY node_ptr link_node(dtype type, const shape& extent, operation op,
                                array_list<node_ptr> inputs) {
     static_cast<void>(byte_count(type, element_count(extent)));
     for (const node_ptr& input : inputs)

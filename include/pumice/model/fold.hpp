@@ -77,7 +77,7 @@ private:
             }
             array_list<node_ptr> inputs;
             for (const node_ptr& input : n->inputs) inputs.push_back(copies.at(input.get()));
-            copy = make_node(n->type, n->extent, operation::borrowed(n->op), std::move(inputs));
+            copy = link_node(n->type, n->extent, operation::borrowed(n->op), std::move(inputs));
             copy->owner = host;  // of a node without inputs
             host->eval(std::span(&copy, 1));
         }

@@ -1,41 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the user's that may take an operator of a model before the library does.
+// Functions of the user's that may take an operator of a model before the library does. One is
+// asked each time that the graph is built, the first time with inputs that have no values.
+// Operators over constants alone are computed while the file is read, without asking.
 #pragma once
 
-#include <pumice/base/callback.hpp>
-#include <pumice/graph/any_tensor.hpp>
-
-#include <span>
-#include <string_view>
-#include <vector>
-
-namespace pumice { inline namespace PUMICE_ABI {
-
-/// A node of a model's graph, as it is built into a graph of Pumice's.
-class op_request {
-public:
-    std::string_view op, domain;         // "Gelu", ""
-    std::int64_t opset = 0;              // version of the domain's operators in the file
-    std::string_view name;               // of the node; may be empty
-    std::span<const any_tensor> inputs;  // an empty tensor where one is left out
-    std::size_t outputs = 0;
-
-    /// Attributes, or `otherwise` where there is none of that name.
-    virtual std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const = 0;
-    virtual double real(std::string_view attribute, double otherwise) const = 0;
-    virtual std::string_view text(std::string_view attribute, std::string_view otherwise) const = 0;
-    virtual std::vector<std::int64_t> integers(std::string_view attribute) const = 0;
-
-protected:
-    ~op_request() = default;
-};
-
-/// Gives all outputs of the node, of the types and shapes that ONNX says, or an empty list: it is
-/// not handled. Providers are asked in the order in which `model::load` is given them, then the
-/// library's own way is taken. One is asked each time that the graph is built, the first time with
-/// inputs that have no values; it must not read them. Operators over constants alone are computed
-/// while the file is read, without asking.
-using op_provider = callback<std::vector<any_tensor>(const op_request&)>;
-
-}}  // namespace pumice::PUMICE_ABI
+#include <pumice/graph/op_request.hpp>

@@ -107,6 +107,9 @@ struct policy_set {
     /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
     /// (policy/each_op.hpp); empty: nobody is.
     callback<void(const computed_op&)> each_op;
+    /// Shown each op that is called, which it may put another value in the place of
+    /// (policy/provider.hpp); empty: ops are the library's.
+    callback<void(std::shared_ptr<node>&)> offer;
     /// Makes the engine of the context; empty: that of a Vulkan device, or the host's.
     callback<std::shared_ptr<engine>(const policy_set&)> backend;
     /// A device that is only described.

@@ -229,10 +229,10 @@ struct open_trace {
 };
 inline thread_local constinit open_trace* current_trace = nullptr;
 
-/// engine::at_once, but while a function is traced.
+/// engine::at_once, but while a function is traced, and where providers are asked.
 inline node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
                         const shape& extent, std::span<const node_ptr> inputs) {
-    if (current_trace) return nullptr;
+    if (current_trace || inputs[0]->owner->policies().offer) return nullptr;
     return inputs[0]->owner->at_once(lasting, scalars, type, extent, inputs);
 }
 }  // namespace detail
@@ -270,6 +270,10 @@ PUMICE_INLINE void engine::note(const node_ptr& n) {
         eval(std::span(&n, 1));
         pending_.store(0, std::memory_order_relaxed);
     }
+}
+
+PUMICE_BODY void detail::offer_node(node_ptr& made) {
+    if (const auto& offer = made->owner->policies().offer) offer(made);
 }
 
 PUMICE_BODY std::shared_ptr<engine> make_engine_for(policy_set policies) {

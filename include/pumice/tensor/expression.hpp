@@ -8,6 +8,7 @@
 #include <pumice/expr/host_loop.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/expr/tree.hpp>
+#include <pumice/graph/detail/apply_each.hpp>
 #include <pumice/tensor/context.hpp>
 #include <pumice/tensor/once_cell.hpp>
 
@@ -420,23 +421,9 @@ PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& ext
         owner->note(n);
         return n;
     }
-    array_list<any_operand> values;
-    for (const instruction& i : op.body->code) {
-        switch (i.what) {
-            case instruction::code::leaf: values.emplace_back(any_tensor(leaves[i.index])); break;
-            case instruction::code::scalar: values.emplace_back(scalars[i.index]); break;
-            case instruction::code::cast:
-                values.emplace_back(astype(values[i.args[0]].array, i.type));
-                break;
-            default: {
-                array_list<any_operand> arguments;
-                for (int k = 0; k < i.arity(); ++k) arguments.push_back(values[i.args[k]]);
-                values.emplace_back(pumice::apply(*i.op, arguments));
-                owner->note(values.back().array.get());
-            }
-        }
-    }
-    n = values[op.body->outputs[0]].array.get();
+    n = apply_each(op.body->view(), leaves, scalars, [owner](const node_ptr& made) {
+            owner->note(made);
+        }).get();
     return n;
 }
 
