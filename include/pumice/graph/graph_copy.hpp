@@ -112,8 +112,9 @@ PUMICE_INLINE operation graph_copy::op_of(const node& n, std::shared_ptr<kernel_
         std::shared_ptr<kernel_results>& own = groups_[beside];
         if (!own) own = std::make_shared<kernel_results>();
         group = own;
-        if (const auto* k = n.op.get_if<kernel_op>()) return kernel_op{k->call, k->output, own};
-        if (const auto* c = n.op.get_if<control_op>()) return control_op{c->call, c->output, own};
+        const auto join = [&](auto& op) { op.results = own; };
+        if (n.op.is<kernel_op>()) return n.op.changed<kernel_op>(join);
+        if (n.op.is<control_op>()) return n.op.changed<control_op>(join);
     }
     return n.op.share();
 }

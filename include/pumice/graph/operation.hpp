@@ -357,6 +357,18 @@ public:
         return o;
     }
 
+    /// A copy of an op of this family, as f(Op&) leaves it. Who changes what another file may have
+    /// made compiles nothing of the family.
+    template <op_family Op, class F>
+    operation changed(F&& f) const {
+        auto* const copy = static_cast<box<Op>*>(held_->copy());
+        operation o;
+        o.held_ = copy;
+        f(copy->op);
+        copy->find_results();
+        return o;
+    }
+
     template <op_family Op>
     bool is() const noexcept {
         return family() == detail::family_id<Op>;
@@ -398,6 +410,7 @@ private:
         any_box(std::uint64_t id, fusion_traits f, const void* held, functions_getter* of_family)
             : family(id), fusion(f), op(held), functions(of_family) {}
         virtual ~any_box() = default;
+        virtual any_box* copy() const = 0;
         bool let_go() const noexcept {
             return holders.load(std::memory_order_acquire) == 1 ||
                    holders.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -411,6 +424,10 @@ private:
         explicit box(Op o)
             : any_box(detail::family_id<Op>, Op::fusion, &op, functions_unless_listed()),
               op(std::move(o)) {
+            find_results();
+        }
+        any_box* copy() const override { return new box(op); }
+        void find_results() noexcept {
             if constexpr (requires { op.results; }) results = op.results.get();
         }
         bool lower(const lowering& group, plan_builder& out) const override {

@@ -47,12 +47,11 @@ inline void scatter_in_order(op_graph& graph) {
             !same_memory(*sorted.inputs[0], *order.inputs[0]))
             continue;
         graph_node* keys = order.inputs[0];
-        scatter_op next{*op};
-        if (graph_node* const index = detail::counted_from_end(*keys, n->extent()[0])) {
-            keys = index;
-            next.from_end = true;
-        }
-        graph.change(*n, next, {n->inputs[0], keys, n->inputs[3]});
+        graph_node* const index = detail::counted_from_end(*keys, n->extent()[0]);
+        if (index) keys = index;
+        graph.change(*n,
+                     n->op().changed<scatter_op>([&](scatter_op& next) { next.from_end = index; }),
+                     {n->inputs[0], keys, n->inputs[3]});
     }
     graph.sort("scatter_in_order");
 }
