@@ -45,14 +45,14 @@ TEST_CASE("each function is looked up at its level and put under its name") {
     CHECK((plain(table.vkEnumerateInstanceVersion) == &first));
     CHECK((table.vkCreateDevice == nullptr));
 
-    table.init(vulkan::vk::Instance());
+    table.init(VkInstance());
     CHECK((table.vkGetDeviceProcAddr == &device_door));
     CHECK((plain(table.vkGetPhysicalDeviceQueueFamilyProperties) == &first));
     CHECK((plain(table.vkAllocateCommandBuffers) == &first));
     CHECK((plain(table.vkWaitSemaphores) == &first));
 
     asked.clear();
-    table.init(vulkan::vk::Device());
+    table.init(VkDevice());
     CHECK(asked.front() == "vkAllocateCommandBuffers");
     CHECK(asked.back() == "vkWaitSemaphores");
     CHECK((plain(table.vkAllocateCommandBuffers) == &second));

@@ -79,8 +79,8 @@ PUMICE_INLINE std::shared_ptr<engine> make_adopting_engine(const vulkan_handles&
     gathering::none{}.apply(policies);  // the program sees what its device does
     auto instance =
         vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr, theirs.api_version);
-    vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),
-                                                instance->table(), theirs.created_with);
+    vulkan::candidate chosen =
+        vulkan::describe(theirs.physical_device, instance->table(), theirs.created_with);
     chosen.info.measured = policies.rates;
     if (!chosen.refusals.empty())
         throw error(errc::no_device, "adopt",
@@ -120,8 +120,7 @@ PUMICE_INLINE any_tensor from_buffer(const context& home, const vulkan_buffer& t
     piece.offset = theirs.offset;
     piece.size = static_cast<std::uint64_t>(byte_count(type, element_count(extent)));
     piece.device_address =
-        device.table().vkGetBufferDeviceAddress(static_cast<VkDevice>(device.handle()), &what) +
-        theirs.offset;
+        device.table().vkGetBufferDeviceAddress(device.handle(), &what) + theirs.offset;
     if (piece.device_address % 16 != 0)
         fail(errc::invalid_argument, "from_buffer",
              {"the buffer's address and the offset ", theirs.offset,
@@ -143,12 +142,12 @@ PUMICE_INLINE vulkan_buffer buffer_of(any_tensor& t) {
 }
 
 PUMICE_INLINE void wait_before(const context& home, VkSemaphore semaphore, std::uint64_t value) {
-    detail::vulkan_engine_of(home, "wait_before").wait_before({vk::Semaphore(semaphore), value});
+    detail::vulkan_engine_of(home, "wait_before").wait_before({semaphore, value});
 }
 
 PUMICE_INLINE timeline_point finished(const context& home) {
     const vulkan::queue& queue = detail::vulkan_engine_of(home, "finished").runtime().queue();
-    return {static_cast<VkSemaphore>(queue.timeline().handle()), queue.submitted()};
+    return {queue.timeline().handle(), queue.submitted()};
 }
 
 #endif

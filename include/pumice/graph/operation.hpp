@@ -342,19 +342,13 @@ public:
 
     /// The same as `lasting`, which must outlive every node that has it; no memory is asked for.
     static operation borrowed(const operation& lasting) noexcept {
-        operation o;
-        o.held_ = lasting.held_;
-        o.owned_ = false;
-        return o;
+        return operation(lasting.held_, false);
     }
 
     /// The same once more, for another node.
     operation share() const noexcept {
         if (owned_ && held_) held_->holders.fetch_add(1, std::memory_order_relaxed);
-        operation o;
-        o.held_ = held_;
-        o.owned_ = owned_;
-        return o;
+        return operation(held_, owned_);
     }
 
     /// A copy of an op of this family, as f(Op&) leaves it. Who changes what another file may have
@@ -362,11 +356,10 @@ public:
     template <op_family Op, class F>
     operation changed(F&& f) const {
         auto* const copy = static_cast<box<Op>*>(held_->copy());
-        operation o;
-        o.held_ = copy;
+        operation made(copy, true);
         f(copy->op);
         copy->find_results();
-        return o;
+        return made;
     }
 
     template <op_family Op>
@@ -399,6 +392,9 @@ public:
     }
 
 private:
+    struct any_box;
+    operation(const any_box* held, bool owned) noexcept : held_(held), owned_(owned) {}
+
     using functions_getter = const op_functions&();
     struct any_box {
         std::uint64_t family;

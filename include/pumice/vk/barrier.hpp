@@ -25,7 +25,7 @@ struct buffer_range {
 
 namespace detail {
 
-/// For vk::MemoryBarrier2 and vk::BufferMemoryBarrier2.
+/// For VkMemoryBarrier2, VkBufferMemoryBarrier2 and VkImageMemoryBarrier2.
 template <class Barrier>
 void set_scopes(Barrier& b, scope before, scope after) noexcept {
     VkPipelineStageFlags2 from = 0, to = 0;
@@ -58,10 +58,10 @@ void set_scopes(Barrier& b, scope before, scope after) noexcept {
         to |= VK_PIPELINE_STAGE_2_HOST_BIT;
         uses |= VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT;
     }
-    b.srcStageMask = vk::PipelineStageFlags2(from);
-    b.srcAccessMask = vk::AccessFlags2(writes);
-    b.dstStageMask = vk::PipelineStageFlags2(to);
-    b.dstAccessMask = vk::AccessFlags2(uses);
+    b.srcStageMask = from;
+    b.srcAccessMask = writes;
+    b.dstStageMask = to;
+    b.dstAccessMask = uses;
 }
 
 }  // namespace detail

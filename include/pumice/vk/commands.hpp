@@ -36,8 +36,8 @@ public:
     pushed_buffers() = default;
     pushed_buffers(const pushed_buffers&) = delete;
     ~pushed_buffers() {
-        for (const vk::BufferView view : views_)
-            device_->handle().destroyBufferView(view, nullptr, device_->table());
+        for (const VkBufferView view : views_)
+            device_->table().vkDestroyBufferView(device_->handle(), view, nullptr);
     }
 
     /// Makes the views of texel buffers, and images. `name` stands in errors and debuggers.
@@ -45,19 +45,19 @@ public:
         device_ = owner;
         name_ = name;
         for (const range& r : list) {
-            vk::BufferView& view = views_.emplace_back();
+            VkBufferView& view = views_.emplace_back();
             std::unique_ptr<detail::shader_image>& image = images_.emplace_back();
             if (r.as == shader_descriptor::storage_image)
                 image = std::make_unique<detail::shader_image>(device_, r.format, r.width, r.height,
                                                                name_);
             if (!has_texels(r.as) || image) continue;
-            vk::BufferViewCreateInfo info{};
-            info.buffer = vk::Buffer(r.buffer);
-            info.format = static_cast<vk::Format>(r.format);
+            structure<VkBufferViewCreateInfo> info;
+            info.buffer = r.buffer;
+            info.format = r.format;
             info.offset = r.offset;
             info.range = r.size;
-            device_->check(device_->handle().createBufferView(&info, nullptr, &view,
-                                                              device_->table()),
+            device_->check(device_->table().vkCreateBufferView(device_->handle(), &info, nullptr,
+                                                               &view),
                            "vkCreateBufferView", cat({"kernel ", name}));
         }
     }
@@ -71,7 +71,7 @@ public:
         return false;
     }
     /// Of a range; null unless it has texels. Pre: they are open.
-    const vk::BufferView* view(std::size_t i) const noexcept { return &views_[i]; }
+    const VkBufferView* view(std::size_t i) const noexcept { return &views_[i]; }
     /// Of a range; null unless it is one. Pre: they are open.
     const detail::shader_image* image(std::size_t i) const noexcept { return images_[i].get(); }
     bool has_images() const noexcept {
@@ -91,7 +91,7 @@ public:
 private:
     std::shared_ptr<const device> device_;
     std::string name_;
-    array_list<vk::BufferView> views_;                          // of each range, or null
+    array_list<VkBufferView> views_;                            // of each range, or null
     array_list<std::unique_ptr<detail::shader_image>> images_;  // likewise
 };
 
@@ -104,19 +104,19 @@ public:
     /// For queues of that family.
     commands(std::shared_ptr<const device> owner, std::uint32_t family)
         : device_(std::move(owner)) {
-        vk::CommandPoolCreateInfo info{};
-        info.flags = vk::CommandPoolCreateFlags(vk::CommandPoolCreateFlagBits::eTransient);
+        structure<VkCommandPoolCreateInfo> info;
+        info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
         info.queueFamilyIndex = family;
-        device_->check(device_->handle().createCommandPool(&info, nullptr, &pool_, table()),
+        device_->check(table().vkCreateCommandPool(device_->handle(), &info, nullptr, &pool_),
                        "vkCreateCommandPool");
-        vk::CommandBufferAllocateInfo what{};
+        structure<VkCommandBufferAllocateInfo> what;
         what.commandPool = pool_;
-        what.level = vk::CommandBufferLevel::ePrimary;
+        what.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
         what.commandBufferCount = 1;
-        if (const vk::Result result =
-                device_->handle().allocateCommandBuffers(&what, &buffer_, table());
-            result != vk::Result::eSuccess) {
-            device_->handle().destroyCommandPool(pool_, nullptr, table());
+        if (const VkResult result =
+                table().vkAllocateCommandBuffers(device_->handle(), &what, &buffer_);
+            result != VK_SUCCESS) {
+            table().vkDestroyCommandPool(device_->handle(), pool_, nullptr);
             device_->check(result, "vkAllocateCommandBuffers");
         }
     }
@@ -135,65 +135,58 @@ public:
         return *this;
     }
     ~commands() {
-        if (device_ && pool_) device_->handle().destroyCommandPool(pool_, nullptr, table());
+        if (device_ && pool_) table().vkDestroyCommandPool(device_->handle(), pool_, nullptr);
     }
 
-    vk::CommandBuffer handle() const noexcept { return buffer_; }
+    VkCommandBuffer handle() const noexcept { return buffer_; }
     /// What is recorded.
     std::uint64_t dispatches() const noexcept { return dispatches_; }
 
     /// Starts over. `reusable`: it will be submitted more than once, also while the device is at
     /// it. pre: the device does not use it any more.
     void begin(bool reusable = false) {
-        device_
-            ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),
-                                                          static_cast<VkCommandPool>(pool_), 0)),
-                    "vkResetCommandPool");
-        bound_ = vk::Pipeline{};
+        device_->check(table().vkResetCommandPool(device_->handle(), pool_, 0),
+                       "vkResetCommandPool");
+        bound_ = VkPipeline{};
         dispatches_ = 0;
         pushed_.clear();
-        vk::CommandBufferBeginInfo info{};
-        info.flags =
-            vk::CommandBufferUsageFlags(reusable ? vk::CommandBufferUsageFlagBits::eSimultaneousUse
-                                                 : vk::CommandBufferUsageFlagBits::eOneTimeSubmit);
-        device_->check(buffer_.begin(&info, table()), "vkBeginCommandBuffer");
+        structure<VkCommandBufferBeginInfo> info;
+        info.flags = reusable ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+                              : VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+        device_->check(table().vkBeginCommandBuffer(buffer_, &info), "vkBeginCommandBuffer");
         device_->stats().recordings += 1;
     }
-    void end() {
-        device_
-            ->check(vk::Result(table().vkEndCommandBuffer(static_cast<VkCommandBuffer>(buffer_))),
-                    "vkEndCommandBuffer");
-    }
+    void end() { device_->check(table().vkEndCommandBuffer(buffer_), "vkEndCommandBuffer"); }
 
     void bind(const pipeline& p) noexcept {
         layout_ = p.layout();
         if (bound_ == p.handle()) return;
         bound_ = p.handle();
-        buffer_.bindPipeline(vk::PipelineBindPoint::eCompute, bound_, table());
+        table().vkCmdBindPipeline(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, bound_);
     }
 
     /// The address of the next dispatches' parameter block. pre: a pipeline is bound.
     void push(std::uint64_t address) noexcept { push(&address, sizeof address, 0); }
     void push(const void* data, std::uint32_t size, std::uint32_t offset = 0) noexcept {
         PUMICE_ASSERT(offset + size <= pipeline_factory::push_bytes);
-        buffer_.pushConstants(layout_, vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute),
-                              offset, size, data, table());
+        table().vkCmdPushConstants(buffer_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, offset, size,
+                                   data);
     }
 
     /// What the next dispatch works on, which is kept until recording starts over. pre: a pipeline
     /// is bound that is given descriptors.
     void push(std::shared_ptr<const pushed_buffers> pushed) {
         const pushed_buffers& what = *pushed_.emplace_back(std::move(pushed));
-        constexpr auto compute = vk::ShaderStageFlagBits::eCompute;
+        constexpr auto compute = VK_SHADER_STAGE_COMPUTE_BIT;
         if (!what.numbers.empty())
-            buffer_.pushConstants(layout_, vk::ShaderStageFlags(compute), 0,
-                                  static_cast<std::uint32_t>(what.numbers.size()),
-                                  what.numbers.data(), table());
-        std::array<vk::DescriptorBufferInfo, pushed_buffers::most> buffers{};
-        std::array<vk::DescriptorImageInfo, pushed_buffers::most> images{};
-        std::array<vk::WriteDescriptorSet, pushed_buffers::most> writes{};
+            table().vkCmdPushConstants(buffer_, layout_, compute, 0,
+                                       static_cast<std::uint32_t>(what.numbers.size()),
+                                       what.numbers.data());
+        std::array<VkDescriptorBufferInfo, pushed_buffers::most> buffers{};
+        std::array<VkDescriptorImageInfo, pushed_buffers::most> images{};
+        std::array<structure<VkWriteDescriptorSet>, pushed_buffers::most> writes{};
         for (std::uint32_t i = 0; i < what.list.size(); ++i) {
-            buffers[i].buffer = vk::Buffer(what.list[i].buffer);
+            buffers[i].buffer = what.list[i].buffer;
             buffers[i].offset = what.list[i].offset;
             buffers[i].range = what.list[i].size;
             writes[i].dstBinding = i;
@@ -202,38 +195,38 @@ public:
             writes[i].pBufferInfo = &buffers[i];
             writes[i].pTexelBufferView = what.view(i);
             writes[i].pImageInfo = &images[i];
-            images[i].imageLayout = vk::ImageLayout::eGeneral;
+            images[i].imageLayout = VK_IMAGE_LAYOUT_GENERAL;
             if (what.image(i)) images[i].imageView = what.image(i)->view();
         }
-        buffer_.pushDescriptorSetKHR(vk::PipelineBindPoint::eCompute, layout_, 0,
-                                     static_cast<std::uint32_t>(what.list.size()), writes.data(),
-                                     table());
+        table().vkCmdPushDescriptorSetKHR(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0,
+                                          static_cast<std::uint32_t>(what.list.size()),
+                                          writes.data());
     }
 
     /// Makes images of what the next dispatch reads as such. pre: they are open.
     void fill_images(const pushed_buffers& what) {
         if (!what.has_images()) return;
         barrier(scope::compute | scope::transfer, scope::transfer);
-        array_list<vk::ImageMemoryBarrier2> fresh;
+        array_list<structure<VkImageMemoryBarrier2>> fresh;
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i)) continue;
-            vk::ImageMemoryBarrier2& b = fresh.emplace_back();
+            structure<VkImageMemoryBarrier2>& b = fresh.emplace_back();
             detail::set_scopes(b, scope::compute | scope::transfer,
                                scope::compute | scope::transfer);
-            b.newLayout = vk::ImageLayout::eGeneral;
+            b.newLayout = VK_IMAGE_LAYOUT_GENERAL;
             b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
             b.image = what.image(i)->image();
             b.subresourceRange = detail::shader_image::whole();
         }
-        vk::DependencyInfo info{};
+        structure<VkDependencyInfo> info;
         info.imageMemoryBarrierCount = static_cast<std::uint32_t>(fresh.size());
         info.pImageMemoryBarriers = fresh.data();
-        buffer_.pipelineBarrier2(&info, table());
+        table().vkCmdPipelineBarrier2(buffer_, &info);
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i) || what.list[i].written) continue;
-            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
-            buffer_.copyBufferToImage(vk::Buffer(what.list[i].buffer), what.image(i)->image(),
-                                      vk::ImageLayout::eGeneral, 1, &region, table());
+            const VkBufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            table().vkCmdCopyBufferToImage(buffer_, what.list[i].buffer, what.image(i)->image(),
+                                           VK_IMAGE_LAYOUT_GENERAL, 1, &region);
         }
         barrier(scope::transfer, scope::compute);
     }
@@ -243,9 +236,9 @@ public:
         barrier(scope::compute, scope::transfer);
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i) || !what.list[i].written) continue;
-            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
-            buffer_.copyImageToBuffer(what.image(i)->image(), vk::ImageLayout::eGeneral,
-                                      vk::Buffer(what.list[i].buffer), 1, &region, table());
+            const VkBufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            table().vkCmdCopyImageToBuffer(buffer_, what.image(i)->image(), VK_IMAGE_LAYOUT_GENERAL,
+                                           what.list[i].buffer, 1, &region);
         }
         barrier(scope::transfer, scope::compute | scope::transfer);
     }
@@ -253,53 +246,53 @@ public:
     /// pre: within device_info::max_workgroup_count; no group at all is no dispatch.
     void dispatch(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) noexcept {
         if (x == 0 || y == 0 || z == 0) return;
-        buffer_.dispatch(x, y, z, table());
+        table().vkCmdDispatch(buffer_, x, y, z);
         device_->stats().dispatches += 1;
         ++dispatches_;
     }
 
     /// What `before` wrote, `after` sees. (What the host wrote before a submit is visible without.)
     void barrier(scope before, scope after) noexcept {
-        vk::MemoryBarrier2 memory{};
+        structure<VkMemoryBarrier2> memory;
         detail::set_scopes(memory, before, after);
-        vk::DependencyInfo info{};
+        structure<VkDependencyInfo> info;
         info.memoryBarrierCount = 1;
         info.pMemoryBarriers = &memory;
-        buffer_.pipelineBarrier2(&info, table());
+        table().vkCmdPipelineBarrier2(buffer_, &info);
         device_->stats().barriers += 1;
     }
     void barrier(scope before, scope after, std::span<const buffer_range> only) {
         if (only.empty()) return;
-        array_list<vk::BufferMemoryBarrier2> memory(only.size());
+        array_list<structure<VkBufferMemoryBarrier2>> memory(only.size());
         for (std::size_t i = 0; i < only.size(); ++i) {
             detail::set_scopes(memory[i], before, after);
             memory[i].srcQueueFamilyIndex = memory[i].dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-            memory[i].buffer = vk::Buffer(only[i].buffer);
+            memory[i].buffer = only[i].buffer;
             memory[i].offset = only[i].offset;
             memory[i].size = only[i].size;
         }
-        vk::DependencyInfo info{};
+        structure<VkDependencyInfo> info;
         info.bufferMemoryBarrierCount = static_cast<std::uint32_t>(memory.size());
         info.pBufferMemoryBarriers = memory.data();
-        buffer_.pipelineBarrier2(&info, table());
+        table().vkCmdPipelineBarrier2(buffer_, &info);
         device_->stats().barriers += 1;
     }
 
     /// pre: the regions lie within the allocations and do not overlap. Empty ones are left out.
     void copy(const allocation& from, const allocation& to, std::span<const copy_region> regions) {
-        array_list<vk::BufferCopy> list;
+        array_list<VkBufferCopy> list;
         list.reserve(regions.size());
         for (const copy_region& r : regions) {
             PUMICE_ASSERT(r.from + r.size <= from.size && r.to + r.size <= to.size);
             if (r.size == 0) continue;
-            vk::BufferCopy& each = list.emplace_back();
+            VkBufferCopy& each = list.emplace_back();
             each.srcOffset = from.offset + r.from;
             each.dstOffset = to.offset + r.to;
             each.size = r.size;
         }
         if (list.empty()) return;
-        buffer_.copyBuffer(vk::Buffer(from.buffer), vk::Buffer(to.buffer),
-                           static_cast<std::uint32_t>(list.size()), list.data(), table());
+        table().vkCmdCopyBuffer(buffer_, from.buffer, to.buffer,
+                                static_cast<std::uint32_t>(list.size()), list.data());
         device_->stats().copies += 1;
     }
     void copy(const allocation& from, const allocation& to, const copy_region& region) {
@@ -311,39 +304,39 @@ public:
               std::uint32_t word) noexcept {
         PUMICE_ASSERT(offset % 4 == 0 && size % 4 == 0 && offset + size <= (to.size + 3) / 4 * 4);
         if (size == 0) return;
-        buffer_.fillBuffer(vk::Buffer(to.buffer), to.offset + offset, size, word, table());
+        table().vkCmdFillBuffer(buffer_, to.buffer, to.offset + offset, size, word);
         device_->stats().fills += 1;
     }
 
     void reset(const timestamp_pool& pool, std::uint32_t first, std::uint32_t count) noexcept {
-        buffer_.resetQueryPool(pool.handle(), first, count, table());
+        table().vkCmdResetQueryPool(buffer_, pool.handle(), first, count);
     }
     /// The time when all dispatches and copies before it are done.
     void timestamp(const timestamp_pool& pool, std::uint32_t index) noexcept {
-        buffer_.writeTimestamp2(vk::PipelineStageFlags2(vk::PipelineStageFlagBits2::eAllCommands),
-                                pool.handle(), index, table());
+        table().vkCmdWriteTimestamp2(buffer_, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool.handle(),
+                                     index);
     }
 
     /// A named stretch for debuggers, closed by `end_label`. Nothing without VK_EXT_debug_utils.
     void label(const char* name) noexcept {
         if (!device_->parent().debug_utils() || !table().vkCmdBeginDebugUtilsLabelEXT) return;
-        vk::DebugUtilsLabelEXT info{};
+        structure<VkDebugUtilsLabelEXT> info;
         info.pLabelName = name;
-        buffer_.beginDebugUtilsLabelEXT(&info, table());
+        table().vkCmdBeginDebugUtilsLabelEXT(buffer_, &info);
     }
     void end_label() noexcept {
         if (device_->parent().debug_utils() && table().vkCmdEndDebugUtilsLabelEXT)
-            buffer_.endDebugUtilsLabelEXT(table());
+            table().vkCmdEndDebugUtilsLabelEXT(buffer_);
     }
 
 private:
     const dispatcher& table() const noexcept { return device_->table(); }
 
     std::shared_ptr<const device> device_;
-    vk::CommandPool pool_{};
-    vk::CommandBuffer buffer_{};
-    vk::Pipeline bound_{};
-    vk::PipelineLayout layout_{};
+    VkCommandPool pool_{};
+    VkCommandBuffer buffer_{};
+    VkPipeline bound_{};
+    VkPipelineLayout layout_{};
     std::uint64_t dispatches_ = 0;
     array_list<std::shared_ptr<const pushed_buffers>> pushed_;
 };

@@ -42,8 +42,8 @@ public:
     external_memory(const external_memory&) = delete;
     external_memory& operator=(const external_memory&) = delete;
     ~external_memory() {
-        device_->handle().destroyBuffer(buffer_, nullptr, device_->table());
-        device_->handle().freeMemory(memory_, nullptr, device_->table());  // unmaps
+        device_->table().vkDestroyBuffer(device_->handle(), buffer_, nullptr);
+        device_->table().vkFreeMemory(device_->handle(), memory_, nullptr);  // unmaps
     }
 
     /// Never for memory::free.
@@ -59,13 +59,12 @@ public:
         }
         VkMemoryGetFdInfoKHR info{};
         info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
-        info.memory = static_cast<VkDeviceMemory>(memory_);
+        info.memory = memory_;
         info.handleType = handle;
         int fd = -1;
-        const VkResult result =
-            device_->table().vkGetMemoryFdKHR(static_cast<VkDevice>(device_->handle()), &info, &fd);
+        const VkResult result = device_->table().vkGetMemoryFdKHR(device_->handle(), &info, &fd);
         if (result == VK_SUCCESS) return fd;
-        why = cat({"vkGetMemoryFdKHR gave ", result_name(vk::Result(result))});
+        why = cat({"vkGetMemoryFdKHR gave ", result_name(result)});
         return -1;
     }
 
@@ -97,7 +96,7 @@ private:
     }
     static constexpr VkBufferUsageFlags usage = detail::memory_block::usage;
 
-    bool refuse(std::string& why, const char* call, vk::Result result) const {
+    bool refuse(std::string& why, const char* call, VkResult result) const {
         device_->note(result);
         why = cat({call, " gave ", result_name(result)});
         return false;
@@ -123,23 +122,21 @@ private:
             VkMemoryFdPropertiesKHR properties{};
             properties.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;
             const VkResult result =
-                d.table().vkGetMemoryFdPropertiesKHR(static_cast<VkDevice>(d.handle()),
-                                                     handle_of(kind_), wanted.fd, &properties);
-            if (result != VK_SUCCESS)
-                return refuse(why, "vkGetMemoryFdPropertiesKHR", vk::Result(result));
+                d.table().vkGetMemoryFdPropertiesKHR(d.handle(), handle_of(kind_), wanted.fd,
+                                                     &properties);
+            if (result != VK_SUCCESS) return refuse(why, "vkGetMemoryFdPropertiesKHR", result);
             bits = properties.memoryTypeBits;
         }
-        vk::ExternalMemoryBufferCreateInfo external{};
-        external.handleTypes = vk::ExternalMemoryHandleTypeFlags(
-            vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_)));
-        vk::BufferCreateInfo info{};
+        structure<VkExternalMemoryBufferCreateInfo> external;
+        external.handleTypes = VkExternalMemoryHandleTypeFlags(handle_of(kind_));
+        structure<VkBufferCreateInfo> info;
         if (kind_ != external_kind::own) info.pNext = &external;
         info.size = length;
-        info.usage = vk::BufferUsageFlags(usage);
-        vk::Result result = d.handle().createBuffer(&info, nullptr, &buffer_, d.table());
-        if (result != vk::Result::eSuccess) return refuse(why, "vkCreateBuffer", result);
-        vk::MemoryRequirements needs{};
-        d.handle().getBufferMemoryRequirements(buffer_, &needs, d.table());
+        info.usage = usage;
+        VkResult result = d.table().vkCreateBuffer(d.handle(), &info, nullptr, &buffer_);
+        if (result != VK_SUCCESS) return refuse(why, "vkCreateBuffer", result);
+        VkMemoryRequirements needs{};
+        d.table().vkGetBufferMemoryRequirements(d.handle(), buffer_, &needs);
         why = "no memory type takes this memory";
         if (kind_ == external_kind::host_pages && needs.size > length) return false;
         const std::uint32_t type = type_among(needs.memoryTypeBits & bits, wanted.heap, why);
@@ -159,8 +156,8 @@ private:
         info.handleType = handle_of(kind_);
         VkExternalBufferProperties found{};
         found.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
-        device_->parent().table().vkGetPhysicalDeviceExternalBufferProperties(
-            static_cast<VkPhysicalDevice>(device_->physical()), &info, &found);
+        device_->parent().table().vkGetPhysicalDeviceExternalBufferProperties(device_->physical(),
+                                                                              &info, &found);
         const VkExternalMemoryFeatureFlags needed = wanted.fd >= 0
                                                         ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT
                                                         : VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
@@ -173,21 +170,20 @@ private:
     bool whole_pages(const external_request& wanted, void*& start, std::uint64_t& length,
                      std::uint64_t& before, std::uint32_t& bits, std::string& why) const {
         const device& d = *device_;
-        vk::PhysicalDeviceExternalMemoryHostPropertiesEXT host{};
-        vk::PhysicalDeviceProperties2 properties{};
+        structure<VkPhysicalDeviceExternalMemoryHostPropertiesEXT> host;
+        structure<VkPhysicalDeviceProperties2> properties;
         properties.pNext = &host;
-        d.physical().getProperties2(&properties, d.parent().table());
+        d.parent().table().vkGetPhysicalDeviceProperties2(d.physical(), &properties);
         const std::uint64_t page = std::max<std::uint64_t>(host.minImportedHostPointerAlignment, 1);
         const auto address = reinterpret_cast<std::uintptr_t>(wanted.pages);
         before = address % page;
         length = (before + wanted.size + page - 1) / page * page;
         start =
             const_cast<unsigned char*>(static_cast<const unsigned char*>(wanted.pages)) - before;
-        vk::MemoryHostPointerPropertiesEXT types{};
-        const vk::Result result = d.handle().getMemoryHostPointerPropertiesEXT(
-            vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT, start, &types, d.table());
-        if (result != vk::Result::eSuccess)
-            return refuse(why, "vkGetMemoryHostPointerPropertiesEXT", result);
+        structure<VkMemoryHostPointerPropertiesEXT> types;
+        const VkResult result = d.table().vkGetMemoryHostPointerPropertiesEXT(
+            d.handle(), VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, start, &types);
+        if (result != VK_SUCCESS) return refuse(why, "vkGetMemoryHostPointerPropertiesEXT", result);
         bits = types.memoryTypeBits;
         return true;
     }
@@ -220,39 +216,39 @@ private:
             info.pNext = next;
             next = &info;
         };
-        vk::MemoryAllocateFlagsInfo flags{};
-        flags.flags = vk::MemoryAllocateFlags(vk::MemoryAllocateFlagBits::eDeviceAddress);
+        structure<VkMemoryAllocateFlagsInfo> flags;
+        flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
         link(flags);
-        vk::ImportMemoryHostPointerInfoEXT pointer{};
-        pointer.handleType = vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT;
+        structure<VkImportMemoryHostPointerInfoEXT> pointer;
+        pointer.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
         pointer.pHostPointer = start;
         if (kind_ == external_kind::host_pages) link(pointer);
-        vk::MemoryDedicatedAllocateInfo dedicated{};
-        vk::ExportMemoryAllocateInfo exported{};
-        vk::ImportMemoryFdInfoKHR imported{};
+        structure<VkMemoryDedicatedAllocateInfo> dedicated;
+        structure<VkExportMemoryAllocateInfo> exported;
+        structure<VkImportMemoryFdInfoKHR> imported;
         if (kind_ == external_kind::opaque_fd || kind_ == external_kind::dma_buf) {
-            const auto handle = vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_));
+            const auto handle = handle_of(kind_);
             dedicated.buffer = buffer_;
             link(dedicated);
-            exported.handleTypes = vk::ExternalMemoryHandleTypeFlags(handle);
+            exported.handleTypes = handle;
             link(exported);
             imported.handleType = handle;
             imported.fd = wanted.fd;
             if (wanted.fd >= 0) link(imported);
         }
-        vk::MemoryAllocateInfo what{};
+        structure<VkMemoryAllocateInfo> what;
         what.pNext = next;
         what.allocationSize = kind_ == external_kind::host_pages ? length : needed;
         what.memoryTypeIndex = type;
-        vk::Result result =
-            device_->handle().allocateMemory(&what, nullptr, &memory_, device_->table());
+        VkResult result =
+            device_->table().vkAllocateMemory(device_->handle(), &what, nullptr, &memory_);
         device_->stats().allocations += 1;
-        if (result != vk::Result::eSuccess) return refuse(why, "vkAllocateMemory", result);
-        vk::BindBufferMemoryInfo bind{};
+        if (result != VK_SUCCESS) return refuse(why, "vkAllocateMemory", result);
+        structure<VkBindBufferMemoryInfo> bind;
         bind.buffer = buffer_;
         bind.memory = memory_;
-        result = device_->handle().bindBufferMemory2(1, &bind, device_->table());
-        return result == vk::Result::eSuccess || refuse(why, "vkBindBufferMemory2", result);
+        result = device_->table().vkBindBufferMemory2(device_->handle(), 1, &bind);
+        return result == VK_SUCCESS || refuse(why, "vkBindBufferMemory2", result);
     }
 
     void finish(const external_request& wanted, void* start, std::uint64_t before,
@@ -262,17 +258,16 @@ private:
         void* mapped = start;
         if (!mapped && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
             (wanted.heap >= 0 || d.info().mapped_device_memory)) {
-            d.check(d.handle().mapMemory(memory_, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{}, &mapped,
-                                         d.table()),
+            d.check(d.table().vkMapMemory(d.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &mapped),
                     "vkMapMemory");
             d.stats().maps += 1;
         }
-        vk::BufferDeviceAddressInfo info{};
+        structure<VkBufferDeviceAddressInfo> info;
         info.buffer = buffer_;
-        piece_.buffer = static_cast<VkBuffer>(buffer_);
+        piece_.buffer = buffer_;
         piece_.offset = before;
         piece_.size = wanted.size;
-        piece_.device_address = d.handle().getBufferAddress(&info, d.table()) + before;
+        piece_.device_address = d.table().vkGetBufferDeviceAddress(d.handle(), &info) + before;
         if (mapped) piece_.mapped = static_cast<unsigned char*>(mapped) + before;
         // Pages of the host's are coherent with it by what importing them says.
         piece_.coherent = start || (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
@@ -281,24 +276,24 @@ private:
     void range(std::uint64_t begin, std::uint64_t size, bool flushes) const {
         if (piece_.coherent || !piece_.mapped || size == 0) return;
         constexpr std::uint64_t unit = detail::memory_block::unit;
-        vk::MappedMemoryRange what{};
+        structure<VkMappedMemoryRange> what;
         what.memory = memory_;
         what.offset = begin / unit * unit;
         const std::uint64_t end = (begin + size + unit - 1) / unit * unit;
         what.size = end >= piece_.size ? VK_WHOLE_SIZE : end - what.offset;
         const device& d = *device_;
         if (flushes)
-            d.check(d.handle().flushMappedMemoryRanges(1, &what, d.table()),
+            d.check(d.table().vkFlushMappedMemoryRanges(d.handle(), 1, &what),
                     "vkFlushMappedMemoryRanges");
         else
-            d.check(d.handle().invalidateMappedMemoryRanges(1, &what, d.table()),
+            d.check(d.table().vkInvalidateMappedMemoryRanges(d.handle(), 1, &what),
                     "vkInvalidateMappedMemoryRanges");
     }
 
     std::shared_ptr<const device> device_;
     external_kind kind_;
-    vk::Buffer buffer_{};
-    vk::DeviceMemory memory_{};
+    VkBuffer buffer_{};
+    VkDeviceMemory memory_{};
     allocation piece_;
 };
 

@@ -82,10 +82,10 @@ inline array_list<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits
 inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
     if (!d.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
         return d.memory_properties().memoryHeaps[heap].size;
-    vk::PhysicalDeviceMemoryBudgetPropertiesEXT budget{};
-    vk::PhysicalDeviceMemoryProperties2 properties{};
+    structure<VkPhysicalDeviceMemoryBudgetPropertiesEXT> budget;
+    structure<VkPhysicalDeviceMemoryProperties2> properties;
     properties.pNext = &budget;
-    d.physical().getMemoryProperties2(&properties, d.parent().table());
+    d.parent().table().vkGetPhysicalDeviceMemoryProperties2(d.physical(), &properties);
     const std::uint64_t most = budget.heapBudget[heap], used = budget.heapUsage[heap];
     return most > used ? most - used : 0;
 }
@@ -114,15 +114,15 @@ public:
     memory_block(const memory_block&) = delete;
     memory_block& operator=(const memory_block&) = delete;
     ~memory_block() {
-        device_.handle().destroyBuffer(buffer, nullptr, device_.table());
-        device_.handle().freeMemory(memory, nullptr, device_.table());  // unmaps
+        device_.table().vkDestroyBuffer(device_.handle(), buffer, nullptr);
+        device_.table().vkFreeMemory(device_.handle(), memory, nullptr);  // unmaps
     }
 
     memory_kind kind = memory_kind::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
-    vk::Buffer buffer{};
-    vk::DeviceMemory memory{};
+    VkBuffer buffer{};
+    VkDeviceMemory memory{};
     std::uint64_t size = 0;
     std::uint64_t address = 0;
     unsigned char* mapped = nullptr;
@@ -133,22 +133,22 @@ private:
         : size(bytes), room(static_cast<std::uint32_t>(bytes / unit)), device_(d) {}
 
     bool open(std::vector<std::string>& why) {
-        vk::BufferCreateInfo info{};
+        structure<VkBufferCreateInfo> info;
         info.size = size;
-        info.usage = vk::BufferUsageFlags(usage);
+        info.usage = usage;
         const std::uint32_t families[] = {device_.queue().family,
                                           device_.transfer_queues().empty()
                                               ? device_.queue().family
                                               : device_.transfer_queues()[0].family};
         if (families[0] != families[1]) {
-            info.sharingMode = vk::SharingMode::eConcurrent;
+            info.sharingMode = VK_SHARING_MODE_CONCURRENT;
             info.queueFamilyIndexCount = 2;
             info.pQueueFamilyIndices = families;
         }
-        vk::Result result = device_.handle().createBuffer(&info, nullptr, &buffer, device_.table());
+        VkResult result = device_.table().vkCreateBuffer(device_.handle(), &info, nullptr, &buffer);
         if (no_room(result, "vkCreateBuffer", why)) return false;
-        vk::MemoryRequirements needs{};
-        device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
+        VkMemoryRequirements needs{};
+        device_.table().vkGetBufferMemoryRequirements(device_.handle(), buffer, &needs);
         const array_list<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
         if (types.empty())
             why.push_back(cat({"the device has no memory type for ", to_string(kind)}));
@@ -167,20 +167,20 @@ private:
                                bytes, " are needed (limit: heap budget)"}));
             return false;
         }
-        vk::MemoryAllocateFlagsInfo flags{};
-        flags.flags = vk::MemoryAllocateFlags(vk::MemoryAllocateFlagBits::eDeviceAddress);
-        vk::MemoryAllocateInfo info{};
+        structure<VkMemoryAllocateFlagsInfo> flags;
+        flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+        structure<VkMemoryAllocateInfo> info;
         info.pNext = &flags;
         info.allocationSize = bytes;
         info.memoryTypeIndex = type;
-        const vk::Result result =
-            device_.handle().allocateMemory(&info, nullptr, &memory, device_.table());
+        const VkResult result =
+            device_.table().vkAllocateMemory(device_.handle(), &info, nullptr, &memory);
         device_.stats().allocations += 1;
         return !no_room(result, "vkAllocateMemory", why);
     }
 
-    bool no_room(vk::Result result, const char* call, std::vector<std::string>& why) const {
-        if (code_of(result) == errc::out_of_memory || result == vk::Result::eErrorTooManyObjects) {
+    bool no_room(VkResult result, const char* call, std::vector<std::string>& why) const {
+        if (code_of(result) == errc::out_of_memory || result == VK_ERROR_TOO_MANY_OBJECTS) {
             why.push_back(cat({call, " of ", size, " bytes gave ", result_name(result)}));
             return true;
         }
@@ -190,25 +190,24 @@ private:
 
     void finish(std::uint32_t type) {
         const dispatcher& table = device_.table();
-        vk::BindBufferMemoryInfo bind{};
+        structure<VkBindBufferMemoryInfo> bind;
         bind.buffer = buffer;
         bind.memory = memory;
-        device_.check(device_.handle().bindBufferMemory2(1, &bind, table), "vkBindBufferMemory2");
+        device_.check(table.vkBindBufferMemory2(device_.handle(), 1, &bind), "vkBindBufferMemory2");
         const VkMemoryPropertyFlags flags =
             device_.memory_properties().memoryTypes[type].propertyFlags;
         coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
         const bool visible = (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
         if (visible && (kind != memory_kind::device || device_.info().mapped_device_memory)) {
             void* where = nullptr;
-            device_.check(device_.handle().mapMemory(memory, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{},
-                                                     &where, table),
+            device_.check(table.vkMapMemory(device_.handle(), memory, 0, VK_WHOLE_SIZE, 0, &where),
                           "vkMapMemory");
             device_.stats().maps += 1;
             mapped = static_cast<unsigned char*>(where);
         }
-        vk::BufferDeviceAddressInfo info{};
+        structure<VkBufferDeviceAddressInfo> info;
         info.buffer = buffer;
-        address = device_.handle().getBufferAddress(&info, table);
+        address = table.vkGetBufferDeviceAddress(device_.handle(), &info);
     }
 
     const device& device_;

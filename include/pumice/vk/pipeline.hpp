@@ -12,37 +12,37 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-inline vk::DescriptorType type_of(shader_descriptor d) noexcept {
-    constexpr vk::DescriptorType types[] = {
-        vk::DescriptorType::eStorageBuffer, vk::DescriptorType::eUniformBuffer,
-        vk::DescriptorType::eStorageTexelBuffer, vk::DescriptorType::eUniformTexelBuffer,
-        vk::DescriptorType::eStorageImage};
+inline VkDescriptorType type_of(shader_descriptor d) noexcept {
+    constexpr VkDescriptorType types[] = {
+        VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+        VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+        VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
     return types[static_cast<int>(d)];
 }
 
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
 public:
-    pipeline(std::shared_ptr<const device> owner, vk::Pipeline handle, vk::PipelineLayout layout,
-             vk::DescriptorSetLayout set = {}) noexcept
+    pipeline(std::shared_ptr<const device> owner, VkPipeline handle, VkPipelineLayout layout,
+             VkDescriptorSetLayout set = {}) noexcept
         : device_(std::move(owner)), handle_(handle), layout_(layout), set_(set) {}
     pipeline(const pipeline&) = delete;
     pipeline& operator=(const pipeline&) = delete;
     ~pipeline() {
-        device_->handle().destroyPipeline(handle_, nullptr, device_->table());
+        device_->table().vkDestroyPipeline(device_->handle(), handle_, nullptr);
         if (!set_) return;
-        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
-        device_->handle().destroyDescriptorSetLayout(set_, nullptr, device_->table());
+        device_->table().vkDestroyPipelineLayout(device_->handle(), layout_, nullptr);
+        device_->table().vkDestroyDescriptorSetLayout(device_->handle(), set_, nullptr);
     }
 
-    vk::Pipeline handle() const noexcept { return handle_; }
-    vk::PipelineLayout layout() const noexcept { return layout_; }
+    VkPipeline handle() const noexcept { return handle_; }
+    VkPipelineLayout layout() const noexcept { return layout_; }
 
 private:
     std::shared_ptr<const device> device_;
-    vk::Pipeline handle_{};
-    vk::PipelineLayout layout_{};
-    vk::DescriptorSetLayout set_{};  // of one whose layout is its own
+    VkPipeline handle_{};
+    VkPipelineLayout layout_{};
+    VkDescriptorSetLayout set_{};  // of one whose layout is its own
 };
 
 /// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Those
@@ -82,61 +82,60 @@ public:
         check_options(name, options);
         check_spirv(spirv, name, device_->made_from(), options);
         const device& d = *device_;
-        vk::ShaderModuleCreateInfo code{};
+        structure<VkShaderModuleCreateInfo> code;
         code.codeSize = spirv.size_bytes();
         code.pCode = spirv.data();
         module_guard shader{d, {}};
         layout_guard own{d};
         if (!options.descriptors.empty()) own.open(options, name);
-        d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
+        d.check(d.table().vkCreateShaderModule(d.handle(), &code, nullptr, &shader.handle),
                 "vkCreateShaderModule", "kernel " + name);
 
-        array_list<vk::SpecializationMapEntry> entries(options.constants.size());
+        array_list<VkSpecializationMapEntry> entries(options.constants.size());
         for (std::size_t i = 0; i < entries.size(); ++i) {
             entries[i].constantID = options.constants[i].id;
             entries[i].offset =
                 static_cast<std::uint32_t>(i * sizeof(constant) + offsetof(constant, value));
             entries[i].size = sizeof(std::uint32_t);
         }
-        vk::SpecializationInfo special{};
+        VkSpecializationInfo special{};
         special.mapEntryCount = static_cast<std::uint32_t>(entries.size());
         special.pMapEntries = entries.data();
         special.dataSize = options.constants.size_bytes();
         special.pData = options.constants.data();
 
-        vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{};
+        structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo> subgroup;
         subgroup.requiredSubgroupSize = static_cast<std::uint32_t>(options.subgroup_size);
-        vk::PipelineCreationFeedback feedback{};
-        vk::PipelineCreationFeedbackCreateInfo feedbacks{};
+        VkPipelineCreationFeedback feedback{};
+        structure<VkPipelineCreationFeedbackCreateInfo> feedbacks;
         feedbacks.pPipelineCreationFeedback = &feedback;
-        vk::ComputePipelineCreateInfo info{};
+        structure<VkComputePipelineCreateInfo> info;
         info.pNext = &feedbacks;
-        info.stage.stage = vk::ShaderStageFlagBits::eCompute;
+        info.stage = structure<VkPipelineShaderStageCreateInfo>();
+        info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
         info.stage.module = shader.handle;
         info.stage.pName = options.entry;
         if (!entries.empty()) info.stage.pSpecializationInfo = &special;
         if (options.subgroup_size > 0) info.stage.pNext = &subgroup;
         if (options.full_subgroups)
-            info.stage.flags = vk::PipelineShaderStageCreateFlags(
+            info.stage.flags = VkPipelineShaderStageCreateFlags(
                 VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
         info.layout = own.set ? own.layout : layout_;
-        vk::Pipeline made{};
+        VkPipeline made{};
         d.stats().pipelines += 1;
-        const vk::Result result =
-            d.handle().createComputePipelines(cache_, 1, &info, nullptr, &made, d.table());
+        const VkResult result =
+            d.table().vkCreateComputePipelines(d.handle(), cache_, 1, &info, nullptr, &made);
         // Text is made for an error alone: without memory for it what was made would be lost.
-        if (result != vk::Result::eSuccess)
-            d.check(result, "vkCreateComputePipelines", "kernel " + name);
+        if (result != VK_SUCCESS) d.check(result, "vkCreateComputePipelines", "kernel " + name);
         const auto flags = static_cast<VkPipelineCreationFeedbackFlags>(feedback.flags);
         if (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT)
             d.stats().pipeline_cache_hits += 1;
         else changed_.store(true, std::memory_order_relaxed);
-        d.name(VK_OBJECT_TYPE_PIPELINE,
-               reinterpret_cast<std::uint64_t>(static_cast<VkPipeline>(made)), name.c_str());
+        d.name(VK_OBJECT_TYPE_PIPELINE, reinterpret_cast<std::uint64_t>(made), name.c_str());
         return wrap(made, own);
     }
 
-    vk::PipelineLayout layout() const noexcept { return layout_; }
+    VkPipelineLayout layout() const noexcept { return layout_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
     /// Writes the driver's cache if it has grown, joined with what other processes wrote meanwhile.
@@ -159,46 +158,46 @@ public:
 private:
     struct module_guard {
         const device& d;
-        vk::ShaderModule handle;
-        ~module_guard() { d.handle().destroyShaderModule(handle, nullptr, d.table()); }
+        VkShaderModule handle;
+        ~module_guard() { d.table().vkDestroyShaderModule(d.handle(), handle, nullptr); }
     };
 
     /// The layout of a pipeline that is given descriptors.
     struct layout_guard {
         const device& d;
-        vk::DescriptorSetLayout set{};
-        vk::PipelineLayout layout{};
+        VkDescriptorSetLayout set{};
+        VkPipelineLayout layout{};
 
         void open(const pipeline_options& options, const std::string& name) {
             const auto count = static_cast<std::uint32_t>(options.descriptors.size());
-            array_list<vk::DescriptorSetLayoutBinding> bindings(count);
+            array_list<VkDescriptorSetLayoutBinding> bindings(count);
             for (std::uint32_t i = 0; i < count; ++i) {
                 bindings[i].binding = i;
                 bindings[i].descriptorType = type_of(options.descriptors[i]);
                 bindings[i].descriptorCount = 1;
-                bindings[i].stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+                bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
             }
-            vk::DescriptorSetLayoutCreateInfo of{};
-            of.flags = vk::DescriptorSetLayoutCreateFlags(
+            structure<VkDescriptorSetLayoutCreateInfo> of;
+            of.flags = VkDescriptorSetLayoutCreateFlags(
                 VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
             of.bindingCount = count;
             of.pBindings = bindings.data();
-            d.check(d.handle().createDescriptorSetLayout(&of, nullptr, &set, d.table()),
+            d.check(d.table().vkCreateDescriptorSetLayout(d.handle(), &of, nullptr, &set),
                     "vkCreateDescriptorSetLayout", "kernel " + name);
-            vk::PushConstantRange range{};
-            range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+            VkPushConstantRange range{};
+            range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
             range.size = options.pushed;
-            vk::PipelineLayoutCreateInfo info{};
+            structure<VkPipelineLayoutCreateInfo> info;
             info.setLayoutCount = 1;
             info.pSetLayouts = &set;
             info.pushConstantRangeCount = options.pushed > 0;
             info.pPushConstantRanges = &range;
-            d.check(d.handle().createPipelineLayout(&info, nullptr, &layout, d.table()),
+            d.check(d.table().vkCreatePipelineLayout(d.handle(), &info, nullptr, &layout),
                     "vkCreatePipelineLayout", "kernel " + name);
         }
         ~layout_guard() {
-            d.handle().destroyPipelineLayout(layout, nullptr, d.table());
-            d.handle().destroyDescriptorSetLayout(set, nullptr, d.table());
+            d.table().vkDestroyPipelineLayout(d.handle(), layout, nullptr);
+            d.table().vkDestroyDescriptorSetLayout(d.handle(), set, nullptr);
         }
     };
 
@@ -237,14 +236,14 @@ private:
     }
 
     void open_layout() {
-        vk::PushConstantRange range{};
-        range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
+        VkPushConstantRange range{};
+        range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         range.size = push_bytes;
-        vk::PipelineLayoutCreateInfo info{};
+        structure<VkPipelineLayoutCreateInfo> info;
         info.pushConstantRangeCount = 1;
         info.pPushConstantRanges = &range;
-        device_->check(device_->handle().createPipelineLayout(&info, nullptr, &layout_,
-                                                              device_->table()),
+        device_->check(device_->table().vkCreatePipelineLayout(device_->handle(), &info, nullptr,
+                                                               &layout_),
                        "vkCreatePipelineLayout");
     }
 
@@ -256,38 +255,38 @@ private:
         return blob;
     }
 
-    vk::Result create_cache(const bytes& blob, vk::PipelineCache& made) const {
-        vk::PipelineCacheCreateInfo info{};
+    VkResult create_cache(const bytes& blob, VkPipelineCache& made) const {
+        structure<VkPipelineCacheCreateInfo> info;
         info.initialDataSize = blob.size();
         info.pInitialData = blob.data();
-        return device_->handle().createPipelineCache(&info, nullptr, &made, device_->table());
+        return device_->table().vkCreatePipelineCache(device_->handle(), &info, nullptr, &made);
     }
 
     void open_cache() {
         bytes blob = read_file();
         seen_ = detail::xxh3(blob.data(), blob.size());
-        vk::Result result = create_cache(blob, cache_);
-        if (result != vk::Result::eSuccess && !blob.empty()) result = create_cache({}, cache_);
+        VkResult result = create_cache(blob, cache_);
+        if (result != VK_SUCCESS && !blob.empty()) result = create_cache({}, cache_);
         device_->check(result, "vkCreatePipelineCache");
     }
 
     void merge(const bytes& blob) const {
-        vk::PipelineCache other{};
-        if (create_cache(blob, other) != vk::Result::eSuccess) return;
-        device_->note(device_->handle().mergePipelineCaches(cache_, 1, &other, device_->table()));
-        device_->handle().destroyPipelineCache(other, nullptr, device_->table());
+        VkPipelineCache other{};
+        if (create_cache(blob, other) != VK_SUCCESS) return;
+        device_->note(device_->table().vkMergePipelineCaches(device_->handle(), cache_, 1, &other));
+        device_->table().vkDestroyPipelineCache(device_->handle(), other, nullptr);
     }
 
     bool cache_data(bytes& blob) {
         std::size_t size = 0;
-        if (device_->handle().getPipelineCacheData(cache_, &size, nullptr, device_->table()) !=
-            vk::Result::eSuccess)
+        if (device_->table().vkGetPipelineCacheData(device_->handle(), cache_, &size, nullptr) !=
+            VK_SUCCESS)
             return false;
         blob.resize(size);
         // VK_INCOMPLETE: another thread made a pipeline in between. What was written is a valid
         // cache.
-        if (static_cast<int>(device_->handle().getPipelineCacheData(cache_, &size, blob.data(),
-                                                                    device_->table())) < 0)
+        if (static_cast<int>(device_->table().vkGetPipelineCacheData(device_->handle(), cache_,
+                                                                     &size, blob.data())) < 0)
             return false;
         blob.resize(size);
         seen_ = detail::xxh3(blob.data(), blob.size());
@@ -295,29 +294,29 @@ private:
     }
 
     /// Takes over what is in `own`.
-    std::shared_ptr<const pipeline> wrap(vk::Pipeline made, layout_guard& own) const {
+    std::shared_ptr<const pipeline> wrap(VkPipeline made, layout_guard& own) const {
         try {
             auto p = std::make_shared<const pipeline>(device_, made, own.set ? own.layout : layout_,
                                                       own.set);
-            own.set = vk::DescriptorSetLayout{};
-            own.layout = vk::PipelineLayout{};
+            own.set = VkDescriptorSetLayout{};
+            own.layout = VkPipelineLayout{};
             return p;
         } catch (...) {
-            device_->handle().destroyPipeline(made, nullptr, device_->table());
+            device_->table().vkDestroyPipeline(device_->handle(), made, nullptr);
             throw;
         }
     }
 
     void close() noexcept {
-        device_->handle().destroyPipelineCache(cache_, nullptr, device_->table());
-        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
+        device_->table().vkDestroyPipelineCache(device_->handle(), cache_, nullptr);
+        device_->table().vkDestroyPipelineLayout(device_->handle(), layout_, nullptr);
     }
 
     std::shared_ptr<const device> device_;
     cache_identity identity_;
     std::filesystem::path path_;
-    vk::PipelineLayout layout_{};
-    vk::PipelineCache cache_{};
+    VkPipelineLayout layout_{};
+    VkPipelineCache cache_{};
     std::uint64_t seen_ = 0;  // hash of the file's blob as we know it
     std::atomic<bool> changed_{false};
 };

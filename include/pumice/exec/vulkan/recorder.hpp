@@ -109,8 +109,7 @@ std::shared_ptr<vulkan::pushed_buffers> pushed_of(const launch& l, const device_
                   " of its buffer, the device asks for multiples of ", alignment, " for a ",
                   to_string(as)});
         const auto bytes = static_cast<std::uint64_t>(b.bytes);
-        made->list.push_back({{static_cast<VkBuffer>(piece.buffer), at,
-                               has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
+        made->list.push_back({{piece.buffer, at, has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
                               as,
                               static_cast<VkFormat>(places[i].format)});
         if (b.width == 0) continue;

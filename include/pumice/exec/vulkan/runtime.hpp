@@ -160,9 +160,9 @@ private:
     void must_take(const shader_binding& b, std::string_view name) const {
         if (!has_texels(b.as)) return;
         VkFormatProperties takes{};
-        device_->table().vkGetPhysicalDeviceFormatProperties(
-            static_cast<VkPhysicalDevice>(device_->made_from().handle),
-            static_cast<VkFormat>(b.format), &takes);
+        device_->table().vkGetPhysicalDeviceFormatProperties(device_->made_from().handle,
+                                                             static_cast<VkFormat>(b.format),
+                                                             &takes);
         const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
                                                 ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
                                                 : VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT;

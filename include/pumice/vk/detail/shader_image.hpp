@@ -26,20 +26,20 @@ public:
     shader_image& operator=(const shader_image&) = delete;
     ~shader_image() { close(); }
 
-    vk::Image image() const noexcept { return image_; }
-    vk::ImageView view() const noexcept { return view_; }
+    VkImage image() const noexcept { return image_; }
+    VkImageView view() const noexcept { return view_; }
     /// The whole of it, from byte `offset` of a buffer on, or to there.
-    vk::BufferImageCopy region(std::uint64_t offset) const noexcept {
-        vk::BufferImageCopy r{};
+    VkBufferImageCopy region(std::uint64_t offset) const noexcept {
+        VkBufferImageCopy r{};
         r.bufferOffset = offset;
-        r.imageSubresource.aspectMask = vk::ImageAspectFlags(vk::ImageAspectFlagBits::eColor);
+        r.imageSubresource.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT;
         r.imageSubresource.layerCount = 1;
         r.imageExtent = VkExtent3D{width_, height_, 1};
         return r;
     }
-    static vk::ImageSubresourceRange whole() noexcept {
-        vk::ImageSubresourceRange r{};
-        r.aspectMask = vk::ImageAspectFlags(vk::ImageAspectFlagBits::eColor);
+    static VkImageSubresourceRange whole() noexcept {
+        VkImageSubresourceRange r{};
+        r.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT;
         r.levelCount = r.layerCount = 1;
         return r;
     }
@@ -47,52 +47,49 @@ public:
 private:
     void open(VkFormat format, const std::string& who) {
         const device& d = *device_;
-        vk::ImageCreateInfo info{};
-        info.imageType = vk::ImageType::e2D;
-        info.format = static_cast<vk::Format>(format);
+        structure<VkImageCreateInfo> info;
+        info.imageType = VK_IMAGE_TYPE_2D;
+        info.format = format;
         info.extent = VkExtent3D{width_, height_, 1};
         info.mipLevels = info.arrayLayers = 1;
-        info.samples = vk::SampleCountFlagBits::e1;
-        info.usage =
-            vk::ImageUsageFlags(VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                VK_IMAGE_USAGE_TRANSFER_DST_BIT);
-        d.check(d.handle().createImage(&info, nullptr, &image_, d.table()), "vkCreateImage", who);
-        vk::MemoryRequirements needs{};
-        d.handle().getImageMemoryRequirements(image_, &needs, d.table());
-        vk::Result result = vk::Result::eErrorOutOfDeviceMemory;
+        info.samples = VK_SAMPLE_COUNT_1_BIT;
+        info.usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        d.check(d.table().vkCreateImage(d.handle(), &info, nullptr, &image_), "vkCreateImage", who);
+        VkMemoryRequirements needs{};
+        d.table().vkGetImageMemoryRequirements(d.handle(), image_, &needs);
+        VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
         for (const std::uint32_t type : rank_types(memory_kind::device, needs.memoryTypeBits, d)) {
-            vk::MemoryAllocateInfo room{};
+            structure<VkMemoryAllocateInfo> room;
             room.allocationSize = needs.size;
             room.memoryTypeIndex = type;
-            result = d.handle().allocateMemory(&room, nullptr, &memory_, d.table());
+            result = d.table().vkAllocateMemory(d.handle(), &room, nullptr, &memory_);
             d.stats().allocations += 1;
-            if (result == vk::Result::eSuccess) break;
+            if (result == VK_SUCCESS) break;
         }
         d.check(result, "vkAllocateMemory", who);
-        d.check(vk::Result(d.table().vkBindImageMemory(static_cast<VkDevice>(d.handle()),
-                                                       static_cast<VkImage>(image_),
-                                                       static_cast<VkDeviceMemory>(memory_), 0)),
-                "vkBindImageMemory", who);
-        vk::ImageViewCreateInfo seen{};
+        d.check(d.table().vkBindImageMemory(d.handle(), image_, memory_, 0), "vkBindImageMemory",
+                who);
+        structure<VkImageViewCreateInfo> seen;
         seen.image = image_;
-        seen.viewType = vk::ImageViewType::e2D;
+        seen.viewType = VK_IMAGE_VIEW_TYPE_2D;
         seen.format = info.format;
         seen.subresourceRange = whole();
-        d.check(d.handle().createImageView(&seen, nullptr, &view_, d.table()), "vkCreateImageView",
-                who);
+        d.check(d.table().vkCreateImageView(d.handle(), &seen, nullptr, &view_),
+                "vkCreateImageView", who);
     }
     void close() noexcept {
         const device& d = *device_;
-        d.handle().destroyImageView(view_, nullptr, d.table());
-        d.handle().destroyImage(image_, nullptr, d.table());
-        d.handle().freeMemory(memory_, nullptr, d.table());
+        d.table().vkDestroyImageView(d.handle(), view_, nullptr);
+        d.table().vkDestroyImage(d.handle(), image_, nullptr);
+        d.table().vkFreeMemory(d.handle(), memory_, nullptr);
     }
 
     std::shared_ptr<const device> device_;
     std::uint32_t width_, height_;
-    vk::Image image_{};
-    vk::DeviceMemory memory_{};
-    vk::ImageView view_{};
+    VkImage image_{};
+    VkDeviceMemory memory_{};
+    VkImageView view_{};
 };
 
 }}}}  // namespace pumice::PUMICE_ABI::vulkan::detail
