@@ -14,12 +14,12 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result of
 /// at least one value.
+template <std::same_as<reduce_problem> P>
 class host_accumulation {
 public:
     static constexpr std::int64_t block = host_program::block;
 
-    host_accumulation(const reduce_problem& p, const host_buffers& buffers,
-                      const thread_pool& threads)
+    host_accumulation(const P& p, const host_buffers& buffers, const thread_pool& threads)
         : plan_(p, false, false), buffers_(buffers), threads_(threads),
           type_(plan_.p.prologue.type()), follow_(rows_follow()),
           across_(!follow_ && goes_across()) {
@@ -237,8 +237,8 @@ private:
     bool ready_;   // values are read where they lie
 };
 
-inline void accumulate(const reduce_problem& p, const host_buffers& buffers,
-                       const thread_pool& threads) {
+template <std::same_as<reduce_problem> P>
+void accumulate(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     host_accumulation(p, buffers, threads).run();
 }
 

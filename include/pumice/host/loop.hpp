@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // A loop of the host's own, bound to what it computes and to operands as they lie in memory: the
-// answer of `find_loop`, of an op as of a problem.
+// answer of `find_loop`, of an op as of a problem. Loops and references are templates of their
+// problem or op, so that a file without such ops instantiates nothing of them.
 #pragma once
 
 #include <pumice/base/array_list.hpp>

@@ -86,8 +86,8 @@ private:
     array_list<float> packed_;
 };
 
-inline void multiply_floats(const matmul_problem& p, const host_buffers& buffers,
-                            const thread_pool& threads) {
+template <std::same_as<matmul_problem> P>
+void multiply_floats(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     const std::int64_t width =
         std::max<std::int64_t>(most_packed / p.k / tile_columns, 1) * tile_columns;
@@ -129,9 +129,10 @@ inline void multiply_floats(const matmul_problem& p, const host_buffers& buffers
 }  // namespace detail
 
 /// Of factors that are computed in float.
-inline void find_loop(const matmul_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<matmul_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (computes_in_float(p.a) && computes_in_float(p.b) && p.k != 0)
-        out.solve<detail::multiply_floats>(p, buffers);
+        out.solve<detail::multiply_floats<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -87,14 +87,15 @@ void normalize_row(normalization what, double epsilon, const T* v, std::int64_t 
 }
 
 /// Of small rows of dense floats or doubles.
-inline void bind_loop(const normalize_op& op, const host_operands& given, host_loop& out) {
+template <std::same_as<normalize_op> Op>
+void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const int rank = given.extent.rank(), count = static_cast<int>(op.axes.size());
     const dtype type = given.inputs[0]->type;
     if ((type != dtype::f32 && type != dtype::f64) || op.axes.empty() || op.axes[0] != rank - count)
         return;
     out.take_rows(op, given, least_part / 8,
                   [](const host_loop& bound, std::byte* to, const thread_pool&) {
-                      const auto& norm = *static_cast<const normalize_op*>(bound.what);
+                      const auto& norm = *static_cast<const Op*>(bound.what);
                       const auto all = [&]<class T>(T) {
                           const auto* const in = static_cast<const T*>(bound.from[0]);
                           auto* const result = reinterpret_cast<T*>(to);
@@ -127,8 +128,8 @@ void normalize_rows_of(const normalize_problem& asked, const host_buffers& buffe
         }
     });
 }
-inline void normalize_all(const normalize_problem& p, const host_buffers& buffers,
-                          const thread_pool& threads) {
+template <std::same_as<normalize_problem> P>
+void normalize_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     if (computes_in_float(p.prologue)) normalize_rows_of<float>(p, buffers, threads);
     else normalize_rows_of<double>(p, buffers, threads);
 }
@@ -136,13 +137,14 @@ inline void normalize_all(const normalize_problem& p, const host_buffers& buffer
 }  // namespace detail
 
 /// Of rows along one axis, or axes that lie as one.
-inline void find_loop(const normalize_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<normalize_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (element_count(p.outer) * element_count(p.inner) == 0) return;
     if (p.inner.rank() > 1) {
         const detail::normalize_plan plan(p);
         if (!plan.fits || plan.inner_rank != 1) return;
     }
-    out.solve<detail::normalize_all>(p, buffers);
+    out.solve<detail::normalize_all<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

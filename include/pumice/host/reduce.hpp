@@ -154,8 +154,15 @@ void reduce_dense_by(const host_loop& bound, dtype type, bool mean, std::byte* t
             }
         });
 }
-inline void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_pool&) {
-    const reduction what = static_cast<const reduce_op*>(bound.what)->what;
+template <std::same_as<reduce_op> Op>
+void reduce_dense_floats(const host_loop& bound, std::byte* to, const thread_pool&) {
+    reduce_dense(static_cast<const Op*>(bound.what)->what, bound.down,
+                 static_cast<const float*>(bound.from[0]), bound.rows, bound.length,
+                 reinterpret_cast<float*>(to));
+}
+template <std::same_as<reduce_op> Op>
+void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const reduction what = static_cast<const Op*>(bound.what)->what;
     const dtype type = static_cast<const host_operands*>(bound.operands)->inputs[0]->type;
     with_host_arithmetic(info(type).arithmetic, [&]<class T>(T) {
         with_way<typename number_of<T>::type>(what, [&]<class Way>(Way) {
@@ -173,26 +180,24 @@ constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
 }
 
 /// Of little that lies dense.
-inline void bind_loop(const reduce_op& op, const host_operands& given, host_loop& out) {
+template <std::same_as<reduce_op> Op>
+void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const dtype type = given.inputs[0]->type;
     if (!takes_one_pass(op.what, type)) return;
     const bool floats = type == dtype::f32 && reduces_fast(op.what);
     out.take_rows(op, given, least_part,
-                  floats ? [](const host_loop& bound, std::byte* to, const thread_pool&) {
-                      reduce_dense(static_cast<const reduce_op*>(bound.what)->what, bound.down,
-                                   static_cast<const float*>(bound.from[0]), bound.rows,
-                                   bound.length, reinterpret_cast<float*>(to));
-                  } : reduce_dense_numbers);
+                  floats ? reduce_dense_floats<Op> : reduce_dense_numbers<Op>);
     if (!out || !floats) return;
     // Blocks along an axis of few elements are not worth their loop.
     if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
-        out.loop = reduce_dense_numbers;
+        out.loop = reduce_dense_numbers<Op>;
 }
 
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result.
+template <std::same_as<reduce_problem> P>
 class host_reduction {
 public:
-    host_reduction(const reduce_problem& p, const host_buffers& buffers)
+    host_reduction(const P& p, const host_buffers& buffers)
         : plan_(p, false, false), buffers_(buffers) {}
 
     void run(const thread_pool& threads) {
@@ -291,14 +296,15 @@ private:
     array_list<double> totals_;
 };
 
-inline void reduce_all(const reduce_problem& p, const host_buffers& buffers,
-                       const thread_pool& threads) {
+template <std::same_as<reduce_problem> P>
+void reduce_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     host_reduction(p, buffers).run(threads);
 }
 
 }  // namespace detail
 
-inline void find_loop(const reduce_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<reduce_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     const dtype type = detail::reduced_type(p);
     const bool real = p.what == reduction::logsumexp || p.what == reduction::var,
                logical = type == dtype::boolean;
@@ -312,8 +318,8 @@ inline void find_loop(const reduce_problem& p, const host_buffers& buffers, host
     const shape& blocks = detail::reduce_plan::prefers_columns(p) ? plan.p.outer : plan.p.inner;
     if (detail::reduces_fast(p.what) && computes_in_float(p.prologue) &&
         (blocks.back() >= detail::short_axis || plan.length == 0))
-        out.solve<detail::reduce_all>(p, buffers);
-    else if (plan.length > 0) out.solve<detail::accumulate>(p, buffers);
+        out.solve<detail::reduce_all<P>>(p, buffers);
+    else if (plan.length > 0) out.solve<detail::accumulate<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -70,11 +70,12 @@ struct join_running {
     }
 };
 
+template <std::same_as<scan_problem> P>
 class host_scan {
 public:
     static constexpr std::int64_t block = host_program::block;
 
-    host_scan(const scan_problem& asked, const host_buffers& buffers)
+    host_scan(const P& asked, const host_buffers& buffers)
         : p_(asked), buffers_(buffers), type_(asked.prologue.type()) {
         if (p_.outer.empty()) return;
         const int last = p_.outer.rank() - 1;
@@ -153,24 +154,25 @@ private:
         });
     }
 
-    scan_problem p_;
+    P p_;
     const host_buffers& buffers_;
     dtype type_;
     bool across_ = false;  // blocks go along the innermost kept axis
 };
 
-inline void scan_lines(const scan_problem& p, const host_buffers& buffers,
-                       const thread_pool& threads) {
+template <std::same_as<scan_problem> P>
+void scan_lines(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     host_scan(p, buffers).run(threads);
 }
 
 }  // namespace detail
 
-inline void find_loop(const scan_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<scan_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (p.prologue.type() == dtype::boolean || element_count(p.outer) == 0 || p.count == 0 ||
         p.outer.rank() == max_rank)
         return;
-    out.solve<detail::scan_lines>(p, buffers);
+    out.solve<detail::scan_lines<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

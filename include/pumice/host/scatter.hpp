@@ -126,16 +126,18 @@ private:
     host_array keys_, order_, updates_, output_;
 };
 
-inline void scatter_all(const scatter_problem& p, const host_buffers& buffers, const thread_pool&) {
+template <std::same_as<scatter_problem> P>
+void scatter_all(const P& p, const host_buffers& buffers, const thread_pool&) {
     visit(p.output.type, [&]<class T>(T) { host_scatter<T>(p, buffers).run(); });
 }
 
 }  // namespace detail
 
-inline void find_loop(const scatter_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<scatter_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (!is_packed(p.output.type) && p.data.buffer == p.output.buffer &&
         p.data.offset == p.output.offset && p.data.steps == p.output.steps)
-        out.solve<detail::scatter_all>(p, buffers);
+        out.solve<detail::scatter_all<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -100,16 +100,17 @@ void sort_rows_of(const sort_problem& p, const host_buffers& buffers, const thre
     });
 }
 
-inline void sort_all(const sort_problem& p, const host_buffers& buffers,
-                     const thread_pool& threads) {
+template <std::same_as<sort_problem> P>
+void sort_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     visit(p.values.type, [&]<class T>(T) { sort_rows_of<T>(p, buffers, threads); });
 }
 
 }  // namespace detail
 
-inline void find_loop(const sort_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<sort_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (p.length > 0 && p.length <= 0xffffffffLL && p.outer.rank() < max_rank)
-        out.solve<detail::sort_all>(p, buffers);
+        out.solve<detail::sort_all<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

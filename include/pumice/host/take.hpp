@@ -57,8 +57,8 @@ void take_some(const take_problem& p, const host_buffers& buffers, const index_l
     }
 }
 
-inline void take_all(const take_problem& asked, const host_buffers& buffers,
-                     const thread_pool& threads) {
+template <std::same_as<take_problem> P>
+void take_all(const P& asked, const host_buffers& buffers, const thread_pool& threads) {
     const take_problem p = take_plan(asked, false).p;
     const bool wide = p.indices.type == dtype::i64;
     const auto by_size = [wide]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
@@ -88,9 +88,10 @@ inline void take_all(const take_problem& asked, const host_buffers& buffers,
 
 }  // namespace detail
 
-inline void find_loop(const take_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<take_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (is_packed(p.values.type) || element_count(p.domain) == 0) return;
-    out.solve<detail::take_all>(p, buffers);
+    out.solve<detail::take_all<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

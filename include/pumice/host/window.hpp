@@ -181,8 +181,8 @@ void pool_planes(const pool_problem& p, const host_buffers& buffers, const threa
                  });
 }
 
-inline void pool_all(const pool_problem& p, const host_buffers& buffers,
-                     const thread_pool& threads) {
+template <std::same_as<pool_problem> P>
+void pool_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     with_host_arithmetic(info(p.input.type()).arithmetic, [&]<class H>(H) {
         if constexpr (!std::is_same_v<H, bool>)
             pool_planes<typename number_of<H>::type>(p, buffers, threads);
@@ -292,8 +292,8 @@ private:
     std::int64_t in_, begin_ = 0, end_ = -1;  // outputs of a line whose taps all lie within
 };
 
-inline void convolve_all(const conv_problem& p, const host_buffers& buffers,
-                         const thread_pool& threads) {
+template <std::same_as<conv_problem> P>
+void convolve_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     const dtype type = p.input.type(), wide = widest_sum(type);
     const std::int64_t in = p.in_channels / p.shape_of.group, line = p.in_size[1],
                        lines = p.in_channels * p.in_size[0];
@@ -333,17 +333,19 @@ inline void convolve_all(const conv_problem& p, const host_buffers& buffers,
 
 }  // namespace detail
 
-inline void find_loop(const pool_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<pool_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     const dtype type = p.input.type();
     if (type == dtype::boolean || (p.shape_of.what == pooling::average && !is_floating(type)) ||
         p.batch * p.channels * p.out_size[0] * p.out_size[1] == 0)
         return;
-    out.solve<detail::pool_all>(p, buffers);
+    out.solve<detail::pool_all<P>>(p, buffers);
 }
 
-inline void find_loop(const conv_problem& p, const host_buffers& buffers, host_loop& out) {
+template <std::same_as<conv_problem> P>
+void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
     if (p.batch * p.out_channels * p.out_size[0] * p.out_size[1] == 0) return;
-    out.solve<detail::convolve_all>(p, buffers);
+    out.solve<detail::convolve_all<P>>(p, buffers);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -156,7 +156,8 @@ inline support supports_convolution(const conv_problem& p, const device_info& de
 }  // namespace detail
 
 /// What every kernel of convolutions computes.
-inline void reference(const conv_problem& p, const host_buffers& buffers) {
+template <std::same_as<conv_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     using detail::operator+;
     const dtype type = p.input.type(), wide = detail::widest_sum(type);
     const std::int64_t in = p.in_channels / p.shape_of.group, height = p.in_size[0],

@@ -83,7 +83,8 @@ void multiply_row(std::span<const T> left, const T* right, std::span<T> sums) {
 }  // namespace detail
 
 /// What every kernel of products computes.
-inline void reference(const matmul_problem& p, const host_buffers& buffers) {
+template <std::same_as<matmul_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     using detail::operator+;
     const dtype type = p.a.type(), wide = detail::widest_sum(type);
     host_rows a(p.a, buffers), b(p.b, buffers), out(p.epilogue, buffers);

@@ -64,7 +64,8 @@ void pool_line(const pool_problem& p, const T* plane, std::int64_t line, std::sp
 }  // namespace detail
 
 /// What every pooling kernel computes.
-inline void reference(const pool_problem& p, const host_buffers& buffers) {
+template <std::same_as<pool_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     const dtype type = p.input.type(), wide = detail::widest(type);
     const std::int64_t height = p.in_size[0], width = p.in_size[1];
     host_rows input(p.input, buffers), epilogue(p.epilogue, buffers);

@@ -122,7 +122,8 @@ struct scan_kernel {
 }  // namespace detail
 
 /// What every scan kernel computes.
-inline void reference(const scan_problem& p, const host_buffers& buffers) {
+template <std::same_as<scan_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
     const dtype type = p.prologue.type(), wide = detail::widest(type);
     detail::wide_values values(p.length), results(p.count);

@@ -63,7 +63,8 @@ void scatter_elements(const scatter_problem& p, const host_buffers& buffers) {
 }  // namespace detail
 
 /// What the scattering kernel computes.
-inline void reference(const scatter_problem& p, const host_buffers& buffers) {
+template <std::same_as<scatter_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     visit(p.output.type, [&]<class T>(T) { detail::scatter_elements<T>(p, buffers); });
 }
 

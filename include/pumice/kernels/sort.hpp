@@ -123,7 +123,8 @@ void order_places(std::span<const T> values, bool descending, array_list<std::in
 }  // namespace detail
 
 /// What the sorting kernel computes.
-inline void reference(const sort_problem& p, const host_buffers& buffers) {
+template <std::same_as<sort_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     const host_array values = buffers.array(p.values), output = buffers.array(p.output);
     const std::int64_t read = values.steps.back(), write = output.steps.back();
     detail::wide_values row(p.length);

@@ -140,7 +140,8 @@ struct take_kernel {
 }  // namespace detail
 
 /// What every take kernel computes.
-inline void reference(const take_problem& p, const host_buffers& buffers) {
+template <std::same_as<take_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     const host_array values = buffers.array(p.values), indices = buffers.array(p.indices),
                      output = buffers.array(p.output);
     const auto move = [&](const index_list& at) {

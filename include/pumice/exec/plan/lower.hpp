@@ -12,9 +12,11 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-// Of each op the problem that it asks, over the memory that it names.
+// Of each op the problem that it asks, over the memory that it names. (Templates, so that a file
+// without an op instantiates nothing of what solves its problem.)
 
-inline bool lower(const reduce_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<reduce_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<reduce_problem>();
     reduce_problem& p = *held;
@@ -44,7 +46,8 @@ inline bool lower(const reduce_op& op, const lowering& group, plan_builder& out)
            group.epilogue(buffers, at, p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const normalize_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<normalize_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<normalize_problem>();
     normalize_problem& p = *held;
@@ -65,7 +68,8 @@ inline bool lower(const normalize_op& op, const lowering& group, plan_builder& o
            group.epilogue(buffers, at, p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const scan_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<scan_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<scan_problem>();
     scan_problem& p = *held;
@@ -92,7 +96,8 @@ inline bool lower(const scan_op& op, const lowering& group, plan_builder& out) {
            group.epilogue(buffers, along(p.count), p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const matmul_op&, const lowering& group, plan_builder& out) {
+template <std::same_as<matmul_op> Op>
+bool lower(const Op&, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<matmul_problem>();
     matmul_problem& p = *held;
@@ -112,7 +117,8 @@ inline bool lower(const matmul_op&, const lowering& group, plan_builder& out) {
            group.epilogue(buffers, at, p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const conv_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<conv_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<conv_problem>();
     conv_problem& p = *held;
@@ -133,7 +139,8 @@ inline bool lower(const conv_op& op, const lowering& group, plan_builder& out) {
            group.epilogue(buffers, at, p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const pool_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<pool_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<pool_problem>();
     pool_problem& p = *held;
@@ -150,17 +157,20 @@ inline bool lower(const pool_op& op, const lowering& group, plan_builder& out) {
            group.epilogue(buffers, at, p.epilogue) && group.add(out, held, buffers);
 }
 
-inline bool lower(const copy_op&, const lowering& group, plan_builder& out) {
+template <std::same_as<copy_op> Op>
+bool lower(const Op&, const lowering& group, plan_builder& out) {
     return group.copy_whole(out);
 }
-inline bool lower(const assign_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<assign_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     const affine part = affine::identity(op.extent.rank());
     return group.copy_whole(out) &&
            group.write_into(group.input(1), op.extent,
                             part.broadcast_to(op.extent, group.input(1)->extent()),
                             part.through(op.part), out);
 }
-inline bool lower(const concat_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<concat_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     affine to = affine::identity(group.extent().rank());
     for (graph_node* part : group.anchor().inputs) {
         if (!group.is_placed(part) &&
@@ -170,7 +180,8 @@ inline bool lower(const concat_op& op, const lowering& group, plan_builder& out)
     }
     return true;
 }
-inline bool lower(const take_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<take_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<take_problem>();
     take_problem& p = *held;
@@ -215,7 +226,8 @@ inline bool lower(const take_op& op, const lowering& group, plan_builder& out) {
     return group.add(out, held, buffers);
 }
 
-inline bool lower(const sort_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<sort_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<sort_problem>();
     sort_problem& p = *held;
@@ -233,7 +245,8 @@ inline bool lower(const sort_op& op, const lowering& group, plan_builder& out) {
     return group.add(out, held, buffers);
 }
 
-inline bool lower(const scatter_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<scatter_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     if (!group.copy_whole(out)) return false;
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<scatter_problem>();
@@ -252,7 +265,8 @@ inline bool lower(const scatter_op& op, const lowering& group, plan_builder& out
     return group.add(out, held, buffers);
 }
 
-inline bool lower(const kernel_op& op, const lowering& group, plan_builder& out) {
+template <std::same_as<kernel_op> Op>
+bool lower(const Op& op, const lowering& group, plan_builder& out) {
     buffer_list buffers{&out.scalars};
     const auto held = lowering::fresh<custom_kernel_problem>();
     custom_kernel_problem& p = *held;

@@ -33,7 +33,8 @@ inline void norm_values(bool centred, double epsilon, std::span<double> row) {
 }  // namespace detail
 
 /// What every normalisation kernel computes.
-inline void reference(const normalize_problem& p, const host_buffers& buffers) {
+template <std::same_as<normalize_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     host_rows prologue(p.prologue, buffers), epilogue(p.epilogue, buffers);
     const std::int64_t n = p.inner.back();
     detail::wide_values row;

@@ -115,7 +115,8 @@ inline void join_values(const op_info& op, dtype type, std::byte* values, std::i
 }  // namespace detail
 
 /// What every reduction kernel computes.
-inline void reference(const reduce_problem& p, const host_buffers& buffers) {
+template <std::same_as<reduce_problem> P>
+void reference(const P& p, const host_buffers& buffers) {
     const dtype type = detail::reduced_type(p),
                 wide = p.by ? detail::computed_as(type) : detail::widest(type);
     const bool place = p.what == reduction::argmax || p.what == reduction::argmin;
