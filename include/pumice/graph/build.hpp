@@ -68,10 +68,8 @@ PUMICE_FUNCTION any_tensor normalize(normalization what, const any_tensor& x,
                                      std::span<const std::int64_t> axes, double epsilon = 0);
 
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
-inline any_tensor softmax(const any_tensor& x, std::int64_t axis = -1, bool logarithm = false) {
-    return normalize(logarithm ? normalization::log_softmax : normalization::softmax, x,
-                     std::span(&axis, 1));
-}
+PUMICE_FUNCTION any_tensor softmax(const any_tensor& x, std::int64_t axis = -1,
+                                   bool logarithm = false);
 
 /// NumPy's matmul: last two axes multiply, the others broadcast; a 1-d operand gains and loses an
 /// axis. Integers wrap; of bool it is any(a & b).
@@ -290,6 +288,11 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
         fail(errc::invalid_argument, place,
              {"a reduction of no elements has no value (shape ", to_string(x.shape()), ")"});
     return any_tensor(make_node(arg ? dtype::i64 : type, out, std::move(op), {x.get()}));
+}
+
+PUMICE_BODY any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
+    return normalize(logarithm ? normalization::log_softmax : normalization::softmax, x,
+                     std::span(&axis, 1));
 }
 
 PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,

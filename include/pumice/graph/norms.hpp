@@ -10,15 +10,11 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`.
-inline any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
-                             double epsilon = 1e-5) {
-    return normalize(normalization::layer_norm, x, axes, epsilon);
-}
+PUMICE_FUNCTION any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+                                      double epsilon = 1e-5);
 /// x / sqrt(mean(x * x) + epsilon) over `axes`.
-inline any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> axes,
-                           double epsilon = 1e-5) {
-    return normalize(normalization::rms_norm, x, axes, epsilon);
-}
+PUMICE_FUNCTION any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+                                    double epsilon = 1e-5);
 
 /// ONNX GroupNormalization of x (N, C, ...): layer_norm over each of `groups` groups of channels,
 /// times scale (C), plus bias (C); either may be empty.
@@ -32,6 +28,15 @@ PUMICE_FUNCTION any_tensor variance(const any_tensor& x, std::span<const std::in
                                     double taken = 0, bool keep = false);
 
 #ifndef PUMICE_COMPILED
+
+PUMICE_BODY any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+                                  double epsilon) {
+    return normalize(normalization::layer_norm, x, axes, epsilon);
+}
+PUMICE_BODY any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+                                double epsilon) {
+    return normalize(normalization::rms_norm, x, axes, epsilon);
+}
 
 PUMICE_BODY any_tensor group_norm(const any_tensor& x, std::int64_t groups, const any_tensor& scale,
                                   const any_tensor& bias, double epsilon) {

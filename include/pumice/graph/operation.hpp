@@ -355,10 +355,11 @@ public:
     /// made compiles nothing of the family.
     template <op_family Op, class F>
     operation changed(F&& f) const {
-        auto* const copy = static_cast<box<Op>*>(held_->copy());
+        any_box* const copy = held_->copy();
         operation made(copy, true);
-        f(copy->op);
-        copy->find_results();
+        Op& op = *static_cast<Op*>(copy->op);
+        f(op);
+        if constexpr (requires { op.results; }) copy->results = op.results.get();
         return made;
     }
 
@@ -370,7 +371,7 @@ public:
     const Op* get_if() const noexcept {
         static const source_op none;
         if constexpr (std::is_same_v<Op, source_op>) return is<Op>() ? &none : nullptr;
-        else return is<Op>() ? &static_cast<const box<Op>*>(held_)->op : nullptr;
+        else return is<Op>() ? static_cast<const Op*>(held_->op) : nullptr;
     }
     /// f of the op as what it is, or of an `other_op`.
     template <class F>
@@ -399,11 +400,11 @@ private:
     struct any_box {
         std::uint64_t family;
         fusion_traits fusion;
-        const void* op;
+        void* op;
         functions_getter* functions;  // null where the family is in the list
         const kernel_results* results = nullptr;
         mutable std::atomic<std::uint32_t> holders{1};
-        any_box(std::uint64_t id, fusion_traits f, const void* held, functions_getter* of_family)
+        any_box(std::uint64_t id, fusion_traits f, void* held, functions_getter* of_family)
             : family(id), fusion(f), op(held), functions(of_family) {}
         virtual ~any_box() = default;
         virtual any_box* copy() const = 0;
@@ -420,12 +421,9 @@ private:
         explicit box(Op o)
             : any_box(detail::family_id<Op>, Op::fusion, &op, functions_unless_listed()),
               op(std::move(o)) {
-            find_results();
-        }
-        any_box* copy() const override { return new box(op); }
-        void find_results() noexcept {
             if constexpr (requires { op.results; }) results = op.results.get();
         }
+        any_box* copy() const override { return new box(op); }
         bool lower(const lowering& group, plan_builder& out) const override {
             return detail::of_engine(&lower_op<Op>)(group, op, out);
         }

@@ -81,17 +81,26 @@ auto cumulative_prod(const X& x, axes_t<I> along, include_initial_t) {
 }
 
 /// Of run-time type; in the type `in` where one is given.
-inline any_tensor cumulative_sum(const any_tensor& x, std::int64_t along,
-                                 const cumulative_options& options = {},
-                                 std::optional<dtype> in = {}) {
+PUMICE_FUNCTION any_tensor cumulative_sum(const any_tensor& x, std::int64_t along,
+                                          const cumulative_options& options = {},
+                                          std::optional<dtype> in = {});
+PUMICE_FUNCTION any_tensor cumulative_prod(const any_tensor& x, std::int64_t along,
+                                           const cumulative_options& options = {},
+                                           std::optional<dtype> in = {});
+
+#ifndef PUMICE_COMPILED
+
+PUMICE_BODY any_tensor cumulative_sum(const any_tensor& x, std::int64_t along,
+                                      const cumulative_options& options, std::optional<dtype> in) {
     const dtype type = in ? *in : detail::reduced_in(reduction::sum, x.dtype());
     return detail::noted(cumulative(reduction::sum, astype(x, type), along, options));
 }
-inline any_tensor cumulative_prod(const any_tensor& x, std::int64_t along,
-                                  const cumulative_options& options = {},
-                                  std::optional<dtype> in = {}) {
+PUMICE_BODY any_tensor cumulative_prod(const any_tensor& x, std::int64_t along,
+                                       const cumulative_options& options, std::optional<dtype> in) {
     const dtype type = in ? *in : detail::reduced_in(reduction::prod, x.dtype());
     return detail::noted(cumulative(reduction::prod, astype(x, type), along, options));
 }
+
+#endif
 
 }}  // namespace pumice::PUMICE_ABI
