@@ -67,7 +67,7 @@ public:
         members_[0]->upload(std::span(list.data(), list.size()));
     }
 
-    std::shared_ptr<prepared_graph> replay(evaluation&& e, kept_by by) override {
+    std::shared_ptr<prepared_graph> replay_own(evaluation&& e, kept_by by) override {
         return std::make_shared<placed_graph>(*this, keeper(by), std::move(e));
     }
 

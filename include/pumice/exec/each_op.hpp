@@ -4,41 +4,47 @@
 // by one before these do.
 #pragma once
 
+#include <pumice/exec/graph_engine.hpp>
 #include <pumice/graph/graph_copy.hpp>
 #include <pumice/policy/each_op.hpp>
-#include <pumice/tensor/engine.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// `evaluate(node)` realises one, `fetch(node, out)` copies a realised one's values.
-template <class Evaluate, class Fetch>
-void show_each_op(std::span<const node_ptr> roots, const policy_set& policies, Evaluate&& evaluate,
-                  Fetch&& fetch) {
-    struct shown final : computed_op {
-        Evaluate& evaluate;
-        Fetch& fetch;
-        shown(const node& op, const node_ptr& values, Evaluate& e, Fetch& f)
-            : computed_op(op, values), evaluate(e), fetch(f) {}
-        void read(const node_ptr& n, void* out) const override {
-            if (!n->realised()) evaluate(n);
-            fetch(n, out);
+/// One of them. Pre: the caller has the engine's lock.
+class shown_op final : public computed_op {
+public:
+    shown_op(const node& op, const node_ptr& values, graph_engine& home)
+        : computed_op(op, values), home_(home) {}
+    void read(const node_ptr& n, void* out) const override {
+        if (!n->realised()) evaluate(home_, n);
+        home_.fetch(n, out);
+    }
+
+    /// Shows all that an evaluation of these computes.
+    static void show_all(graph_engine& home, std::span<const node_ptr> roots) {
+        array_list<graph_copy::pair> made;
+        {
+            graph_copy copies;
+            for (const node_ptr& root : roots) copies.of(root);
+            made = std::move(copies.made);
         }
-    };
-    array_list<graph_copy::pair> made;
-    {
-        graph_copy copies;
-        for (const node_ptr& root : roots) copies.of(root);
-        made = std::move(copies.made);
+        for (graph_copy::pair& each : made) {
+            // Its values go when nobody reads them more.
+            const graph_copy::pair now = std::move(each);
+            if (is_view(*now.copy)) continue;
+            shown_op op(*now.from, now.copy, home);
+            op.inputs = now.copy->inputs;
+            evaluate(home, now.copy);
+            home.policies().each_op(op);
+        }
     }
-    for (graph_copy::pair& each : made) {
-        const graph_copy::pair now = std::move(each);  // its values go when nobody reads them more
-        if (is_view(*now.copy)) continue;
-        shown op(*now.from, now.copy, evaluate, fetch);
-        op.inputs = now.copy->inputs;
-        evaluate(now.copy);
-        policies.each_op(op);
+
+private:
+    static void evaluate(graph_engine& home, const node_ptr& n) {
+        while (!home.evaluate_alone(std::span(&n, 1))) home.wait_for_claims();
     }
-}
+    graph_engine& home_;
+};
 
 /// What a compiled function is under such a policy: the nodes that it was traced to, copied over
 /// the inputs of each run and evaluated. Whoever has it keeps the engine.
@@ -68,5 +74,15 @@ private:
     engine& home_;
     traced_graph graph_;
 };
+
+template <int>
+const op_showing& showing_of_ops() {
+    static constexpr op_showing how{
+        shown_op::show_all,
+        [](graph_engine& home, const traced_graph& g) -> std::shared_ptr<prepared_graph> {
+            return std::make_shared<stepwise_graph>(home, g);
+        }};
+    return how;
+}
 
 }}  // namespace pumice::PUMICE_ABI

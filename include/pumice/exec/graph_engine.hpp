@@ -5,8 +5,6 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/exec/check_finite.hpp>
-#include <pumice/exec/each_op.hpp>
 #include <pumice/exec/explain.hpp>
 #include <pumice/exec/plan/planner.hpp>
 #include <pumice/exec/process_mutex.hpp>
@@ -30,6 +28,16 @@ inline void must_hold_values(const node& n) {
           "not depend on values (use `where`, or compute it outside)"});
 }
 
+class graph_engine;
+class replayed_graph;
+class shown_op;
+
+/// How policies see each op (exec/each_op.hpp).
+struct op_showing {
+    void (*evaluate)(graph_engine&, std::span<const node_ptr> roots);
+    std::shared_ptr<prepared_graph> (*prepare)(graph_engine&, const traced_graph&);
+};
+
 class graph_engine : public engine {
 public:
     void eval(std::span<const node_ptr> roots) override {
@@ -38,7 +46,7 @@ public:
     }
 
     std::shared_ptr<prepared_graph> prepare(const traced_graph& g, graph_preparer* how) final {
-        if (policies_.each_op) return std::make_shared<stepwise_graph>(*this, g);
+        if (policies_.each_op) return policies_.each_op.how().prepare(*this, g);
         return detail::of_engine(how)(*this, g);
     }
     /// True of a vulkan_engine: it records a graph, where the others plan it.
@@ -68,11 +76,8 @@ public:
     std::shared_ptr<engine> keeper(kept_by by) {
         return by == kept_by::engine ? nullptr : shared_from_this();
     }
-    /// Makes a plan ready to run often, where the engine records none.
-    virtual std::shared_ptr<prepared_graph> replay(evaluation&& e, kept_by by) {
-        const auto lock = lock_unless(by);
-        return std::make_shared<replayed_graph>(*this, std::move(e), by);
-    }
+    /// Makes a plan ready to run often in a way of the engine's own; null: as exec/replay.hpp does.
+    virtual std::shared_ptr<prepared_graph> replay_own(evaluation&&, kept_by) { return nullptr; }
 
     std::string explain(const node_ptr& n) override {
         const std::lock_guard lock(mutex_);
@@ -119,6 +124,9 @@ public:
 
 protected:
     friend class decision_runner;
+    friend class shown_op;
+    friend class replayed_graph;
+    friend std::shared_ptr<prepared_graph> replay(graph_engine&, evaluation&&, kept_by);
     friend class devices_engine;
     friend class replayed_range;
 
@@ -218,13 +226,7 @@ protected:
     };
     /// May let go of the lock meanwhile, but not for roots that are realised.
     void evaluate(std::span<const node_ptr> roots) {
-        if (policies_.each_op)
-            show_each_op(
-                roots, policies_,
-                [this](const node_ptr& n) {
-                    while (!evaluate_alone(std::span(&n, 1))) wait_for_claims();
-                },
-                [this](const node_ptr& n, void* out) { fetch(n, out); });
+        if (policies_.each_op) policies_.each_op.how().evaluate(*this, roots);
         while (!evaluate_alone(roots)) wait_for_claims();
     }
     /// Until an evaluation ends that has let go of the lock. Pre: the lock, and there is one.
@@ -269,79 +271,6 @@ protected:
         for (const int v : p.outputs) node_of(v)->release_inputs();
         return true;
     }
-
-    /// A prepared graph of an engine that records nothing: each run hands the plan its inputs.
-    class replayed_graph final : public prepared_graph {
-    public:
-        replayed_graph(graph_engine& home, evaluation&& e, kept_by by)
-            : home_(home), keep_(home.keeper(by)), planned_(std::move(e)) {}
-
-        const plan* planned() const noexcept override { return &planned_.run.what(); }
-        std::vector<any_tensor> constants() const override { return planned_.constants(); }
-
-        submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                       std::span<any_tensor> outputs, stop_view stop, bool donated) override {
-            const std::lock_guard lock(home_.mutex_);
-            plan_run& run = planned_.run;
-            const plan& p = run.what();
-            for (const any_tensor& t : inputs) home_.evaluate(std::span(&t.get(), 1));
-            const borrowed lent{*this};
-            run.givings = home_.what_gives(p, inputs, outputs, donated);
-            for (std::size_t i = 0; i < inputs.size(); ++i)
-                lend(p.inputs[i], home_.dense(inputs[i], 0));
-            for (std::size_t i = 0; i < keys.size(); ++i)
-                lend(p.parameters[i], home_.create(dtype::u32, {}, &keys[i]));
-            keep_outputs(outputs);
-            home_.execute(run, stop);
-            std::vector<any_tensor> results;
-            results.reserve(outputs.size());
-            for (const int v : p.outputs) {
-                if (const auto& kept = run.made[static_cast<std::size_t>(v)]) kept->lost = false;
-                results.push_back(home_.make_tensor(p.at(v), run.made[static_cast<std::size_t>(v)],
-                                                    run.record_of(p.at(v))));
-            }
-            run.settle();
-            std::move(results.begin(), results.end(), outputs.begin());
-            return {};
-        }
-        std::string explain() const override {
-            const std::lock_guard lock(home_.mutex_);
-            return home_.text_of(planned_.run);
-        }
-
-    private:
-        /// The plan has tensors of a run only while it runs.
-        struct borrowed {
-            replayed_graph& from;
-            ~borrowed() {
-                plan_run& run = from.planned_.run;
-                for (const int v : run.what().inputs)
-                    run.given[static_cast<std::size_t>(v)] = nullptr;
-                for (const int v : run.what().parameters)
-                    run.given[static_cast<std::size_t>(v)] = nullptr;
-                for (std::shared_ptr<storage>& m : run.made) m.reset();
-                from.held_.clear();
-            }
-        };
-        /// Outputs that nobody else holds are written where they lie, by an engine that looks.
-        void keep_outputs(std::span<any_tensor> outputs) {
-            plan_run& run = planned_.run;
-            const plan& p = run.what();
-            for (std::size_t i = 0; i < outputs.size(); ++i) {
-                const plan_value& v = p.at(p.outputs[i]);
-                if (v.alias < 0 && home_.may_overwrite(outputs[i], v))
-                    run.made[static_cast<std::size_t>(p.outputs[i])] = outputs[i].get()->data;
-            }
-        }
-        void lend(int value, node_ptr n) {
-            planned_.run.given[static_cast<std::size_t>(value)] = n.get();
-            held_.push_back(std::move(n));
-        }
-        graph_engine& home_;
-        std::shared_ptr<engine> keep_;
-        evaluation planned_;
-        array_list<node_ptr> held_;
-    };
 
     /// The kernels of the steps of a plan where those givings are carried out, kept with the plan.
     std::shared_ptr<const dispatch_list> dispatches_of(const plan_run& run, giving_mask givings,

@@ -3,6 +3,8 @@
 // From policies to an engine: which device, and why; registers itself with the front.
 #pragma once
 
+#include <pumice/exec/check_finite.hpp>
+#include <pumice/exec/each_op.hpp>
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/record_pack.hpp>
 #include <pumice/exec/vulkan/executable.hpp>

@@ -55,7 +55,7 @@ private:
         evaluation e = evaluation_of(std::move(p));
         e.run.given = largest_.run.given;
         e.keep = largest_.keep;
-        std::shared_ptr<prepared_graph> made = home_.replay(std::move(e), kept_by::user);
+        std::shared_ptr<prepared_graph> made = replay(home_, std::move(e), kept_by::user);
         const small_lock lock(mutex_);
         filled_.insert(filled_.begin(), {extent, made});
         if (filled_.size() > most) filled_.pop_back();

@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/draw_memory_plan.hpp>
+#include <pumice/exec/replay.hpp>
 #include <pumice/exec/vulkan/engine.hpp>
 #include <pumice/exec/vulkan/recorded_graph.hpp>
 
@@ -444,7 +445,7 @@ inline std::shared_ptr<prepared_graph> prepare_plan(graph_engine& home, evaluati
     if (const plan_decisions* d = planned.run.what().decisions)
         return d->prepare(home, std::move(planned), by);
     return home.records() ? static_cast<vulkan_engine&>(home).record_graph(std::move(planned), by)
-                          : home.replay(std::move(planned), by);
+                          : replay(home, std::move(planned), by);
 }
 
 }}  // namespace pumice::PUMICE_ABI
