@@ -14,7 +14,7 @@ using namespace pumice::detail;
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity(),
-                not_a_number = std::numeric_limits<float>::quiet_NaN();
+                quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> floats_between(std::int64_t n, float low, float high) {
     static std::mt19937 random(3);
@@ -45,7 +45,7 @@ TEST_CASE("a NaN anywhere is the extreme; so is the start where there is nothing
         CHECK(run_wide(extreme_of_floats<1>{}, v.data(), n, -inf) == top);
         CHECK(run_wide(extreme_of_floats<-1>{}, v.data(), n, inf) == low);
         for (std::size_t i = 0; i < v.size(); ++i) {
-            const float kept = std::exchange(v[i], not_a_number);
+            const float kept = std::exchange(v[i], quiet_nan);
             CHECK(std::isnan(run_wide(extreme_of_floats<1>{}, v.data(), n, -inf)));
             CHECK(std::isnan(run_wide(extreme_of_floats<-1>{}, v.data(), n, inf)));
             v[i] = kept;
@@ -71,7 +71,7 @@ TEST_CASE("e^x is right to 2 ulp down to the least number, then 0") {
     CHECK(wrong == 0);
     CHECK(out[100000] == 1.0f);
     CHECK(out.back() == 0.0f);
-    float one[] = {not_a_number, 0};
+    float one[] = {quiet_nan, 0};
     run_wide(exp_of_floats{}, one, std::int64_t(2), 0.0f, one);
     CHECK((std::isnan(one[0]) && one[1] == 1.0f));
 }

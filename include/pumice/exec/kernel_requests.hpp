@@ -71,14 +71,29 @@ inline service_options service_options_of(const policy_set& policies) {
     return o;
 }
 
+class vulkan_runtime;
+namespace vulkan {
+class pipeline;
+class pushed_buffers;
+}  // namespace vulkan
+
+struct given_memory;
+
+/// What shader operators ask of a Vulkan device (exec/vulkan/shader_operators.hpp).
+struct shader_functions {
+    kernel_request (*request)(const launch&);
+    std::shared_ptr<const vulkan::pipeline> (*create)(vulkan_runtime&, const launch&);
+    /// What it is given, in the order of its `bound`; still to be opened. Throws errc::unsupported
+    /// for memory that lies where the device has none begin.
+    std::shared_ptr<vulkan::pushed_buffers> (*push)(const launch&, const device_info&,
+                                                    std::span<const given_memory> places);
+    void (*open)(vulkan::pushed_buffers&, const vulkan_runtime&, const launch&);
+};
+
 /// What the Slang service is asked for a launch.
 inline kernel_request request_for(const launch& l) {
+    if (l.shader) return l.shader_asks->request(l);
     kernel_request r{l.module, l.entry, l.arguments, {}};
-    if (l.shader) {
-        r.language = l.shader->language;
-        r.generated.push_back({l.module, l.shader->text});
-        return r;
-    }
     for (const auto& p : l.programs) {
         const std::string name = emitted_name(p->view());
         bool known = false;

@@ -52,8 +52,7 @@ private:
         replayed_graph& from;
         ~borrowed() {
             plan_run& run = from.planned_.run;
-            for (const int v : run.what().inputs)
-                run.given[static_cast<std::size_t>(v)] = nullptr;
+            for (const int v : run.what().inputs) run.given[static_cast<std::size_t>(v)] = nullptr;
             for (const int v : run.what().parameters)
                 run.given[static_cast<std::size_t>(v)] = nullptr;
             for (std::shared_ptr<storage>& m : run.made) m.reset();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/of_engine.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/core/extent_formula.hpp>
 #include <pumice/graph/own_shader.hpp>
@@ -56,12 +57,19 @@ struct bound_buffer {
     std::int64_t width = 0;  // of an image, in texels: along the last axis
 };
 
+/// What a device is asked for by shader operators (exec/vulkan/shader_operators.hpp): by name, so
+/// that a file without them compiles none of it.
+struct shader_functions;
+template <int = 0>
+PUMICE_OF_ENGINE const shader_functions& functions_of_shaders();
+
 struct launch {
     std::string module, entry;  // in shaders/, or with `text` the module that is made of it
     std::shared_ptr<const std::string> text;
     /// A shader as it stands, which is given `bound` by its bindings, in their order, and the bytes
     /// of `parameters` as push constants.
     std::shared_ptr<const own_shader> shader = {};
+    const shader_functions* shader_asks = nullptr;  // of one
     array_list<bound_buffer> bound = {};
     std::vector<std::string> arguments;  // specialisation, as Slang text
     array_list<std::shared_ptr<const program>>

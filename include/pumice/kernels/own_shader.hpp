@@ -69,6 +69,7 @@ struct custom_kernel_shader {
         const own_shader& s = *call.what->shader;
         launch l;
         l.shader = call.what->shader;
+        l.shader_asks = &detail::of_engine(&functions_of_shaders<>)();
         hasher h;
         h.add(s.text).add(static_cast<std::uint64_t>(s.language));
         for (const std::uint32_t word : s.words) h.add(std::uint64_t{word});

@@ -58,22 +58,6 @@ inline std::string numbered(std::string_view text) {
     return out;
 }
 
-/// GLSL whose main Slang takes for what it is: without the attribute it leaves out local_size.
-inline std::string with_marked_main(std::string_view glsl) {
-    std::string text;
-    std::size_t done = 0;
-    for (std::size_t at = glsl.find("void"); at != glsl.npos; at = glsl.find("void", at + 1)) {
-        const std::size_t name = glsl.find_first_not_of(" \t\r\n", at + 4);
-        if (name == glsl.npos || name == at + 4 || !glsl.substr(name).starts_with("main")) continue;
-        const std::size_t open = glsl.find_first_not_of(" \t\r\n", name + 4);
-        if (open == glsl.npos || glsl[open] != '(') continue;
-        append_text(text, {glsl.substr(done, at - done), "[shader(\"compute\")] "});
-        done = at;
-    }
-    append_text(text, {glsl.substr(done)});
-    return text;
-}
-
 }  // namespace detail
 
 /// Where compiled library modules rest between processes. Both functions may be empty.
@@ -107,6 +91,8 @@ public:
     spirv_code compile(const kernel_request& request);
 
 private:
+    friend shader_builder build_shader;
+
     struct module_state {
         std::string name, source;
         std::string blob;     // compiled by this very Slang; empty: none
@@ -133,7 +119,6 @@ private:
                ISlangBlob* diagnostics) const;
     slang::IModule* generated(const kernel_request& request, const generated_module& module);
     spirv_code build(const kernel_request& request);
-    spirv_code build_shader(const kernel_request& request);
     spirv_code finish(const kernel_request& request, slang::IComponentType* program);
 
     /// A session keeps some 0.8 MB a kernel, so it is replaced after this many.
@@ -153,8 +138,8 @@ private:
 
 inline spirv_code slang_compiler::compile(const kernel_request& request) {
     const std::lock_guard lock(library_.mutex);
-    if (request.language) {
-        spirv_code code = build_shader(request);
+    if (request.build) {
+        spirv_code code = request.build(*this, request);
         detail::session_keeper::watch_exit();
         return code;
     }
@@ -316,49 +301,6 @@ inline spirv_code slang_compiler::build(const kernel_request& request) {
         check(request, "specialising", good && special, said.get());
     }
     return finish(request, special.get());
-}
-
-/// A shader as it stands, in a session of its own: it is laid out as its language says.
-inline spirv_code slang_compiler::build_shader(const kernel_request& request) {
-    const bool glsl = *request.language == shader_language::glsl;
-    slang::IGlobalSession& global = glsl ? library_.glsl_session() : library_.session();
-    tag_ = library_.build_tag();
-    slang::TargetDesc target{};
-    target.format = SLANG_SPIRV;
-    target.profile = global.findProfile("spirv_1_6");
-    slang::CompilerOptionEntry plain{};
-    plain.name = slang::CompilerOptionName::SkipSPIRVValidation;
-    plain.value.kind = slang::CompilerOptionValueKind::Int;
-    plain.value.intValue0 = 1;
-    slang::SessionDesc description{};
-    description.targets = &target;
-    description.targetCount = 1;
-    description.allowGLSLSyntax = glsl;
-    description.compilerOptionEntries = &plain;
-    description.compilerOptionEntryCount = 1;
-    detail::com_ptr<slang::ISession> session;
-    check(request, "making a session",
-          SLANG_SUCCEEDED(global.createSession(description, session.out())) && session, nullptr);
-    const generated_module& text = request.generated[0];
-    constexpr const char* endings[] = {".slang", ".hlsl", ".glsl"};
-    const std::string path = text.name + endings[static_cast<int>(*request.language)];
-    detail::com_ptr<ISlangBlob> said;
-    const std::string source = glsl ? detail::with_marked_main(text.text) : text.text;
-    slang::IModule* const module =
-        session->loadModuleFromSourceString(text.name.c_str(), path.c_str(), source.c_str(),
-                                            said.out());
-    check(request, "reading the text", module != nullptr, said.get());
-    detail::com_ptr<slang::IEntryPoint> entry;
-    bool good =
-        SLANG_SUCCEEDED(module->findAndCheckEntryPoint(request.entry.c_str(), SLANG_STAGE_COMPUTE,
-                                                       entry.out(), said.out()));
-    check(request, "finding the entry point", good && entry, said.get());
-    slang::IComponentType* parts[] = {module, entry.get()};
-    detail::com_ptr<slang::IComponentType> program;
-    good =
-        SLANG_SUCCEEDED(session->createCompositeComponentType(parts, 2, program.out(), said.out()));
-    check(request, "joining the parts", good && program, said.get());
-    return finish(request, program.get());
 }
 
 inline spirv_code slang_compiler::finish(const kernel_request& request,

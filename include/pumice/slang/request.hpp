@@ -31,6 +31,13 @@ struct generated_module {
     std::string text;
 };
 
+class slang_compiler;
+struct kernel_request;
+struct spirv_code;
+
+/// Compiles a shader as it stands (slang/shader.hpp).
+using shader_builder = spirv_code(slang_compiler& with, const kernel_request&);
+
 /// One kernel: `entry` of `module`, specialised with `arguments` (types and integers as Slang
 /// text, in the order of the entry point's generic parameters).
 struct kernel_request {
@@ -40,6 +47,7 @@ struct kernel_request {
     array_list<generated_module> generated = {};  // each may import the ones before it
     /// Of a shader as it stands, which is the one generated module and imports none of the library.
     std::optional<shader_language> language = {};
+    shader_builder* build = nullptr;  // of one
 };
 
 /// A compiled kernel. Its SPIR-V entry point is named "main".

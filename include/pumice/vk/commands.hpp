@@ -20,6 +20,8 @@ struct copy_region {
     std::uint64_t from = 0, to = 0, size = 0;
 };
 
+class commands;
+
 /// What a dispatch is given, by its binding, and its push constants.
 class pushed_buffers {
 public:
@@ -32,6 +34,11 @@ public:
     static constexpr std::size_t most = 32;  // that every device with the extension takes
     array_list<range> list;
     array_list<std::byte> numbers;
+    bool has_constants = false;  // a dispatch reads some of it as scope::constants does
+    /// Records the dispatch that works on it; `dispatch_pushed`, by name, so that who makes none of
+    /// these compiles nothing of it.
+    void (*dispatch)(commands& buffer, std::shared_ptr<const pushed_buffers> own,
+                     std::array<std::uint32_t, 3> grid) = nullptr;
 
     pushed_buffers() = default;
     pushed_buffers(const pushed_buffers&) = delete;
@@ -62,14 +69,6 @@ public:
         }
     }
     const std::string& name() const noexcept { return name_; }
-    /// Whether a dispatch reads some of it as scope::constants does.
-    bool has_constants() const noexcept {
-        for (const range& r : list)
-            if (r.as == shader_descriptor::uniform_buffer ||
-                r.as == shader_descriptor::uniform_texel_buffer)
-                return true;
-        return false;
-    }
     /// Of a range; null unless it has texels. Pre: they are open.
     const VkBufferView* view(std::size_t i) const noexcept { return &views_[i]; }
     /// Of a range; null unless it is one. Pre: they are open.
@@ -340,5 +339,16 @@ private:
     std::uint64_t dispatches_ = 0;
     array_list<std::shared_ptr<const pushed_buffers>> pushed_;
 };
+
+/// Pre: the pipeline is bound.
+inline void dispatch_pushed(commands& buffer, std::shared_ptr<const pushed_buffers> what,
+                            std::array<std::uint32_t, 3> grid) {
+    buffer.label(what->name().c_str());
+    buffer.fill_images(*what);
+    buffer.push(what);
+    buffer.dispatch(grid[0], grid[1], grid[2]);
+    buffer.store_images(*what);
+    buffer.end_label();
+}
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

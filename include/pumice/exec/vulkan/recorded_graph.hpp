@@ -220,23 +220,27 @@ public:
         for (std::size_t i = 0; i < list_.size(); ++i) {
             const launch& l = *list_.launches()[i];
             if (!l.shader) continue;
-            now[i] = pushed_of(l, runtime_->device().info(), [&](int buffer) {
-                using place = std::pair<vulkan::allocation, std::int64_t>;
+            const auto place_of = [&](int buffer) -> given_memory {
                 const std::size_t memory = list_.memory_of(i, buffer);
-                if (arena_.number[memory] >= 0) return place(s.arena, arena_.offset_of(memory));
-                if (shared_[memory] >= 0) return place(s.shared, shared_[memory]);
+                if (arena_.number[memory] >= 0) return {s.arena, arena_.offset_of(memory)};
+                if (shared_[memory] >= 0) return {s.shared, shared_[memory]};
                 const plan_value& v = list_.of().values[memory];
                 if (v.role == value_role::constant)
-                    return place(constants_[v.index].memory->piece, constants_[v.index].begin);
-                if (v.role == value_role::output) return place(output(v.index), 0);
+                    return {constants_[v.index].memory->piece, constants_[v.index].begin};
+                if (v.role == value_role::output) return {output(v.index), 0};
                 const node& n = *s.held[v.index];
-                return place(storage_of(n).piece, byte_offset(n.type, n.offset));
-            });
+                return {storage_of(n).piece, byte_offset(n.type, n.offset)};
+            };
+            array_list<given_memory> given;
+            for (const bound_buffer& b : l.bound) given.push_back(place_of(b.buffer));
+            now[i] =
+                l.shader_asks->push(l, runtime_->device().info(), {given.data(), given.size()});
             same = same && *now[i] == *s.pushed[i];
         }
         if (same) return;
         for (std::size_t i = 0; i < now.size(); ++i)
-            if (now[i]) now[i]->open(runtime_->shared_device(), list_.launches()[i]->shader->name);
+            if (const launch& l = *list_.launches()[i]; now[i])
+                l.shader_asks->open(*now[i], *runtime_, l);
         s.pushed.clear();
         s.pushed.append(now.begin(), now.end());
         record_all(s);

@@ -36,6 +36,12 @@ inline command command_of(const dispatch_list& list, std::size_t dispatch,
             nullptr};
 }
 
+/// Memory that a shader operator is given: a piece of the device's, and the first byte in it.
+struct given_memory {
+    vulkan::allocation piece;
+    std::int64_t begin = 0;
+};
+
 /// Two for each of the first `count` commands of a recording, which resets them.
 struct timestamps {
     const vulkan::timestamp_pool* pool = nullptr;
@@ -83,43 +89,6 @@ void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar
         std::memcpy(to + r.at, &address, sizeof address);
     }
     write_numbers(l, numbers, to);
-}
-
-/// What a shader operator is given, where `place_of(buffer)` is the allocation and the first byte
-/// in it; still to be opened. Throws errc::unsupported for one that lies where the device has none
-/// begin.
-template <class PlaceOf>
-std::shared_ptr<vulkan::pushed_buffers> pushed_of(const launch& l, const device_info& device,
-                                                  PlaceOf&& place_of) {
-    auto made = std::make_shared<vulkan::pushed_buffers>();
-    const array_list<shader_binding> places = l.shader->bindings();
-    for (std::size_t i = 0; i < l.bound.size(); ++i) {
-        const bound_buffer& b = l.bound[i];
-        const shader_descriptor as = places[i].as;
-        const auto [piece, begin] = place_of(b.buffer);
-        const std::uint64_t at = piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
-        const std::int64_t alignment =
-            as == shader_descriptor::storage_image    ? std::max<std::int64_t>(4, places[i].texel)
-            : has_texels(as)                          ? device.texel_alignment
-            : as == shader_descriptor::uniform_buffer ? device.uniform_alignment
-                                                      : device.storage_alignment;
-        if (at % static_cast<std::uint64_t>(alignment) != 0)
-            fail(errc::unsupported, "shader operator",
-                 {l.shader->name, " is given memory that begins at byte ", at,
-                  " of its buffer, the device asks for multiples of ", alignment, " for a ",
-                  to_string(as)});
-        const auto bytes = static_cast<std::uint64_t>(b.bytes);
-        made->list.push_back({{piece.buffer, at, has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
-                              as,
-                              static_cast<VkFormat>(places[i].format)});
-        if (b.width == 0) continue;
-        vulkan::pushed_buffers::range& image = made->list.back();
-        image.width = static_cast<std::uint32_t>(b.width);
-        image.height = static_cast<std::uint32_t>(b.bytes / (b.width * places[i].texel));
-        image.written = i >= l.shader->inputs.size();
-    }
-    made->numbers = l.parameters;
-    return made;
 }
 
 /// What a command comes to once its place in the order is known.

@@ -142,11 +142,14 @@ private:
             items.push_back(command_of(list_, i, compiled_.pipelines,
                                        ring_.device_address + compiled_.blocks.at[i]));
             if (l.shader) {
-                const auto pushed = pushed_of(l, runtime_->device().info(), [&](int buffer) {
-                    const place at = place_of(buffer);
-                    return std::pair(at.piece, at.begin);
-                });
-                pushed->open(runtime_->shared_device(), l.shader->name);
+                array_list<given_memory> given;
+                for (const bound_buffer& b : l.bound) {
+                    const place at = place_of(b.buffer);
+                    given.push_back({at.piece, at.begin});
+                }
+                const auto pushed =
+                    l.shader_asks->push(l, runtime_->device().info(), {given.data(), given.size()});
+                l.shader_asks->open(*pushed, *runtime_, l);
                 items.back().pushed = pushed;
             }
             ordered_item& o = accesses.add();

@@ -8,7 +8,6 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
-#include <pumice/exec/vulkan/numbered_bindings.hpp>
 #include <pumice/exec/vulkan/submitter.hpp>
 #include <pumice/tensor/engine.hpp>
 #include <pumice/vk/instance.hpp>
@@ -18,6 +17,8 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 class vulkan_runtime {
+    friend class shader_operators;
+
 public:
     /// A queue that only copies, while the one that computes is at work.
     struct transfer {
@@ -156,42 +157,8 @@ private:
             h.add(a);  // names of programs are hashes of their text
         return h.value();
     }
-    /// The format of texels.
-    void must_take(const shader_binding& b, std::string_view name) const {
-        if (!has_texels(b.as)) return;
-        VkFormatProperties takes{};
-        device_->table().vkGetPhysicalDeviceFormatProperties(device_->made_from().handle,
-                                                             static_cast<VkFormat>(b.format),
-                                                             &takes);
-        const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
-                                                ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
-                                                : VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT;
-        if (!(b.as == shader_descriptor::storage_image
-                  ? takes.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT
-                  : takes.bufferFeatures & wanted))
-            fail(errc::unsupported, cat({"shader operator ", name}),
-                 {device_->info().name, " has no ", to_string(b.as), " of VkFormat ", b.format,
-                  " (set ", b.set, ", binding ", b.binding, ")"});
-    }
-    std::shared_ptr<const vulkan::pipeline> create_shader(const launch& l) {
-        const own_shader& s = *l.shader;
-        std::shared_ptr<const spirv_code> compiled;
-        if (s.language != shader_language::spirv) compiled = kernels_.get(request_for(l));
-        vulkan::pipeline_options o;
-        // Slang names the entry point so.
-        if (!compiled) o.entry = s.entry.c_str();
-        array_list<shader_descriptor> descriptors;
-        for (const shader_binding& b : s.bindings()) {
-            must_take(b, s.name);
-            descriptors.push_back(b.as);
-        }
-        o.descriptors = {descriptors.data(), descriptors.size()};
-        o.pushed = static_cast<std::uint32_t>(l.parameters.size());
-        return factory_.create(with_numbered_bindings(compiled ? compiled->words : s.words, s),
-                               s.name, o);
-    }
     std::shared_ptr<const vulkan::pipeline> create(const launch& l) {
-        if (l.shader) return create_shader(l);
+        if (l.shader) return l.shader_asks->create(*this, l);
         const kernel_request request = request_for(l);
         const auto code = kernels_.get(request);
         vulkan::pipeline_options o;

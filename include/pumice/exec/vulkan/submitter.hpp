@@ -33,21 +33,14 @@ struct held_command {
         return pipeline && grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
     }
     void record(vulkan::commands& buffer) const {
-        if (pushed && pushed->has_constants())  // which no other command makes visible
+        if (pushed && pushed->has_constants)  // which no other command makes visible
             buffer.barrier(any_access, any_access | vulkan::scope::constants);
         else if (barrier) buffer.barrier(any_access, any_access);
         if (!pipeline) return buffer.copy(from, to, {0, 0, bytes});
         buffer.bind(*pipeline);
-        if (!pushed) {
-            buffer.push(parameters);
-            return buffer.dispatch(grid[0], grid[1], grid[2]);
-        }
-        buffer.label(pushed->name().c_str());
-        buffer.fill_images(*pushed);
-        buffer.push(pushed);
+        if (pushed) return pushed->dispatch(buffer, pushed, grid);
+        buffer.push(parameters);
         buffer.dispatch(grid[0], grid[1], grid[2]);
-        buffer.store_images(*pushed);
-        buffer.end_label();
     }
 };
 
