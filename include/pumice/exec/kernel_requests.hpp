@@ -79,7 +79,7 @@ class pushed_buffers;
 
 struct given_memory;
 
-/// What shader operators ask of a Vulkan device (exec/vulkan/shader_operators.hpp).
+/// What shader operators ask of a Vulkan device (exec/vulkan/own_shader.hpp).
 struct shader_functions {
     kernel_request (*request)(const launch&);
     std::shared_ptr<const vulkan::pipeline> (*create)(vulkan_runtime&, const launch&);

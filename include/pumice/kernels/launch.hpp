@@ -57,7 +57,7 @@ struct bound_buffer {
     std::int64_t width = 0;  // of an image, in texels: along the last axis
 };
 
-/// What a device is asked for by shader operators (exec/vulkan/shader_operators.hpp): by name, so
+/// What a device is asked for by shader operators (exec/vulkan/own_shader.hpp): by name, so
 /// that a file without them compiles none of it.
 struct shader_functions;
 template <int = 0>

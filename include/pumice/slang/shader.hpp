@@ -47,7 +47,8 @@ inline spirv_code build_shader(slang_compiler& with, const kernel_request& reque
     description.compilerOptionEntryCount = 1;
     detail::com_ptr<slang::ISession> session;
     with.check(request, "making a session",
-          SLANG_SUCCEEDED(global.createSession(description, session.out())) && session, nullptr);
+               SLANG_SUCCEEDED(global.createSession(description, session.out())) && session,
+               nullptr);
     const generated_module& text = request.generated[0];
     constexpr const char* endings[] = {".slang", ".hlsl", ".glsl"};
     const std::string path = text.name + endings[static_cast<int>(*request.language)];

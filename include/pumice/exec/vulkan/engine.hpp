@@ -5,8 +5,8 @@
 
 #include <pumice/exec/vulkan/completions.hpp>
 #include <pumice/exec/vulkan/device_filling.hpp>
+#include <pumice/exec/vulkan/own_shader.hpp>
 #include <pumice/exec/vulkan/run_once.hpp>
-#include <pumice/exec/vulkan/shader_operators.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

@@ -4,7 +4,6 @@
 // run's own.
 #pragma once
 
-#include <pumice/base/array_list.hpp>
 #include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/replay.hpp>
 #include <pumice/exec/vulkan/engine.hpp>

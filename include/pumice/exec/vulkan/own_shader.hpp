@@ -35,10 +35,11 @@ public:
         o.descriptors = {descriptors.data(), descriptors.size()};
         o.pushed = static_cast<std::uint32_t>(l.parameters.size());
         return on.factory_.create(with_numbered_bindings(compiled ? compiled->words : s.words, s),
-                               s.name, o);
+                                  s.name, o);
     }
 
-    static std::shared_ptr<vulkan::pushed_buffers> push(const launch& l, const device_info& device, std::span<const given_memory> given) {
+    static std::shared_ptr<vulkan::pushed_buffers> push(const launch& l, const device_info& device,
+                                                        std::span<const given_memory> given) {
         auto made = std::make_shared<vulkan::pushed_buffers>();
         made->dispatch = vulkan::dispatch_pushed;
         const array_list<shader_binding> places = l.shader->bindings();
@@ -46,10 +47,11 @@ public:
             const bound_buffer& b = l.bound[i];
             const shader_descriptor as = places[i].as;
             const auto& [piece, begin] = given[i];
-            const std::uint64_t at = piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
+            const std::uint64_t at =
+                piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
             const std::int64_t alignment =
-                as == shader_descriptor::storage_image    ? std::max<std::int64_t>(4, places[i].texel)
-                : has_texels(as)                          ? device.texel_alignment
+                as == shader_descriptor::storage_image ? std::max<std::int64_t>(4, places[i].texel)
+                : has_texels(as)                       ? device.texel_alignment
                 : as == shader_descriptor::uniform_buffer ? device.uniform_alignment
                                                           : device.storage_alignment;
             if (at % static_cast<std::uint64_t>(alignment) != 0)
@@ -83,8 +85,7 @@ private:
         if (!has_texels(b.as)) return;
         VkFormatProperties has{};
         d.table().vkGetPhysicalDeviceFormatProperties(d.made_from().handle,
-                                                             static_cast<VkFormat>(b.format),
-                                                             &has);
+                                                      static_cast<VkFormat>(b.format), &has);
         const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
                                                 ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
                                                 : VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT;
@@ -92,8 +93,8 @@ private:
                   ? has.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT
                   : has.bufferFeatures & wanted))
             fail(errc::unsupported, cat({"shader operator ", name}),
-                 {d.info().name, " has no ", to_string(b.as), " of VkFormat ", b.format,
-                  " (set ", b.set, ", binding ", b.binding, ")"});
+                 {d.info().name, " has no ", to_string(b.as), " of VkFormat ", b.format, " (set ",
+                  b.set, ", binding ", b.binding, ")"});
     }
 };
 
