@@ -43,7 +43,7 @@ template std::shared_ptr<engine> make_null_engine<0>(policy_set);
 template std::shared_ptr<engine> make_devices_engine<0>(const device_list&, const policy_set&);
 template void place_below<0>(std::int64_t, placement&);
 template void require_finite<0>(const computed_op&, bool);
-template const op_showing& showing_of_ops<0>();
+template const detail::op_showing& detail::showing_of_ops<0>();
 template const shader_functions& functions_of_shaders<0>();
 template std::shared_ptr<placed_memory> place_memory<0>(const std::shared_ptr<engine>&,
                                                         const placed_request&);

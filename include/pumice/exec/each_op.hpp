@@ -76,7 +76,7 @@ private:
 };
 
 template <int>
-const op_showing& showing_of_ops() {
+const detail::op_showing& detail::showing_of_ops() {
     static constexpr op_showing how{
         shown_op::show_all,
         [](graph_engine& home, const traced_graph& g) -> std::shared_ptr<prepared_graph> {

@@ -33,7 +33,7 @@ class replayed_graph;
 class shown_op;
 
 /// How policies see each op (exec/each_op.hpp).
-struct op_showing {
+struct detail::op_showing {
     void (*evaluate)(graph_engine&, std::span<const node_ptr> roots);
     std::shared_ptr<prepared_graph> (*prepare)(graph_engine&, const traced_graph&);
 };

@@ -34,6 +34,7 @@ PUMICE_OF_ENGINE void place_below(std::int64_t bytes, placement& p);
 template <int = 0>
 PUMICE_OF_ENGINE void require_finite(const computed_op& op, bool infinities);
 
+namespace detail {
 /// How an engine shows each op to a policy (exec/each_op.hpp): by name too.
 struct op_showing;
 template <int = 0>
@@ -45,7 +46,7 @@ public:
     op_watcher() = default;
     template <class F>
         requires requires(const F& f, const computed_op& op) { f(op); }
-    op_watcher(F f) : seen_(std::move(f)), how_(&detail::of_engine(&showing_of_ops<>)()) {}
+    op_watcher(F f) : seen_(std::move(f)), how_(&of_engine(&showing_of_ops<>)()) {}
 
     explicit operator bool() const noexcept { return how_; }
     void operator()(const computed_op& op) const { seen_(op); }
@@ -55,6 +56,7 @@ private:
     callback<void(const computed_op&)> seen_;
     const op_showing* how_ = nullptr;
 };
+}  // namespace detail
 
 /// A kernel that could take a problem in one of its ways, as a kernel policy sees it.
 struct kernel_candidate {
@@ -128,7 +130,7 @@ struct policy_set {
     callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
     /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
     /// (policy/each_op.hpp); empty: nobody is.
-    op_watcher each_op;
+    detail::op_watcher each_op;
     /// Shown each op that is called, which it may put another value in the place of
     /// (policy/provider.hpp); empty: ops are the library's.
     callback<void(std::shared_ptr<node>&)> offer;

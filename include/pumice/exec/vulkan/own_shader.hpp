@@ -100,9 +100,9 @@ private:
 
 template <int>
 const shader_functions& functions_of_shaders() {
-    static constexpr shader_functions all{shader_operators::request, shader_operators::create,
-                                          shader_operators::push, shader_operators::open};
-    return all;
+    static constexpr shader_functions asked{shader_operators::request, shader_operators::create,
+                                            shader_operators::push, shader_operators::open};
+    return asked;
 }
 
 }}  // namespace pumice::PUMICE_ABI
