@@ -39,6 +39,7 @@ namespace detail {
 struct op_showing;
 template <int = 0>
 PUMICE_OF_ENGINE const op_showing& showing_of_ops();
+}  // namespace detail
 
 /// A function that is shown each op, and how that is done.
 class op_watcher {
@@ -46,17 +47,16 @@ public:
     op_watcher() = default;
     template <class F>
         requires requires(const F& f, const computed_op& op) { f(op); }
-    op_watcher(F f) : seen_(std::move(f)), how_(&of_engine(&showing_of_ops<>)()) {}
+    op_watcher(F f) : seen_(std::move(f)), how_(&detail::of_engine(&detail::showing_of_ops<>)()) {}
 
     explicit operator bool() const noexcept { return how_; }
     void operator()(const computed_op& op) const { seen_(op); }
-    const op_showing& how() const noexcept { return *how_; }
+    const detail::op_showing& how() const noexcept { return *how_; }
 
 private:
     callback<void(const computed_op&)> seen_;
-    const op_showing* how_ = nullptr;
+    const detail::op_showing* how_ = nullptr;
 };
-}  // namespace detail
 
 /// A kernel that could take a problem in one of its ways, as a kernel policy sees it.
 struct kernel_candidate {
@@ -130,7 +130,7 @@ struct policy_set {
     callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
     /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
     /// (policy/each_op.hpp); empty: nobody is.
-    detail::op_watcher each_op;
+    op_watcher each_op;
     /// Shown each op that is called, which it may put another value in the place of
     /// (policy/provider.hpp); empty: ops are the library's.
     callback<void(std::shared_ptr<node>&)> offer;
