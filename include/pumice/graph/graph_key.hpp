@@ -95,6 +95,9 @@ struct op_words {
     void operator()(const assign_op& op) const {
         (*this)(op.part);
         key.add_list(op.extent);
+        key.add(op.parts.size());
+        for (const view_op& part : op.parts) (*this)(part);
+        for (const shape& extent : op.extents) key.add_list(extent);
     }
     void operator()(const kernel_op& op) const {
         const kernel_call& call = *op.call;

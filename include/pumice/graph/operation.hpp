@@ -204,7 +204,9 @@ struct assign_op {
     static constexpr std::string_view name = "assign";
     static constexpr fusion_traits fusion{.prologue = true};
     view_op part;
-    shape extent;  // of the view
+    shape extent;                    // of the view
+    array_list<view_op> parts = {};  // then each further input in place of what these show
+    array_list<shape> extents = {};  // (graph/passes/join_assignments.hpp)
 };
 
 /// How the indices of a take stand to its values.

@@ -52,6 +52,26 @@ inline bool reads_where_it_writes(const plan_step& s, int from, int to, std::int
     return true;
 }
 
+/// Whether two steps may write the same elements of a value, as the bytes between the first and the
+/// last of each tell.
+inline bool may_meet(const plan_step& a, const plan_step& b, int value) {
+    const auto written = [&](const plan_step& s) {
+        access all{value, 0, 0, true};
+        bool any = false;
+        visit_operands(s.what, [&](const operand& o, const shape& domain, bool write) {
+            if (!write || o.buffer < 0 || s.buffers[static_cast<std::size_t>(o.buffer)] != value)
+                return;
+            const access one = range_of(o, domain, true);
+            all.begin = any ? std::min(all.begin, one.begin) : one.begin;
+            all.end = any ? std::max(all.end, one.end) : one.end;
+            any = true;
+        });
+        return all;
+    };
+    const access x = written(a), y = written(b);
+    return x.begin < y.end && y.begin < x.end;
+}
+
 /// Whether steps read a value that lies `apart` bytes behind the memory of `to` only before `to` is
 /// written there. A copy to `to` is taken as needless.
 inline bool reads_before(const plan& p, int value, int to, std::int64_t apart) {
@@ -68,12 +88,9 @@ inline bool reads_before(const plan& p, int value, int to, std::int64_t apart) {
 /// Finds the plan's givings, and the steps that are needless where one is carried out.
 inline void find_givings(plan& p) {
     constexpr std::size_t never = ~std::size_t{0};
-    array_list<std::size_t> last_use(p.values.size(), never), use_before(p.values.size(), never),
-        first_write(p.values.size(), never);
+    array_list<std::size_t> last_use(p.values.size(), never), first_write(p.values.size(), never);
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
-        for (const int v : p.steps[i].buffers)
-            use_before[static_cast<std::size_t>(v)] =
-                std::exchange(last_use[static_cast<std::size_t>(v)], i);
+        for (const int v : p.steps[i].buffers) last_use[static_cast<std::size_t>(v)] = i;
         for (const int v : p.steps[i].outputs) {
             std::size_t& first = first_write[static_cast<std::size_t>(v)];
             first = std::min(first, i);
@@ -87,13 +104,21 @@ inline void find_givings(plan& p) {
                    : from.role == value_role::temporary && to.role == value_role::temporary &&
                          from.place == to.place;
     };
-    // Of a copy that is needless then, the step behind it may read what it writes over:
-    // x[part] += y.
+    // Of a copy that is needless then, steps behind it may read what they write over, and none
+    // before them has: x[part] += y.
     const auto is_through = [&](std::size_t i, int from, int to) {
         const std::size_t last = last_use[static_cast<std::size_t>(from)];
-        return last == i || (last == i + 1 && use_before[static_cast<std::size_t>(from)] == i &&
-                             p.at(from).role == value_role::input && is_plain_copy(p.steps[i]) &&
-                             reads_where_it_writes(p.steps[last], from, to));
+        if (last == i) return true;
+        if (last == never || p.at(from).role != value_role::input || !is_plain_copy(p.steps[i]))
+            return false;
+        for (std::size_t k = i + 1; k <= last; ++k) {
+            const plan_step& s = p.steps[k];
+            if (std::find(s.buffers.begin(), s.buffers.end(), from) == s.buffers.end()) continue;
+            if (s.outputs[0] != to || !reads_where_it_writes(s, from, to)) return false;
+            for (std::size_t before = i + 1; before < k; ++before)
+                if (may_meet(p.steps[before], s, to)) return false;
+        }
+        return true;
     };
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
         const plan_step& s = p.steps[i];

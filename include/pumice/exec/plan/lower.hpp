@@ -163,11 +163,16 @@ bool lower(const Op&, const lowering& group, plan_builder& out) {
 }
 template <std::same_as<assign_op> Op>
 bool lower(const Op& op, const lowering& group, plan_builder& out) {
-    const affine part = affine::identity(op.extent.rank());
-    return group.copy_whole(out) &&
-           group.write_into(group.input(1), op.extent,
-                            part.broadcast_to(op.extent, group.input(1)->extent()),
-                            part.through(op.part), out);
+    const auto write = [&](std::size_t input, const view_op& part, const shape& extent) {
+        const affine at = affine::identity(extent.rank());
+        return group.write_into(group.input(input), extent,
+                                at.broadcast_to(extent, group.input(input)->extent()),
+                                at.through(part), out);
+    };
+    bool done = group.copy_whole(out) && write(1, op.part, op.extent);
+    for (std::size_t i = 0; done && i < op.parts.size(); ++i)
+        done = write(2 + i, op.parts[i], op.extents[i]);
+    return done;
 }
 template <std::same_as<concat_op> Op>
 bool lower(const Op& op, const lowering& group, plan_builder& out) {

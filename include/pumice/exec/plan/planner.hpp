@@ -11,6 +11,7 @@
 #include <pumice/exec/plan/place.hpp>
 #include <pumice/exec/plan/range.hpp>
 #include <pumice/exec/plan/store_prologues.hpp>
+#include <pumice/graph/passes/join_assignments.hpp>
 #include <pumice/graph/passes/last_uses.hpp>
 #include <pumice/graph/passes/scatter_in_order.hpp>
 #include <pumice/graph/walk.hpp>
@@ -319,6 +320,7 @@ private:
     std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
         op_graph graph(walk_, roots, traced != nullptr);
         run_passes(graph, policies_);
+        if (policies_.fusion) join_assignments(graph);
         if (places_.list.empty()) scatter_in_order(graph);
         array_list<kernel_group> groups = fuser(graph, policies_.fusion).run();
         if (policies_.fusion && !places_.list.empty() && !is_left_out("store_prologues", policies_))

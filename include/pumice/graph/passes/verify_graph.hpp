@@ -235,10 +235,15 @@ public:
         gives(extent(0));
     }
     void operator()(const assign_op& op) {
-        if (!takes(2) || !same_type()) return;
+        if (!takes(2 + op.parts.size()) || !same_type()) return;
         gives(extent(0));
-        if (!broadcasts(extent(1), op.extent) || !shows(op.part, op.extent, extent(0)))
-            fault({"of ", to_string(extent(1)), " goes to what is not in ", to_string(extent(0))});
+        const auto goes = [&](std::size_t input, const view_op& part, const shape& to) {
+            if (!broadcasts(extent(input), to) || !shows(part, to, extent(0)))
+                fault({"of ", to_string(extent(input)), " goes to what is not in ",
+                       to_string(extent(0))});
+        };
+        goes(1, op.part, op.extent);
+        for (std::size_t i = 0; i < op.parts.size(); ++i) goes(2 + i, op.parts[i], op.extents[i]);
     }
     void operator()(const kernel_op& op) {
         const kernel_call& call = *op.call;

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Assignments to parts, one after the other: in place where nobody else has the value, a kernel a
+// part.
+#include <pumice/front.hpp>
+#include <pumice/graph/passes/join_assignments.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+namespace pm = pumice;
+using pm::at;
+using pm::slice;
+
+namespace {
+
+constexpr std::int64_t rows = 7, columns = 5;
+
+/// 0, 1, 2, ... with memory of its own.
+pm::matrix<float> counting(const pm::context& home) {
+    std::vector<float> v(rows * columns);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i);
+    pm::matrix<float> x =
+        pm::from_bytes(pm::dtype::f32, {rows, columns}, std::as_bytes(std::span(v)), home)
+            .as<pm::matrix<float>>();
+    x = x + 0.0f;
+    pm::eval(x);
+    return x;
+}
+
+/// What evaluating x costs after `f(x)`.
+struct cost {
+    std::uint64_t kernels, bytes;
+};
+template <class F>
+cost cost_of(const pm::context& home, pm::matrix<float>& x, F&& f) {
+    const pm::statistics before = home.stats();
+    f(x);
+    pm::eval(x);
+    const pm::statistics after = home.stats();
+    return {after.dispatches - before.dispatches, after.written_bytes - before.written_bytes};
+}
+
+}  // namespace
+
+TEST_CASE("join assignments: each part is a kernel that writes in place, and nothing is copied") {
+    const pm::context home;
+    constexpr std::uint64_t row = columns * sizeof(float), whole = rows * row;
+    const pm::vector<float> v = pm::full<float>({columns}, 5, home);
+    pm::eval(v);
+    {
+        pm::matrix<float> x = counting(home);
+        const cost c = cost_of(home, x, [&](auto& a) {
+            at(a, 0) = 7.0f;
+            at(a, 1) = v;
+            at(a, slice{4, 6}) = 9.0f;
+        });
+        CHECK(c.kernels == 3);
+        CHECK(c.bytes == 4 * row);
+        const std::vector<float> r = x.to_vector();
+        CHECK(r[0] == 7);
+        CHECK(r[5] == 5);
+        CHECK(r[10] == 10);
+        CHECK(r[29] == 9);
+        CHECK(r[30] == 30);
+    }
+    {
+        pm::matrix<float> x = counting(home);
+        const cost c = cost_of(home, x, [&](auto& a) {
+            at(a, 0) += 1.0f;
+            at(a, 1) += v;
+            at(a, 6) *= 2.0f;
+        });
+        CHECK(c.kernels == 3);
+        CHECK(c.bytes == 3 * row);
+        const std::vector<float> r = x.to_vector();
+        CHECK(r[0] == 1);
+        CHECK(r[5] == 10);
+        CHECK(r[34] == 68);
+        CHECK(r[10] == 10);
+    }
+    {  // somebody else has the value: one copy of it, however many parts
+        pm::matrix<float> x = counting(home);
+        const pm::matrix<float> held = x;
+        const cost c =
+            cost_of(home, x, [&](auto& a) { at(a, 0) = 7.0f, at(a, 1) = v, at(a, 2) += v; });
+        CHECK(c.kernels == 4);
+        CHECK(c.bytes == whole + 3 * row);
+        CHECK(held.to_vector()[0] == 0);
+        CHECK(x.to_vector()[10] == 15);
+    }
+    {  // compiled, the state given
+        const auto f = pm::compile([](pm::matrix<float> x, const pm::vector<float>& y) {
+            at(x, 0) = 7.0f;
+            at(x, 1) += y;
+            at(x, 2) = y;
+            return x;
+        });
+        pm::any_tensor state[] = {pm::any_tensor(counting(home)), pm::any_tensor(v)};
+        const pm::executable e = f.get(state[0].as<pm::matrix<float>>(), v);
+        const std::vector<float> r = pm::to_vector<float>(e.run(state)[0]);
+        CHECK(r[4] == 7);
+        CHECK(r[5] == 10);
+        CHECK(r[14] == 5);
+        CHECK(r[15] == 15);
+    }
+}
+
+TEST_CASE("join assignments: what is read in between is what it was then") {
+    const pm::context home;
+    const pm::vector<float> v = pm::full<float>({columns}, 5, home);
+    pm::eval(v);
+    {
+        pm::matrix<float> x = counting(home);
+        at(x, 0) = 7.0f;
+        at(x, 1) = at(x, 0).read() * 2.0f;  // of what was just assigned
+        CHECK(x.to_vector()[5] == 14);
+    }
+    {
+        pm::matrix<float> x = counting(home);
+        pm::any_tensor old = pm::any_tensor(at(x, 5).read() + 0.0f);  // lazy
+        at(x, 5) = 0.0f;
+        at(x, 6) = old.as<pm::vector<float>>();
+        old = {};
+        CHECK(x.to_vector()[30] == 25);
+        CHECK(x.to_vector()[25] == 0);
+    }
+    {
+        pm::matrix<float> x = counting(home);
+        at(x, 0) = 7.0f;
+        const pm::matrix<float> between = x;
+        const pm::scalar_tensor<float> total = pm::sum(x);
+        at(x, 1) = v;
+        pm::eval(x, total);
+        CHECK(between.to_vector()[5] == 5);
+        CHECK(between.to_vector()[6] == 6);
+        CHECK(x.to_vector()[6] == 5);
+        CHECK(total.item() == 595 + 35 - 10);
+    }
+    {  // columns, and parts that overlap
+        pm::matrix<float> x = counting(home);
+        at(x, slice{}, 0) += 1.0f;
+        at(x, slice{}, 1) += 2.0f;
+        at(x, slice{0, 2}) = 50.0f;
+        at(x, slice{1, 3}) += 1.0f;
+        const std::vector<float> r = x.to_vector();
+        CHECK(r[0] == 50);
+        CHECK(r[5] == 51);
+        CHECK(r[10] == 12);
+        CHECK(r[11] == 14);
+        CHECK(r[15] == 16);
+        CHECK(r[16] == 18);
+    }
+}
+
+TEST_CASE("join assignments: random ones are what a plain array does") {
+    const pm::context home;
+    std::mt19937 random(7);
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    for (int round = 0; round < 60; ++round) {
+        pm::matrix<float> x = counting(home);
+        std::vector<float> plain = x.to_vector(), before;
+        pm::matrix<float> held = x;
+        if (below(2) == 0) held = pm::matrix<float>(pm::zeros<float>({1, 1}, home));
+        else before = plain;
+        for (std::int64_t n = 2 + below(5); n > 0; --n) {
+            const std::int64_t begin = below(rows), length = below(rows - begin + 1),
+                               from = below(rows);
+            const slice part{begin, begin + length};
+            const auto value = static_cast<float>(below(100));
+            std::vector<float> next = plain;
+            const auto each = [&](auto&& f) {
+                for (std::int64_t i = begin; i < begin + length; ++i)
+                    for (std::int64_t k = 0; k < columns; ++k)
+                        next[static_cast<std::size_t>(i * columns + k)] = f(i, k);
+            };
+            const auto old = [&](std::int64_t i, std::int64_t k) {
+                return plain[static_cast<std::size_t>(i * columns + k)];
+            };
+            switch (below(4)) {
+                case 0:
+                    at(x, part) = value;
+                    each([&](auto, auto) { return value; });
+                    break;
+                case 1:
+                    at(x, part) += value;
+                    each([&](auto i, auto k) { return old(i, k) + value; });
+                    break;
+                case 2:
+                    at(x, part) = at(x, from).read() - value;
+                    each([&](auto, auto k) { return old(from, k) - value; });
+                    break;
+                default:
+                    at(x, slice{begin, begin + length}) = pm::flip(at(x, part).read(), pm::axis<0>);
+                    each([&](auto i, auto k) { return old(2 * begin + length - 1 - i, k); });
+            }
+            plain = std::move(next);
+        }
+        CHECK(x.to_vector() == plain);
+        if (!before.empty()) CHECK(held.to_vector() == before);
+    }
+}
