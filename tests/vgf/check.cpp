@@ -12,6 +12,7 @@
 #include <pumice/vgf.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <sstream>
 
@@ -89,6 +90,46 @@ void write(std::istream& words) {
     pm::vgf::save(vgf, pm::model::load(model));
 }
 
+/// Providers take CONV3D (its zeros) and TANH (twice its input); an operator of one's own is ERF.
+PUMICE_OP(own_erf, 1, pumice::rules::floating, "ERF", x + x);
+void provided(std::istream& words) {
+    std::string tanh, conv;
+    words >> tanh >> conv;
+    std::vector<std::string> asked;
+    const pm::op_provider takes = [&](const pm::op_request& r) -> std::vector<pm::any_tensor> {
+        asked.push_back(std::string(r.op));
+        require(r.domain == "TOSA" && r.outputs == 1, "the request says other things");
+        if (r.op == "TANH") return {pm::apply<pm::op::add>(r.inputs[0], r.inputs[0])};
+        if (r.op != "CONV3D") return {};
+        require(r.inputs.size() == 3 &&
+                    r.integers("stride") == std::vector<std::int64_t>{1, 1, 1} &&
+                    r.integers("pad").size() == 6 && r.integer("none", 7) == 7,
+                "the request has other attributes");
+        return {pm::full(r.inputs[0].dtype(), {1, 3, 3, 3, 3}, 0.5,
+                         pm::context(pm::default_context()))};
+    };
+    const auto first = [](const pm::model& m) {
+        return pm::to_vector<float>(m.run(inputs_of(m, 0.5))[0])[0];
+    };
+    require(std::abs(first(pm::model::load(tanh, takes)) - 0.8427f) < 1e-4f, "TANH was not taken");
+    require(first(pm::model::load(tanh, takes, pm::ops<own_erf>)) == 2.0f,
+            "an own ERF was not taken");
+    require(first(pm::model::load(conv, takes)) == 0.5f, "CONV3D was not taken");
+    require(std::count(asked.begin(), asked.end(), "CONV3D") >= 1, "nobody asked for CONV3D");
+}
+
+/// The names that a file has.
+void names(std::istream& words) {
+    std::string model, name;
+    words >> model;
+    const pm::model m = pm::model::load(model);
+    for (const auto list : {m.inputs(), m.outputs()})
+        for (const pm::model_value& v : list) {
+            words >> name;
+            require(v.name == name, "the file has other names");
+        }
+}
+
 void zeros(std::istream& words) {
     std::string model;
     words >> model;
@@ -112,6 +153,8 @@ int main() {
             if (what == "run") run(words);
             else if (what == "zeros") zeros(words);
             else if (what == "faces") faces(words);
+            else if (what == "names") names(words);
+            else if (what == "provided") provided(words);
             else if (what == "write") write(words);
             else return 1;
             std::cout << "ok" << std::endl;

@@ -9,7 +9,7 @@
 #include <pumice/model/detail/graph_limits.hpp>
 #include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/vgf/container.hpp>
-#include <pumice/model/vgf/detail/tosa_ops.hpp>
+#include <pumice/model/vgf/detail/tosa_request.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
 
@@ -28,9 +28,10 @@ struct ready_segment {
 /// Makes segments ready.
 class segment_reader {
 public:
+    /// `others`: the user may have operators that Pumice lacks.
     segment_reader(const contents& file, std::span<const any_tensor> constants,
-                   const model_limits& limits)
-        : file_(file), constants_(constants), limits_(limits),
+                   const model_limits& limits, bool others)
+        : file_(file), constants_(constants), limits_(limits), others_(others),
           slots_(static_cast<int>(constants.size())) {}
 
     ready_segment read(const segment& s) {
@@ -89,7 +90,8 @@ private:
         if (steps_ > limits_.nodes)
             refuse(errc::bad_file, {"more instructions than model_limits::nodes"});
         for (const tosa_instruction& step : r.graph.steps)
-            if (step.op >= tosa_table.size() || !tosa_table[step.op].build)
+            if (step.op >= tosa_table.size() || tosa_table[step.op].name.empty() ||
+                (!tosa_table[step.op].build && !others_))
                 refuse(errc::unsupported_op,
                        {"the operator ", name_of_op(step.op), " of TOSA is none of Pumice's"});
     }
@@ -191,6 +193,7 @@ private:
     const contents& file_;
     std::span<const any_tensor> constants_;
     const model_limits& limits_;
+    bool others_;
     int slots_, steps_ = 0;
 };
 
@@ -202,7 +205,7 @@ public:
     /// errc::unsupported_op, errc::unsupported, errc::io_failed.
     template <class ConstantAt>
     builder(contents c, ConstantAt constant_at, const load_options& o)
-        : file_(std::move(c)), limits_(o.limits) {
+        : file_(std::move(c)), limits_(o.limits), extra_(o.extra) {
         signature_.name = file_.name;
         for (const value& v : file_.inputs) signature_.inputs.push_back(declared(v));
         for (const value& v : file_.outputs) signature_.outputs.push_back(declared(v));
@@ -212,7 +215,8 @@ public:
                                                constant_at(each, r.type == dtype::boolean)));
         }
         share();
-        detail::segment_reader reader(file_, constants_, limits_);
+        detail::segment_reader reader(file_, constants_, limits_,
+                                      !o.providers.empty() || !o.extra.list.empty());
         for (const segment& s : file_.segments) {
             segments_.push_back(reader.read(s));
             if (o.compute && segments_.back().shader)
@@ -317,7 +321,10 @@ private:
             };
             try {
                 const tosa_node n(step, number, values, s.known, constants);
-                any_tensor made = tosa_table[step.op].build(n);
+                std::optional<any_tensor> given = detail::provided(n, step.op, constants, extra_);
+                if (!given && !tosa_table[step.op].build)
+                    n.fail(errc::unsupported_op, {"the operator is none of Pumice's"});
+                any_tensor made = given ? *std::move(given) : tosa_table[step.op].build(n);
                 if (made.dtype() != n.computed(step.type) || made.shape() != step.shape)
                     n.fail(errc::bad_file, {"the file says that it gives ", to_string(step.type),
                                             " ", to_string(step.shape), ", it gives ",
@@ -352,6 +359,7 @@ private:
 
     contents file_;
     model_limits limits_;
+    op_set extra_;
     std::vector<any_tensor> constants_;    // of the file, by their numbers
     std::vector<std::uint32_t> value_of_;  // the resource whose value a resource shows
     std::vector<detail::ready_segment> segments_;

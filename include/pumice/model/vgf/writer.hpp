@@ -28,14 +28,16 @@ struct save_options {
 };
 
 /// A function of tensors as TOSA in MLIR's text: `main`, over inputs of these types and shapes.
-/// Shader operators are `tosa.custom`; a tensor without axes has one. Throws errc::unsupported_op
+/// Inputs and outputs are called by their labels (`pm::named`), where they have some. Shader
+/// operators are `tosa.custom`; a tensor without axes has one. Throws errc::unsupported_op
 /// for ops that TOSA has nothing for, errc::unsupported for types that it has not, and what the
 /// function throws.
 inline std::string to_tosa(const context& home, std::span<const executable::value> inputs,
                            const traced_function& function) {
     return detail::graph_writer().run(pumice::detail::trace_graph(home, inputs, function));
 }
-/// The same of a model, for these shapes of its inputs, those of the file where left out.
+/// The same of a model, with its names, for these shapes of its inputs, those of the file where
+/// left out.
 inline std::string to_tosa(const model& m, std::span<const shape> shapes = {}) {
     if (!shapes.empty() && shapes.size() != m.inputs().size())
         throw error(errc::invalid_argument, "vgf",
@@ -49,7 +51,13 @@ inline std::string to_tosa(const model& m, std::span<const shape> shapes = {}) {
             for (const model_dim& d : m.inputs()[i].dims) s.push_back(d.size < 0 ? 1 : d.size);
         values.push_back({m.inputs()[i].dtype, s});
     }
-    return to_tosa(m.where(), values, [&](std::span<const any_tensor> x) { return m.run(x); });
+    std::vector<std::string> inputs, outputs;
+    for (const model_value& v : m.inputs()) inputs.push_back(v.name);
+    for (const model_value& v : m.outputs()) outputs.push_back(v.name);
+    return detail::graph_writer()
+        .run(pumice::detail::trace_graph(m.where(), values,
+                                         [&](std::span<const any_tensor> x) { return m.run(x); }),
+             std::move(inputs), std::move(outputs));
 }
 
 namespace detail {
@@ -129,7 +137,8 @@ inline void save_tosa(const std::filesystem::path& path, std::string_view text,
 }
 
 /// Writes a model, for these shapes of its inputs, as a VGF file. Inputs and outputs are in their
-/// order; the converter names them. Throws what `to_tosa` and `save_tosa` throw.
+/// order, by their names; a comma in one becomes an underscore. Throws what `to_tosa` and
+/// `save_tosa` throw.
 inline void save(const std::filesystem::path& path, const model& m,
                  std::span<const shape> shapes = {}, const save_options& options = {}) {
     save_tosa(path, to_tosa(m, shapes), options);

@@ -24,6 +24,19 @@ struct mlir_value {
     std::int64_t sizes = -1;  // of a list of sizes, which is no tensor: its length
 };
 
+/// Within a string of MLIR's, in which `text` may itself be one of JSON's.
+inline std::string in_quotes(std::string_view text) {
+    std::string made = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') made += '\\', made += c;
+        else if (c == '\n') made += "\\n";
+        else if (c == '\t') made += "\\t";
+        else if (c == '\r') made += "\\0D";
+        else made += c;
+    }
+    return made + "\"";
+}
+
 class mlir_text {
 public:
     /// Throws errc::unsupported for types that TOSA lacks.
@@ -127,7 +140,9 @@ public:
     }
     mlir_value sizes(const shape& s) { return sizes(std::span(s.begin(), s.size())); }
 
-    std::string finish(std::span<const mlir_value> results) const {
+    /// `inputs` and `outputs`: what the converter is to call them, all or none.
+    std::string finish(std::span<const mlir_value> results, std::span<const std::string> inputs,
+                       std::span<const std::string> outputs) const {
         std::string names, types, arguments;
         for (const mlir_value& v : results) {
             append_text(names, {names.empty() ? "" : ", ", v.name});
@@ -135,11 +150,24 @@ public:
         }
         for (const std::string& a : arguments_)
             append_text(arguments, {arguments.empty() ? "" : ", ", a});
-        return cat({"func.func @main(", arguments, ") -> (", types, ") {\n", body_, "  return ",
-                    names, " : ", types, "\n}\n"});
+        std::string called;
+        if (!inputs.empty() || !outputs.empty())
+            called = cat({" attributes {tf.entry_function = {inputs = ", list_of(inputs),
+                          ", outputs = ", list_of(outputs), "}}"});
+        return cat({"func.func @main(", arguments, ") -> (", types, ")", called, " {\n", body_,
+                    "  return ", names, " : ", types, "\n}\n"});
     }
 
 private:
+    /// With commas between them, so a name's own become underscores.
+    static std::string list_of(std::span<const std::string> names) {
+        std::string list;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (i > 0) list += ',';
+            for (const char c : names[i]) list += c == ',' ? '_' : c;
+        }
+        return in_quotes(list);
+    }
     std::string fresh() { return cat({"%", count_++}); }
     static std::string nested(const shape& s, int axis, std::span<const std::byte> bytes,
                               std::size_t& at) {

@@ -57,6 +57,11 @@ public:
         return c.what.splat ? broadcast_to(t, c.what.shape) : t;
     }
     bool is_known(std::size_t i) const { return known_.contains(id(i)); }
+    /// An operand whose values are at hand; null for others.
+    const graph_constant* known(std::size_t i) const {
+        const auto found = known_.find(id(i));
+        return found == known_.end() || found->second.what.external ? nullptr : &found->second.what;
+    }
 
     /// f(operand i): computed once, and kept, where the operand is a constant. `key` is distinct
     /// within the operator.

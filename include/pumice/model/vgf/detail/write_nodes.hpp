@@ -15,7 +15,9 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vgf { namespace detai
 
 class graph_writer : window_writer {
 public:
-    std::string run(const traced_graph& g) {
+    /// Inputs and outputs are called as these say, or else as their labels do.
+    std::string run(const traced_graph& g, std::vector<std::string> inputs = {},
+                    std::vector<std::string> outputs = {}) {
         if (!g.keys.empty())
             throw error(errc::unsupported, "vgf",
                         "the function draws random numbers, for which TOSA has nothing");
@@ -30,12 +32,21 @@ public:
             if (taken) v = again(v);
             results.push_back(v);
         }
-        return w_.finish(results);
+        name(g.inputs, "input_", inputs);
+        name(g.outputs, "output_", outputs);
+        return w_.finish(results, inputs, outputs);
     }
 
 private:
     using window_writer::write;
 
+    static void name(const auto& nodes, const char* otherwise, std::vector<std::string>& names) {
+        names.resize(nodes.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (names[i].empty()) names[i] = name_of(*nodes[i]);
+            if (names[i].empty()) names[i] = cat({otherwise, i});
+        }
+    }
     /// The same values in a tensor of their own, by an operation that the converter does not fold:
     /// an input that is an output too, it would leave unwritten.
     value again(const value& x) {

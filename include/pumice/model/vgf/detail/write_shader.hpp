@@ -6,6 +6,7 @@
 #include <pumice/graph/custom_kernel.hpp>
 #include <pumice/model/detail/vk_formats.hpp>
 #include <pumice/model/shader_attributes.hpp>
+#include <pumice/model/vgf/detail/mlir_text.hpp>
 
 #include <span>
 #include <string>
@@ -25,18 +26,6 @@ inline std::string to_base64(std::span<const std::uint32_t> words) {
             text.push_back(i + k > bytes.size() ? '=' : digits[bits >> (18 - 6 * k) & 63]);
     }
     return text;
-}
-/// Within a string of MLIR's, in which `text` may itself be one of JSON's.
-inline std::string in_quotes(std::string_view text) {
-    std::string made = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') made += '\\', made += c;
-        else if (c == '\n') made += "\\n";
-        else if (c == '\t') made += "\\t";
-        else if (c == '\r') made += "\\0D";
-        else made += c;
-    }
-    return made + "\"";
 }
 inline std::string json_text(std::string_view text) {
     std::string made = "\"";
