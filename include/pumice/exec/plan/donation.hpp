@@ -56,17 +56,17 @@ inline bool reads_where_it_writes(const plan_step& s, int from, int to, std::int
 /// last of each tell.
 inline bool may_meet(const plan_step& a, const plan_step& b, int value) {
     const auto written = [&](const plan_step& s) {
-        access all{value, 0, 0, true};
-        bool any = false;
+        access whole{value, 0, 0, true};
+        bool found = false;
         visit_operands(s.what, [&](const operand& o, const shape& domain, bool write) {
             if (!write || o.buffer < 0 || s.buffers[static_cast<std::size_t>(o.buffer)] != value)
                 return;
             const access one = range_of(o, domain, true);
-            all.begin = any ? std::min(all.begin, one.begin) : one.begin;
-            all.end = any ? std::max(all.end, one.end) : one.end;
-            any = true;
+            whole.begin = found ? std::min(whole.begin, one.begin) : one.begin;
+            whole.end = found ? std::max(whole.end, one.end) : one.end;
+            found = true;
         });
-        return all;
+        return whole;
     };
     const access x = written(a), y = written(b);
     return x.begin < y.end && y.begin < x.end;
