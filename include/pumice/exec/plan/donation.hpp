@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/exec/plan/plan.hpp>
+#include <pumice/kernels/launch.hpp>
 
 #include <algorithm>
 
@@ -52,24 +53,17 @@ inline bool reads_where_it_writes(const plan_step& s, int from, int to, std::int
     return true;
 }
 
-/// Whether two steps may write the same elements of a value, as the bytes between the first and the
-/// last of each tell.
-inline bool may_meet(const plan_step& a, const plan_step& b, int value) {
-    const auto written = [&](const plan_step& s) {
-        access whole{value, 0, 0, true};
-        bool found = false;
-        visit_operands(s.what, [&](const operand& o, const shape& domain, bool write) {
-            if (!write || o.buffer < 0 || s.buffers[static_cast<std::size_t>(o.buffer)] != value)
-                return;
-            const access one = range_of(o, domain, true);
-            whole.begin = found ? std::min(whole.begin, one.begin) : one.begin;
-            whole.end = found ? std::max(whole.end, one.end) : one.end;
-            found = true;
-        });
-        return whole;
-    };
-    const access x = written(a), y = written(b);
-    return x.begin < y.end && y.begin < x.end;
+/// Whether a step may write elements of a value that a later one writes too, as the bytes between
+/// the first and the last of each tell.
+inline bool may_meet(const plan_step& earlier, const plan_step& later, int value) {
+    const auto& list = earlier.outputs;
+    if (std::find(list.begin(), list.end(), value) == list.end()) return false;
+    const auto *x = earlier.what.get_if<elementwise_problem>(),
+               *y = later.what.get_if<elementwise_problem>();
+    if (!x || !y || x->body.outputs.size() != 1 || y->body.outputs.size() != 1) return true;
+    const access one = range_of(x->body.outputs[0], x->domain, true),
+                 other = range_of(y->body.outputs[0], y->domain, true);
+    return one.begin < other.end && other.begin < one.end;
 }
 
 /// Whether steps read a value that lies `apart` bytes behind the memory of `to` only before `to` is
