@@ -19,5 +19,5 @@ TEST_CASE("staged: each tile that fits is a configuration, and is launched as su
         CHECK(l.grid[0] == static_cast<std::uint32_t>((300 + m - 1) / m * ((200 + n - 1) / n)));
         CHECK(way.seconds > d.measured.launch);
     }
-    CHECK(to_string(s.ways[0]) == "128x128x16");
+    CHECK(to_string(s.ways[0]) == "128x128x8");
 }

@@ -195,7 +195,7 @@ struct conv_tiled {
     static launch make(const conv_problem& asked, const device_info& device,
                        const configuration& way) {
         const detail::product p = detail::product_of(asked);
-        return detail::convolution_launch(asked, p, detail::register_core(p, way), device);
+        return detail::convolution_launch(asked, p, detail::register_core(p, way, device), device);
     }
 };
 
@@ -283,7 +283,8 @@ struct packed_convolution {
                                   : supports_matrices(p, held, held, device);
     }
     core_choice core(const configuration& way, const device_info& device) const {
-        return held == dtype::f32 ? register_core(of, way) : matrix_core_for(way, held, device);
+        return held == dtype::f32 ? register_core(of, way, device)
+                                  : matrix_core_for(way, held, device);
     }
     bool wide() const { return is_wide(from) || is_wide(of); }
     /// Of the copies; to find where an element of a window is takes a hundred plain operations.

@@ -19,7 +19,8 @@ struct core_choice {
 
 // Plain arithmetic --------------------------------------------------------------------------------
 
-inline core_choice register_core(const product& p, const configuration& way) {
+inline core_choice register_core(const product& p, const configuration& way,
+                                 const device_info& device) {
     const register_tile& t = row_of(register_tiles, way);
     const std::string sum(slang_name(p.sum));
     core_choice c;
@@ -27,8 +28,10 @@ inline core_choice register_core(const product& p, const configuration& way) {
     c.m = t.m;
     c.n = t.n;
     c.k = t.k;
+    // A driver on the CPU gains nothing from written out steps and takes long to compile them.
+    const int steps = device.type == device_type::cpu ? 1 : t.steps;
     c.type = cat({"Registers<", sum});
-    for (int v : {t.m, t.n, t.k, t.tm, t.tn}) append_text(c.type, {",", v});
+    for (int v : {t.m, t.n, t.k, t.tm, t.tn, t.buffers, steps}) append_text(c.type, {",", v});
     return c;
 }
 

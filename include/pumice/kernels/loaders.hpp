@@ -79,6 +79,20 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
     return way;
 }
 
+/// The same for chunks of four values as sums have them: of tiles that are all there, memory that
+/// is aligned needs no program.
+inline reading plain_reading(const fused& f, const shape& batch, std::int64_t rows,
+                             const shape& depth, int whole) {
+    reading way = reading_of(f, batch, rows, depth, 4);
+    const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
+    if (whole != 3 || way.flat != 1 || way.way > reading::vectors_along_rows || !o ||
+        !o->in_memory() || o->format || info(o->type).bits < 32 || depth.rank() != 1)
+        return way;
+    way.bare = reading::aligned;
+    way.whole = whole;
+    return way;
+}
+
 inline std::string_view bool_text(bool v) { return v ? "true" : "false"; }
 
 /// The Slang type of a loader for `f`, and its parameters.
@@ -86,8 +100,9 @@ inline std::string loader_type(const fused& f, const reading& way, const std::st
                                const std::string& half, bool wide, int batch, int depth) {
     const std::string index = index_type(wide);
     std::string type =
-        way.bare ? cat({way.bare == reading::ragged ? "Ragged<" : "Bare<", half, ",", index, ",",
-                        batch, ",", bool_text(way.chunk_along_k())})
+        way.bare ? cat({way.bare == reading::ragged ? "Ragged<" : "Bare<",
+                        way.bare == reading::ragged ? half : chunk, ",", index, ",", batch, ",",
+                        bool_text(way.chunk_along_k())})
                  : cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch,
                         ",", depth, ",", static_cast<int>(way.way), ",", way.flat});
     if (way.bare != reading::ragged) append_text(type, {",", way.whole});

@@ -122,7 +122,8 @@ struct matmul_tiled {
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
         const detail::product p = detail::product_of(asked);
-        return detail::staged_launch(p, detail::register_core(p, way), device, detail::is_wide(p));
+        return detail::staged_launch(p, detail::register_core(p, way, device), device,
+                                     detail::is_wide(p));
     }
 };
 

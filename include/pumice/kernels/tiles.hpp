@@ -11,15 +11,18 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// Registers).
 struct register_tile {
     int m, n, k, tm, tn;
+    int buffers;   // staged tiles in shared memory
+    int steps;     // of k that are written out
     double speed;  // the share of the device's rate that it reaches
     constexpr int threads() const noexcept { return m / tm * (n / tn); }
     constexpr std::int64_t shared(int element) const noexcept {
-        return static_cast<std::int64_t>(k) * (m + n + 8) * element;
+        return static_cast<std::int64_t>(buffers) * k * (m + n + 8) * element;
     }
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
         return power(m) && power(n) && power(k) && power(tm) && power(tn) && tm >= 4 && tn >= 4 &&
-               tm <= m && tn <= n && k >= 4 && threads() <= 1024 && tm * tn <= 128;
+               tm <= m && tn <= n && k >= 4 && threads() <= 1024 && tm * tn <= 128 &&
+               (buffers == 1 || buffers == 2) && steps > 0 && k % steps == 0;
     }
 };
 
@@ -51,13 +54,13 @@ consteval std::array<Row, N> checked(std::array<Row, N> rows) {
 
 // clang-format off
 inline constexpr auto register_tiles = checked(std::array<register_tile, 6>{{
-    //  m    n   k  tm  tn  speed
-    { 128, 128, 16, 16,  8, 0.90},
-    {  64,  64, 16,  8,  4, 1.00},
-    {  32,  64, 16,  4,  4, 0.76},
-    {  32,  32, 16,  4,  4, 0.69},
-    {  16,  64, 16,  4,  4, 0.67},
-    {  64,  16, 16,  4,  4, 0.60},
+    //  m    n   k  tm  tn buffers steps speed
+    { 128, 128,  8, 16,  8, 2,  8, 1.00},
+    {  64,  64, 16,  8,  4, 2, 16, 0.89},
+    {  32,  64, 16,  4,  4, 1,  1, 0.66},
+    {  32,  32, 16,  4,  4, 1,  1, 0.60},
+    {  16,  64, 16,  4,  4, 1,  1, 0.58},
+    {  64,  16, 16,  4,  4, 1,  1, 0.52},
 }});
 inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 11>{{
     //  m    n   k  wm  wn  speed
