@@ -83,9 +83,9 @@ TEST_CASE("tiles: sizes follow the problem and stay within the device") {
     const auto plain = [&](const matmul_problem& p) {
         return matmul_tiled::make(p, d, matmul_tiled::supports(p, d).best()).arguments.at(5);
     };
-    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,64,64,16,8,4>");
+    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,128,128,8,16,8,2,8>");
     d.max_workgroup_invocations = 64;
-    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,32,32,16,4,4>");
+    CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,32,32,16,4,4,1,1>");
     d.max_workgroup_invocations = 32;
     CHECK_FALSE(matmul_tiled::supports(product(dtype::f32, 64, 64, 64), d).yes);
 }

@@ -79,17 +79,16 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
     return way;
 }
 
-/// The same for chunks of four values as sums have them: of tiles that are all there, memory that
-/// is aligned needs no program.
+/// The same for chunks of four values as sums have them, which a mere copy of memory can skip the
+/// program for. One kernel serves all extents: whether tiles are all there is not part of it.
 inline reading plain_reading(const fused& f, const shape& batch, std::int64_t rows,
-                             const shape& depth, int whole) {
+                             const shape& depth) {
     reading way = reading_of(f, batch, rows, depth, 4);
     const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (whole != 3 || way.flat != 1 || way.way > reading::vectors_along_rows || !o ||
-        !o->in_memory() || o->format || info(o->type).bits < 32 || depth.rank() != 1)
+    if (way.flat != 1 || way.way > reading::vectors_along_rows || !o || !o->in_memory() ||
+        o->format || info(o->type).bits < 32 || depth.rank() != 1)
         return way;
     way.bare = reading::aligned;
-    way.whole = whole;
     return way;
 }
 
