@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // What tests/vgf/run has done by Pumice: a line of words on stdin each, and a line on stdout for
-// it, "ok" or "error CODE MESSAGE".
+// it, "ok" with the data graphs that the device has run, or "error CODE MESSAGE". An argument says
+// who runs graph segments: best, native or translated.
 //
 //     run MODEL OUT IN...    the .npy files IN through the model, its outputs to OUT0.npy, OUT1.npy
 //     ... zeros MODEL            loads it, and runs it once on zeros
@@ -20,12 +21,14 @@ namespace pm = pumice;
 
 namespace {
 
+pm::graph_segments segments = pm::graph_segments::best;
+
 void run(std::istream& words) {
     std::string model, out, in;
     words >> model >> out;
     std::vector<pm::any_tensor> inputs;
     while (words >> in) inputs.push_back(pm::load(in));
-    const pm::model m = pm::model::load(model);
+    const pm::model m = pm::model::load(model, segments);
     const std::vector<pm::any_tensor> lazy = m.run(inputs);
     const auto recorded = m.compile().run(inputs);  // the same once more, as runners have it
     for (std::size_t i = 0; i < lazy.size(); ++i) {
@@ -134,6 +137,7 @@ void zeros(std::istream& words) {
     std::string model;
     words >> model;
     pm::load_options o;
+    o.segments = segments;
     o.limits.elements = 1 << 24;
     o.limits.kernel_work = std::int64_t{1} << 32;
     const std::vector<std::byte> bytes = pm::input_file::open(model)->read_all();
@@ -144,12 +148,16 @@ void zeros(std::istream& words) {
 
 }  // namespace
 
-int main() {
+int main(int, char** argv) {
+    using enum pm::graph_segments;
+    const std::string who = argv[1] ? argv[1] : "best";
+    segments = who == "native" ? native : who == "translated" ? translated : best;
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
         std::string what;
         words >> what;
         try {
+            const std::uint64_t before = pm::default_context().stats().data_graphs;
             if (what == "run") run(words);
             else if (what == "zeros") zeros(words);
             else if (what == "faces") faces(words);
@@ -157,7 +165,7 @@ int main() {
             else if (what == "provided") provided(words);
             else if (what == "write") write(words);
             else return 1;
-            std::cout << "ok" << std::endl;
+            std::cout << "ok " << pm::default_context().stats().data_graphs - before << std::endl;
         } catch (const pm::error& e) {
             std::string text = e.what();
             std::replace(text.begin(), text.end(), '\n', ' ');

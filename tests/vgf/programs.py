@@ -299,22 +299,47 @@ layout(set = 0, binding = 1) buffer Y { float y[]; };
 void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = 2.0 * x[i] + 1.0; }
 """
 
+TWICE_OF_TENSORS = """#version 450
+#extension GL_ARM_tensors : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(set = 0, binding = 0) uniform tensorARM<float, 3> x;
+layout(set = 1, binding = 3) writeonly uniform tensorARM<float, 3> y;
+void main() {
+    uint at[3] = uint[](gl_WorkGroupID.x, gl_WorkGroupID.y, gl_WorkGroupID.z);
+    float v;
+    tensorReadARM(x, at, v);
+    tensorWriteARM(y, at, 2.0 * v + 1.0);
+}
+"""
 
-def twice(language, code):
+
+def twice(language, code, groups=(2, 1, 1)):
     """Attributes of a shader operator that gives 2 x + 1."""
-    attributes = {"entry_point": "main", "workgroup_sizes": [2, 1, 1], "shader_language": language, "shader_code": code}
+    attributes = {"entry_point": "main", "workgroup_sizes": list(groups), "shader_language": language, "shader_code": code}
     for which, binding in (("input_0", 0), ("output_0", 1)):
         attributes |= {f"{which}_binding": binding, f"{which}_descriptorset": 0, f"{which}_vkformat": "VK_FORMAT_R32_SFLOAT",
                        f"{which}_vkdescriptortype": "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER"}
     return attributes
 
 
-def twice_in_spirv(glslc):
+def compiled(glslc, text):
+    """SPIR-V in base64."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "twice.comp", Path(folder) / "twice.spv"
-        source.write_text(TWICE)
+        source.write_text(text)
         subprocess.run([glslc, "--input", source, "--output", made], check=True, stdout=subprocess.DEVNULL)
-        return twice("SPIR-V", base64.b64encode(made.read_bytes()).decode())
+        return base64.b64encode(made.read_bytes()).decode()
+
+
+def twice_in_spirv(glslc):
+    return twice("SPIR-V", compiled(glslc, TWICE))
+
+
+def twice_of_tensors(glslc):
+    """The same by a shader that sees tensors (VK_ARM_tensors) of the shape S."""
+    attributes = twice("SPIR-V", compiled(glslc, TWICE_OF_TENSORS), S)
+    return attributes | {"input_0_vkdescriptortype": "VK_DESCRIPTOR_TYPE_TENSOR_ARM", "output_0_binding": 3,
+                         "output_0_descriptorset": 1, "output_0_vkdescriptortype": "VK_DESCRIPTOR_TYPE_TENSOR_ARM"}
 
 
 def custom(attributes):
@@ -331,6 +356,10 @@ def shaders(glslc):
     p = program("shader_chain", 2, 8.0)
     x = p.arg(S)
     p.give(p.op("custom", [p.op("custom", [x], S, **how)], S, **how))
+    p = program("shader_of_tensors", 16, 4.0)
+    x, y = p.arg(S), p.arg(S)
+    a = p.op("add", [x, y], S)
+    p.give(p.op("sub", [p.op("custom", [a], S, **custom(twice_of_tensors(glslc))), x], S))
 
 
 def shader_text():

@@ -55,8 +55,8 @@ class Model:
         return made
 
 
-def all_models(glsl_as_spirv):
-    """`glsl_as_spirv`: attributes of a shader that gives 2 x + 1."""
+def all_models(in_spirv, of_tensors):
+    """Attributes of shaders that give 2 x + 1."""
     rng = np.random.default_rng(3)
     made = []
 
@@ -166,7 +166,12 @@ def all_models(glsl_as_spirv):
 
     m = model("shader_between", 16, 4.0)
     x, y = m.arg(3, 4, 5), m.arg(3, 4, 5)
-    s = m.node("Twice", m.node("Add", x, y), domain="com.arm.VulkanCustomShader", implementation_attrs=json.dumps(glsl_as_spirv))
+    s = m.node("Twice", m.node("Add", x, y), domain="com.arm.VulkanCustomShader", implementation_attrs=json.dumps(in_spirv))
+    m.give(m.node("Sub", s, x))
+
+    m = model("shader_of_tensors", 16, 4.0)
+    x = m.arg(3, 4, 5)
+    s = m.node("Twice", m.node("Abs", x), domain="com.arm.VulkanCustomShader", implementation_attrs=json.dumps(of_tensors))
     m.give(m.node("Sub", s, x))
     return made
 

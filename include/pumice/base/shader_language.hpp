@@ -23,19 +23,24 @@ enum class shader_descriptor : std::uint8_t {
     uniform_buffer,
     storage_texel_buffer,
     uniform_texel_buffer,
-    storage_image
+    storage_image,
+    tensor  // of VK_ARM_tensors
 };
 
 /// As Vulkan names it behind VK_DESCRIPTOR_TYPE_.
 constexpr std::string_view to_string(shader_descriptor d) noexcept {
-    constexpr std::string_view names[] = {"STORAGE_BUFFER", "UNIFORM_BUFFER",
+    constexpr std::string_view names[] = {"STORAGE_BUFFER",       "UNIFORM_BUFFER",
                                           "STORAGE_TEXEL_BUFFER", "UNIFORM_TEXEL_BUFFER",
-                                          "STORAGE_IMAGE"};
+                                          "STORAGE_IMAGE",        "TENSOR_ARM"};
     return names[static_cast<int>(d)];
+}
+/// Whether it is of a VkFormat, texels or elements of a tensor.
+constexpr bool has_format(shader_descriptor d) noexcept {
+    return d >= shader_descriptor::storage_texel_buffer;
 }
 /// Whether it shows texels of a VkFormat.
 constexpr bool has_texels(shader_descriptor d) noexcept {
-    return d >= shader_descriptor::storage_texel_buffer;
+    return d >= shader_descriptor::storage_texel_buffer && d <= shader_descriptor::storage_image;
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -56,7 +56,11 @@ struct device_info {
     std::int64_t uniform_alignment = 1, max_uniform_range = 0;  // the same of a uniform buffer
     std::int64_t max_image_extent = 0;                 // of a two-dimensional image, along an axis
     std::int64_t texel_alignment = 1, max_texels = 0;  // and of a texel buffer, in texels
-    float timestamp_period = 0;                        // ns a tick, 0: no timestamps
+    bool tensors = false;                              // VK_ARM_tensors, in compute shaders
+    bool data_graphs = false;  // VK_ARM_data_graph of TOSA's operators, on the queue that computes
+    std::int64_t max_tensor_rank = 0, max_tensor_extent = 0, max_tensor_elements = 0;
+    std::int64_t max_tensor_bytes = 0, max_tensors = 0;  // the last: in a set
+    float timestamp_period = 0;                          // ns a tick, 0: no timestamps
 
     bool int8_arithmetic = false, int16_arithmetic = false, int64_arithmetic = false;
     bool float16_arithmetic = false, float64_arithmetic = false;
@@ -103,6 +107,8 @@ inline std::string to_string(const device_info& d) {
     if (d.int64_arithmetic) text += ", i64";
     if (d.storage8) text += ", 8-bit";
     if (d.storage16) text += ", 16-bit";
+    if (d.tensors) text += ", tensors";
+    if (d.data_graphs) text += ", data graphs";
     text += d.matrix_shapes.empty() ? ", no cooperative matrix" : ", cooperative matrix";
     for (const matrix_shape& s : d.matrix_shapes)
         append_text(text,

@@ -82,14 +82,16 @@ public:
         for (std::size_t m = 0; m < members_.size(); ++m) {
             statistics s = members_[m]->stats();
             if (m == host_ && m > 0) std::swap(s.dispatches, s.host_kernels);
-            for (const auto field :
-                 {&statistics::dispatches, &statistics::host_kernels, &statistics::written_bytes,
-                  &statistics::barriers, &statistics::submits, &statistics::host_waits,
-                  &statistics::uploads, &statistics::downloads, &statistics::uploaded_bytes,
-                  &statistics::downloaded_bytes, &statistics::maps, &statistics::allocations,
-                  &statistics::recordings, &statistics::pipelines, &statistics::slang_compiles,
-                  &statistics::slang_opens, &statistics::cache_hits, &statistics::device_bytes,
-                  &statistics::device_bytes_peak})
+            for (const auto field : {&statistics::dispatches,       &statistics::data_graphs,
+                                     &statistics::host_kernels,     &statistics::written_bytes,
+                                     &statistics::barriers,         &statistics::submits,
+                                     &statistics::host_waits,       &statistics::uploads,
+                                     &statistics::downloads,        &statistics::uploaded_bytes,
+                                     &statistics::downloaded_bytes, &statistics::maps,
+                                     &statistics::allocations,      &statistics::recordings,
+                                     &statistics::pipelines,        &statistics::slang_compiles,
+                                     &statistics::slang_opens,      &statistics::cache_hits,
+                                     &statistics::device_bytes,     &statistics::device_bytes_peak})
                 total.*field += s.*field;
             for (int role = 0; role < memory_roles; ++role)
                 total.memory.by_role[role] += s.memory.by_role[role];

@@ -87,7 +87,8 @@ struct shader_functions {
     /// for memory that lies where the device has none begin.
     std::shared_ptr<vulkan::pushed_buffers> (*push)(const launch&, const device_info&,
                                                     std::span<const given_memory> places);
-    void (*open)(vulkan::pushed_buffers&, const vulkan_runtime&, const launch&);
+    void (*open)(vulkan::pushed_buffers&, const vulkan_runtime&, const launch&,
+                 const vulkan::pipeline& with);
 };
 
 /// What the Slang service is asked for a launch.

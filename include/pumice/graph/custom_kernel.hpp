@@ -402,6 +402,7 @@ PUMICE_BODY std::shared_ptr<const custom_kernel> make_shader_kernel(own_shader s
     append_text(text, {"\n", source.inputs.size(), " inputs, pushes"});
     for (const std::byte b : source.push) append_text(text, {" ", static_cast<int>(b)});
     append_text(text, {"\n", source.text});
+    if (source.graph) text += source.graph->summary();
     custom_kernel made{source.name, std::move(text), std::move(how), {}};
     for (const std::uint32_t word : source.words)
         for (int shift = 0; shift < 32; shift += 8)

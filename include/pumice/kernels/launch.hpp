@@ -55,6 +55,7 @@ struct bound_buffer {
     int buffer;
     std::int64_t byte_offset, bytes;
     std::int64_t width = 0;  // of an image, in texels: along the last axis
+    shape extent = {};       // of a tensor: of one axis at least
 };
 
 /// What a device is asked for by shader operators (exec/vulkan/own_shader.hpp): by name, so

@@ -17,8 +17,17 @@ struct custom_kernel_shader {
         const kernel_call& call = *p.call;
         if (!call.what->shader) return support::no("it is a Slang function");
         const own_shader& s = *call.what->shader;
-        if (!device.push_descriptors)
+        const bool has_tensors = shows_tensors(s);
+        if (s.graph ? !device.data_graphs : has_tensors && !device.tensors)
+            return support::no({device.name, " has no ",
+                                s.graph ? "VK_ARM_data_graph" : "VK_ARM_tensors", ", which ",
+                                s.name, " needs"});
+        if (!has_tensors && !device.push_descriptors)
             return support::no("the device has no VK_KHR_push_descriptor");
+        if (has_tensors &&
+            static_cast<std::int64_t>(s.inputs.size() + s.outputs.size()) > device.max_tensors)
+            return support::no({s.name, " has ", s.inputs.size() + s.outputs.size(), " tensors, ",
+                                device.name, " takes ", device.max_tensors, " in a set"});
         if (s.inputs.size() + s.outputs.size() > most_buffers)
             return support::no({s.name, " has ", s.inputs.size() + s.outputs.size(),
                                 " buffers, at most ", most_buffers, " are taken"});
@@ -41,6 +50,11 @@ struct custom_kernel_shader {
                     return support::no({s.name,
                                         " works on a tensor without elements, which no "
                                         "descriptor can show"});
+                if (place.as == shader_descriptor::tensor) {
+                    if (support t = supports_tensor(s, v, each, device); !t.yes) return t;
+                    bytes += static_cast<double>(each);
+                    continue;
+                }
                 if (place.texel > 0 && each % place.texel != 0)
                     return support::no({s.name, " works on a tensor of ", each,
                                         " bytes, which are no texels of ", place.texel});
@@ -79,6 +93,14 @@ struct custom_kernel_shader {
                 .add(std::uint64_t{b.format})
                 .add(static_cast<std::uint64_t>(b.as));
         h.add(static_cast<std::uint64_t>(s.push.size()));
+        if (shows_tensors(s))
+            for (const auto* list : {&call.inputs, &call.outputs})
+                for (const kernel_value& v : *list) {
+                    h.add(static_cast<std::uint64_t>(v.shape.rank()));
+                    if (s.graph)
+                        for (const std::int64_t d : v.shape) h.add(static_cast<std::uint64_t>(d));
+                }
+        if (s.graph) h.add(s.graph->summary());
         l.module = cat({s.name, "_"});
         append_hex(l.module, h.value());
         l.entry = s.entry;
@@ -110,7 +132,27 @@ struct custom_kernel_shader {
         return bytes;
     }
 
+    /// Whether some of it is a tensor of VK_ARM_tensors.
+    static bool shows_tensors(const own_shader& s) {
+        for (const shader_binding& b : s.bindings())
+            if (b.as == shader_descriptor::tensor) return true;
+        return false;
+    }
+
 private:
+    static support supports_tensor(const own_shader& s, const kernel_value& v, std::int64_t bytes,
+                                   const device_info& device) {
+        std::int64_t longest = 1;
+        for (const std::int64_t d : v.shape) longest = std::max(longest, d);
+        if (v.shape.rank() > device.max_tensor_rank || longest > device.max_tensor_extent ||
+            element_count(v.shape) > device.max_tensor_elements || bytes > device.max_tensor_bytes)
+            return support::no({s.name, " works on a tensor of shape ", to_string(v.shape), ", ",
+                                device.name, " has tensors of up to ", device.max_tensor_rank,
+                                " axes, ", device.max_tensor_extent, " along one, ",
+                                device.max_tensor_elements, " elements and ",
+                                device.max_tensor_bytes, " bytes"});
+        return {};
+    }
     /// Of its image, in texels; 0 where its last axis is no whole number of them.
     static std::int64_t width_of(const shader_binding& place, const kernel_value& v) {
         const int rank = v.shape.rank();
@@ -131,6 +173,8 @@ private:
         l.bound.push_back({o.buffer, byte_offset(v.dtype, o.offset),
                            byte_count(v.dtype, element_count(v.shape)),
                            place.as == shader_descriptor::storage_image ? width_of(place, v) : 0});
+        if (place.as == shader_descriptor::tensor)
+            l.bound.back().extent = v.shape.empty() ? shape{1} : v.shape;
         l.accesses.push_back(range_of(o, v.shape, writes));
     }
 };

@@ -22,6 +22,7 @@ struct statistics {
     std::uint64_t evals = 0;          // evaluations that had something to run
     std::uint64_t plans = 0;          // made; an evaluation like one before has its plan
     std::uint64_t dispatches = 0;     // that ran, those of a recording in each of its runs
+    std::uint64_t data_graphs = 0;    // of them those of VK_ARM_data_graph
     std::uint64_t host_kernels = 0;   // what a device's engine left to the host (policy host_below)
     std::uint64_t written_bytes = 0;  // of results: what kernels wrote, those of the host too
     std::uint64_t barriers = 0;       // recorded

@@ -9,7 +9,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Who touches memory, before or after a barrier; may be joined with |. `constants`: shaders that
 /// read uniform buffers and uniform texel buffers, for which devices have caches of their own.
-enum class scope : unsigned { compute = 1, transfer = 2, host = 4, constants = 8 };
+/// `graph`: data graphs, of a device that has them.
+enum class scope : unsigned { compute = 1, transfer = 2, host = 4, constants = 8, graph = 16 };
 constexpr scope operator|(scope a, scope b) noexcept {
     return static_cast<scope>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -42,6 +43,16 @@ void set_scopes(Barrier& b, scope before, scope after) noexcept {
         from |= VK_PIPELINE_STAGE_2_HOST_BIT;
         writes |= VK_ACCESS_2_HOST_WRITE_BIT;
     }
+#ifdef VK_ARM_data_graph
+    if (includes(before, scope::graph)) {
+        from |= VK_PIPELINE_STAGE_2_DATA_GRAPH_BIT_ARM;
+        writes |= VK_ACCESS_2_DATA_GRAPH_WRITE_BIT_ARM;
+    }
+    if (includes(after, scope::graph)) {
+        to |= VK_PIPELINE_STAGE_2_DATA_GRAPH_BIT_ARM;
+        uses |= VK_ACCESS_2_DATA_GRAPH_READ_BIT_ARM | VK_ACCESS_2_DATA_GRAPH_WRITE_BIT_ARM;
+    }
+#endif
     if (includes(after, scope::compute)) {
         to |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
         uses |= VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;

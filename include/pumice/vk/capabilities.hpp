@@ -18,7 +18,8 @@ namespace detail {
 inline constexpr auto capability_cooperative_matrix = static_cast<spv::Capability>(6022),
                       capability_bfloat16 = static_cast<spv::Capability>(5116),
                       capability_bfloat16_dot = static_cast<spv::Capability>(5117),
-                      capability_bfloat16_matrix = static_cast<spv::Capability>(5118);
+                      capability_bfloat16_matrix = static_cast<spv::Capability>(5118),
+                      capability_tensors = static_cast<spv::Capability>(4174);
 
 /// A capability and where it is found: at a byte of `features` or of the properties, as a bit of
 /// the subgroup operations, everywhere or nowhere.
@@ -94,6 +95,11 @@ inline constexpr capability_row capability_rows[] = {
         PUMICE_BFLOAT16(shaderBFloat16DotProduct)},
     {capability_bfloat16_matrix, "BFloat16CooperativeMatrixKHR", capability_row::source::
         PUMICE_BFLOAT16(shaderBFloat16CooperativeMatrix)},
+#ifdef VK_ARM_data_graph
+    {capability_tensors, "TensorsARM", capability_row::source::feature,
+     offsetof(features, tensors) + offsetof(VkPhysicalDeviceTensorFeaturesARM, shaderTensorAccess),
+     "shaderTensorAccess"},
+#endif
     // Pumice switches none of these on. They are here for their names.
     PUMICE_ROW(Geometry, never),
     PUMICE_ROW(Tessellation, never),
@@ -189,6 +195,9 @@ inline const char* extension_for(std::string_view spirv) noexcept {
         if (name == spirv) return "";
     if (spirv == "SPV_KHR_cooperative_matrix") return VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     if (spirv == "SPV_KHR_bfloat16") return VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
+#ifdef VK_ARM_data_graph
+    if (spirv == "SPV_ARM_tensors") return VK_ARM_TENSORS_EXTENSION_NAME;
+#endif
     return nullptr;
 }
 

@@ -7,6 +7,7 @@
 
 #include <pumice/base/shader_language.hpp>
 #include <pumice/vk/detail/spirv_module.hpp>
+#include <pumice/vk/detail/tensor_type.hpp>
 
 #include <optional>
 
@@ -21,6 +22,8 @@ struct pipeline_options {
     /// Where there is none: the address of a parameter block.
     std::span<const shader_descriptor> descriptors{};
     std::uint32_t pushed = 0;
+    /// Of each descriptor that shows a tensor: which.
+    std::span<const tensor_type> tensors{};
 };
 
 namespace detail {
@@ -36,7 +39,8 @@ public:
     spirv_check(std::span<const std::uint32_t> words, std::string_view name, const candidate& on,
                 const pipeline_options& options)
         : spirv_module(words, name, on, options.constants), wanted_(options.entry),
-          given_(options.descriptors), pushes_(given_.empty() ? push_bytes : options.pushed) {}
+          given_(options.descriptors), given_tensors_(options.tensors),
+          pushes_(given_.empty() ? push_bytes : options.pushed) {}
 
     void run() {
         walk([this] {
@@ -210,14 +214,39 @@ private:
             is = shader_descriptor::uniform_buffer;
         else is = shader_descriptor::storage_buffer;
         const shader_descriptor given = given_[variable.value];
-        if (is == given) return;
+        if (is == given) {
+            if (is == shader_descriptor::tensor) tensor(of, which, variable.value);
+            return;
+        }
         refuse(errc::unsupported,
                {"sees ", name_of(which), " as ",
                 is ? cat({"a ", to_string(*is)}) : storage_text(storage)},
                {"it is given as a ", to_string(given)});
     }
-    /// What an image is.
+    /// A tensor has to have the rank and the elements' size that the shader says.
+    void tensor(const fact& of, word which, word binding) const {
+        const tensor_type& given = given_tensors_[binding];
+        if (words_[of.at] >> spv::WordCountShift != 4)
+            refuse(errc::unsupported,
+                   {"sees ", name_of(which),
+                    " as a tensor without a rank, or "
+                    "with a shape"},
+                   {"a shader's tensors have a rank, and no shape"});
+        const fact &element = facts_[words_[of.at + 2]], &rank = facts_[words_[of.at + 3]];
+        const bool truth = (words_[element.at] & spv::OpCodeMask) == spv::OpTypeBool;
+        const word bytes = truth ? 1 : element.size;
+        if (!rank.known || rank.value != static_cast<word>(given.extent.rank()) ||
+            bytes != given.element_bytes)
+            refuse(errc::unsupported,
+                   {"sees ", name_of(which), " as a tensor of rank ",
+                    rank.known ? cat({rank.value}) : std::string("that is not known"), " of ",
+                    bytes, " bytes each"},
+                   {cat({"it is given as one of rank ", given.extent.rank(), " of ",
+                         given.element_bytes, " bytes each"})});
+    }
+    /// What an image or tensor is.
     std::optional<shader_descriptor> texels(const fact& of) const {
+        if ((words_[of.at] & spv::OpCodeMask) == op_type_tensor) return shader_descriptor::tensor;
         constexpr word dim = 3, arrayed = 5, multisampled = 6, sampled = 7;  // of OpTypeImage
         if ((words_[of.at] & spv::OpCodeMask) != spv::OpTypeImage ||
             words_[of.at] >> spv::WordCountShift <= sampled || words_[of.at + arrayed] != 0 ||
@@ -383,6 +412,7 @@ private:
 
     std::string_view wanted_;  // entry point
     std::span<const shader_descriptor> given_;
+    std::span<const tensor_type> given_tensors_;
     std::uint32_t pushes_;
     int section_ = 0;
     place function_ = place::outside;

@@ -5,7 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/vk/barrier.hpp>
-#include <pumice/vk/detail/shader_image.hpp>
+#include <pumice/vk/detail/pushed_buffers.hpp>
 #include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
 #include <pumice/vk/query.hpp>
@@ -18,80 +18,6 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 /// Offsets within the two allocations.
 struct copy_region {
     std::uint64_t from = 0, to = 0, size = 0;
-};
-
-class commands;
-
-/// What a dispatch is given, by its binding, and its push constants.
-class pushed_buffers {
-public:
-    struct range : buffer_range {
-        shader_descriptor as = shader_descriptor::storage_buffer;
-        VkFormat format = VK_FORMAT_UNDEFINED;  // of texels
-        std::uint32_t width = 0, height = 0;    // of an image: its elements are those bytes
-        bool written = false;
-    };
-    static constexpr std::size_t most = 32;  // that every device with the extension takes
-    array_list<range> list;
-    array_list<std::byte> numbers;
-    bool has_constants = false;  // a dispatch reads some of it as scope::constants does
-    /// Records the dispatch that works on it; `dispatch_pushed`, by name, so that who makes none of
-    /// these compiles nothing of it.
-    void (*dispatch)(commands& buffer, std::shared_ptr<const pushed_buffers> own,
-                     std::array<std::uint32_t, 3> grid) = nullptr;
-
-    pushed_buffers() = default;
-    pushed_buffers(const pushed_buffers&) = delete;
-    ~pushed_buffers() {
-        for (const VkBufferView view : views_)
-            device_->table().vkDestroyBufferView(device_->handle(), view, nullptr);
-    }
-
-    /// Makes the views of texel buffers, and images. `name` stands in errors and debuggers.
-    void open(const std::shared_ptr<const device>& owner, const std::string& name) {
-        device_ = owner;
-        name_ = name;
-        for (const range& r : list) {
-            VkBufferView& view = views_.emplace_back();
-            std::unique_ptr<detail::shader_image>& image = images_.emplace_back();
-            if (r.as == shader_descriptor::storage_image)
-                image = std::make_unique<detail::shader_image>(device_, r.format, r.width, r.height,
-                                                               name_);
-            if (!has_texels(r.as) || image) continue;
-            structure<VkBufferViewCreateInfo> info;
-            info.buffer = r.buffer;
-            info.format = r.format;
-            info.offset = r.offset;
-            info.range = r.size;
-            device_->check(device_->table().vkCreateBufferView(device_->handle(), &info, nullptr,
-                                                               &view),
-                           "vkCreateBufferView", cat({"kernel ", name}));
-        }
-    }
-    const std::string& name() const noexcept { return name_; }
-    /// Of a range; null unless it has texels. Pre: they are open.
-    const VkBufferView* view(std::size_t i) const noexcept { return &views_[i]; }
-    /// Of a range; null unless it is one. Pre: they are open.
-    const detail::shader_image* image(std::size_t i) const noexcept { return images_[i].get(); }
-    bool has_images() const noexcept {
-        for (const auto& each : images_)
-            if (each) return true;
-        return false;
-    }
-
-    friend bool operator==(const pushed_buffers& a, const pushed_buffers& b) noexcept {
-        return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
-                          [](const range& x, const range& y) {
-                              return x.buffer == y.buffer && x.offset == y.offset &&
-                                     x.size == y.size;
-                          });
-    }
-
-private:
-    std::shared_ptr<const device> device_;
-    std::string name_;
-    array_list<VkBufferView> views_;                            // of each range, or null
-    array_list<std::unique_ptr<detail::shader_image>> images_;  // likewise
 };
 
 /// A command buffer with a pool of its own, so that threads record at the same time. Move-only; one
@@ -122,7 +48,8 @@ public:
     commands(commands&& other) noexcept
         : device_(std::move(other.device_)), pool_(std::exchange(other.pool_, {})),
           buffer_(other.buffer_), bound_(other.bound_), layout_(other.layout_),
-          dispatches_(other.dispatches_), pushed_(std::move(other.pushed_)) {}
+          dispatches_(other.dispatches_), graphs_(other.graphs_),
+          pushed_(std::move(other.pushed_)) {}
     commands& operator=(commands&& other) noexcept {
         std::swap(device_, other.device_);
         std::swap(pool_, other.pool_);
@@ -130,6 +57,7 @@ public:
         std::swap(bound_, other.bound_);
         std::swap(layout_, other.layout_);
         std::swap(dispatches_, other.dispatches_);
+        std::swap(graphs_, other.graphs_);
         pushed_.swap(other.pushed_);
         return *this;
     }
@@ -140,6 +68,8 @@ public:
     VkCommandBuffer handle() const noexcept { return buffer_; }
     /// What is recorded.
     std::uint64_t dispatches() const noexcept { return dispatches_; }
+    /// Of them, those of data graphs.
+    std::uint64_t data_graphs() const noexcept { return graphs_; }
 
     /// Starts over. `reusable`: it will be submitted more than once, also while the device is at
     /// it. pre: the device does not use it any more.
@@ -147,7 +77,7 @@ public:
         device_->check(table().vkResetCommandPool(device_->handle(), pool_, 0),
                        "vkResetCommandPool");
         bound_ = VkPipeline{};
-        dispatches_ = 0;
+        dispatches_ = graphs_ = 0;
         pushed_.clear();
         structure<VkCommandBufferBeginInfo> info;
         info.flags = reusable ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
@@ -159,9 +89,10 @@ public:
 
     void bind(const pipeline& p) noexcept {
         layout_ = p.layout();
+        point_ = p.binds_to();
         if (bound_ == p.handle()) return;
         bound_ = p.handle();
-        table().vkCmdBindPipeline(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, bound_);
+        table().vkCmdBindPipeline(buffer_, point_, bound_);
     }
 
     /// The address of the next dispatches' parameter block. pre: a pipeline is bound.
@@ -181,25 +112,15 @@ public:
             table().vkCmdPushConstants(buffer_, layout_, compute, 0,
                                        static_cast<std::uint32_t>(what.numbers.size()),
                                        what.numbers.data());
-        std::array<VkDescriptorBufferInfo, pushed_buffers::most> buffers{};
-        std::array<VkDescriptorImageInfo, pushed_buffers::most> images{};
-        std::array<structure<VkWriteDescriptorSet>, pushed_buffers::most> writes{};
-        for (std::uint32_t i = 0; i < what.list.size(); ++i) {
-            buffers[i].buffer = what.list[i].buffer;
-            buffers[i].offset = what.list[i].offset;
-            buffers[i].range = what.list[i].size;
-            writes[i].dstBinding = i;
-            writes[i].descriptorCount = 1;
-            writes[i].descriptorType = type_of(what.list[i].as);
-            writes[i].pBufferInfo = &buffers[i];
-            writes[i].pTexelBufferView = what.view(i);
-            writes[i].pImageInfo = &images[i];
-            images[i].imageLayout = VK_IMAGE_LAYOUT_GENERAL;
-            if (what.image(i)) images[i].imageView = what.image(i)->view();
+        if (const detail::tensor_set* const set = what.set()) {
+            const VkDescriptorSet handle = set->handle();
+            return table().vkCmdBindDescriptorSets(buffer_, point_, layout_, 0, 1, &handle, 0,
+                                                   nullptr);
         }
+        const pushed_buffers::writes all(what);
         table().vkCmdPushDescriptorSetKHR(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0,
                                           static_cast<std::uint32_t>(what.list.size()),
-                                          writes.data());
+                                          all.list.data());
     }
 
     /// Makes images of what the next dispatch reads as such. pre: they are open.
@@ -229,6 +150,31 @@ public:
         }
         barrier(scope::transfer, scope::compute);
     }
+    /// Brings what the next dispatch reads to tensors that lie elsewhere, and lets a data graph see
+    /// it. pre: they are open.
+    void fill_tensors(const pushed_buffers& what) {
+        const detail::tensor_set* const set = what.set();
+        if (!set) return;
+        constexpr scope any = scope::compute | scope::transfer;
+        if (copies_tensors(what)) {
+            barrier(any, scope::transfer);
+            copy_tensors(what, false);
+        }
+        if (set->is_graph()) barrier(any, any | scope::graph);
+        else if (copies_tensors(what)) barrier(scope::transfer, any);
+    }
+    /// The same behind it.
+    void store_tensors(const pushed_buffers& what) {
+        const detail::tensor_set* const set = what.set();
+        if (!set) return;
+        constexpr scope any = scope::compute | scope::transfer;
+        if (set->is_graph()) barrier(scope::graph, any);
+        else if (copies_tensors(what)) barrier(scope::compute, scope::transfer);
+        if (!copies_tensors(what)) return;
+        copy_tensors(what, true);
+        barrier(scope::transfer, any);
+    }
+
     /// Brings what the last dispatch wrote to images to where others look for it.
     void store_images(const pushed_buffers& what) {
         if (!what.has_images()) return;
@@ -248,6 +194,14 @@ public:
         table().vkCmdDispatch(buffer_, x, y, z);
         device_->stats().dispatches += 1;
         ++dispatches_;
+    }
+
+    /// Runs the data graph of the pipeline that is bound. pre: what it works on was pushed.
+    void dispatch_graph(const pushed_buffers& what) noexcept {
+        what.set()->dispatch(buffer_);
+        device_->stats().data_graphs += 1;
+        ++dispatches_;
+        ++graphs_;
     }
 
     /// What `before` wrote, `after` sees. (What the host wrote before a submit is visible without.)
@@ -331,12 +285,30 @@ public:
 private:
     const dispatcher& table() const noexcept { return device_->table(); }
 
+    static bool copies_tensors(const pushed_buffers& what) noexcept {
+        for (std::size_t i = 0; i < what.list.size(); ++i)
+            if (what.set()->copy_of(i)) return true;
+        return false;
+    }
+    void copy_tensors(const pushed_buffers& what, bool back) {
+        for (std::size_t i = 0; i < what.list.size(); ++i) {
+            const VkBuffer copy = what.set()->copy_of(i);
+            if (!copy || what.list[i].written != back) continue;
+            VkBufferCopy region{};
+            region.size = what.list[i].size;
+            (back ? region.dstOffset : region.srcOffset) = what.list[i].offset;
+            const VkBuffer there = what.list[i].buffer;
+            table().vkCmdCopyBuffer(buffer_, back ? copy : there, back ? there : copy, 1, &region);
+        }
+    }
+
     std::shared_ptr<const device> device_;
     VkCommandPool pool_{};
     VkCommandBuffer buffer_{};
     VkPipeline bound_{};
     VkPipelineLayout layout_{};
-    std::uint64_t dispatches_ = 0;
+    VkPipelineBindPoint point_ = VK_PIPELINE_BIND_POINT_COMPUTE;
+    std::uint64_t dispatches_ = 0, graphs_ = 0;
     array_list<std::shared_ptr<const pushed_buffers>> pushed_;
 };
 
@@ -345,8 +317,11 @@ inline void dispatch_pushed(commands& buffer, std::shared_ptr<const pushed_buffe
                             std::array<std::uint32_t, 3> grid) {
     buffer.label(what->name().c_str());
     buffer.fill_images(*what);
+    buffer.fill_tensors(*what);
     buffer.push(what);
-    buffer.dispatch(grid[0], grid[1], grid[2]);
+    if (what->set() && what->set()->is_graph()) buffer.dispatch_graph(*what);
+    else buffer.dispatch(grid[0], grid[1], grid[2]);
+    buffer.store_tensors(*what);
     buffer.store_images(*what);
     buffer.end_label();
 }

@@ -15,6 +15,7 @@ struct counters {
     counter maps;         // vkMapMemory
     counter recordings;   // vkBeginCommandBuffer
     counter dispatches;
+    counter data_graphs;          // vkCmdDispatchDataGraphARM
     counter barriers;             // vkCmdPipelineBarrier2
     counter copies;               // vkCmdCopyBuffer
     counter fills;                // vkCmdFillBuffer

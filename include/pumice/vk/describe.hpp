@@ -158,6 +158,56 @@ inline void describe_matrices(candidate& c, const dispatcher& table) {
     c.info.cooperative_matrix = !c.info.matrix_shapes.empty();
 }
 
+/// Whether the family that computes runs data graphs of TOSA's operators without an engine chosen.
+inline bool runs_graphs(const candidate& c, const dispatcher& table) {
+#ifdef VK_ARM_data_graph
+    if (!table.vkGetPhysicalDeviceQueueFamilyDataGraphPropertiesARM) return false;
+    std::uint32_t count = 0;
+    const auto ask = [&](VkQueueFamilyDataGraphPropertiesARM* to) {
+        return table.vkGetPhysicalDeviceQueueFamilyDataGraphPropertiesARM(c.handle, c.family,
+                                                                          &count, to) >= 0;
+    };
+    if (!ask(nullptr)) return false;
+    VkQueueFamilyDataGraphPropertiesARM empty{};
+    empty.sType = VK_STRUCTURE_TYPE_QUEUE_FAMILY_DATA_GRAPH_PROPERTIES_ARM;
+    array_list<VkQueueFamilyDataGraphPropertiesARM> list(count, empty);
+    if (count == 0 || !ask(list.data())) return false;
+    for (const VkQueueFamilyDataGraphPropertiesARM& p : list)
+        if (p.engine.type == VK_PHYSICAL_DEVICE_DATA_GRAPH_PROCESSING_ENGINE_TYPE_DEFAULT_ARM &&
+            p.operation.operationType ==
+                VK_PHYSICAL_DEVICE_DATA_GRAPH_OPERATION_TYPE_SPIRV_EXTENDED_INSTRUCTION_SET_ARM &&
+            std::string_view(p.operation.name, ::strnlen(p.operation.name, sizeof p.operation.name))
+                .starts_with("TOSA.001000"))
+            return true;
+#else
+    static_cast<void>(c), static_cast<void>(table);
+#endif
+    return false;
+}
+inline void describe_tensors(candidate& c, const features& on, const dispatcher& table) {
+#ifdef VK_ARM_data_graph
+    if (!on.tensors.tensors) return;
+    VkPhysicalDeviceTensorPropertiesARM found{};
+    found.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TENSOR_PROPERTIES_ARM;
+    structure<VkPhysicalDeviceProperties2> properties;
+    properties.pNext = &found;
+    table.vkGetPhysicalDeviceProperties2(c.handle, &properties);
+    device_info& info = c.info;
+    info.tensors = on.tensors.shaderTensorAccess &&
+                   (found.shaderTensorSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    info.max_tensor_rank = found.maxTensorDimensionCount;
+    info.max_tensor_extent = clamp_size(found.maxPerDimensionTensorElements);
+    info.max_tensor_elements = clamp_size(found.maxTensorElements);
+    info.max_tensor_bytes = clamp_size(found.maxTensorSize);
+    info.max_tensors = std::min(found.maxDescriptorSetStorageTensors,
+                                found.maxPerStageDescriptorSetStorageTensors);
+    info.data_graphs = on.graphs.dataGraph && on.graphs.dataGraphShaderModule &&
+                       on.composites.shaderReplicatedComposites && runs_graphs(c, table);
+#else
+    static_cast<void>(c), static_cast<void>(on), static_cast<void>(table);
+#endif
+}
+
 inline void describe_features(candidate& c, const features& on, const dispatcher& table) {
     device_info& info = c.info;
     info.int8_arithmetic = on.v12.shaderInt8;
@@ -171,6 +221,7 @@ inline void describe_features(candidate& c, const features& on, const dispatcher
     info.bfloat16 = on.bfloat16.shaderBFloat16Type && on.bfloat16.shaderBFloat16CooperativeMatrix;
     info.subgroup_size_control = on.v13.subgroupSizeControl && on.v13.computeFullSubgroups;
     if (on.cooperative.cooperativeMatrix && info.memory_model) describe_matrices(c, table);
+    describe_tensors(c, on, table);
     if (!on.v12.bufferDeviceAddress) c.refusals.push_back("it lacks bufferDeviceAddress");
     if (!on.v12.timelineSemaphore) c.refusals.push_back("it lacks timelineSemaphore");
     if (!on.v12.scalarBlockLayout) c.refusals.push_back("it lacks scalarBlockLayout");

@@ -158,6 +158,9 @@ private:
         extension_list on;
         for (const char* wanted : wanted_extensions)
             if (chosen_.extensions.has(wanted)) on.names.push_back(std::string(wanted));
+        for (const char* each : data_graph_extensions)
+            if (chosen_.info.data_graphs && chosen_.extensions.has(each))
+                on.names.push_back(std::string(each));
         chosen_.extensions = std::move(on);  // from here on: the enabled ones
         array_list<const char*> extensions;
         for (const std::string& each : chosen_.extensions.names) extensions.push_back(each.c_str());

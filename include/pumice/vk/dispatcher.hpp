@@ -26,7 +26,7 @@
     X(vkGetPhysicalDeviceFormatProperties)                                                        \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceMemoryProperties2)                \
     X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                            \
-    X(vkGetPhysicalDeviceQueueFamilyProperties)
+    X(vkGetPhysicalDeviceQueueFamilyProperties) PUMICE_VULKAN_INSTANCE_ARM(X)
 #define PUMICE_VULKAN_DEVICE(X)                                                                   \
     X(vkAllocateCommandBuffers) X(vkAllocateMemory) X(vkBeginCommandBuffer)                       \
     X(vkBindBufferMemory2) X(vkCmdBeginDebugUtilsLabelEXT) X(vkCmdBindPipeline)                   \
@@ -48,8 +48,25 @@
     X(vkGetImageMemoryRequirements) X(vkBindImageMemory) X(vkCreateImageView)                     \
     X(vkDestroyImageView) X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer)                     \
     X(vkCmdPushDescriptorSetKHR) X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)   \
+    X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkAllocateDescriptorSets)              \
+    X(vkUpdateDescriptorSets) X(vkCmdBindDescriptorSets)                                          \
     X(vkQueueSubmit2) X(vkQueueWaitIdle) X(vkResetCommandPool) X(vkResetQueryPool)                \
-    X(vkSignalSemaphore) X(vkWaitSemaphores)
+    X(vkSignalSemaphore) X(vkWaitSemaphores) PUMICE_VULKAN_DEVICE_ARM(X)
+// Of extensions that the headers may not know.
+#ifdef VK_ARM_data_graph
+#define PUMICE_VULKAN_INSTANCE_ARM(X) X(vkGetPhysicalDeviceQueueFamilyDataGraphPropertiesARM)
+#define PUMICE_VULKAN_DEVICE_ARM(X)                                                               \
+    X(vkCreateTensorARM) X(vkDestroyTensorARM) X(vkCreateTensorViewARM)                           \
+    X(vkDestroyTensorViewARM) X(vkGetTensorMemoryRequirementsARM) X(vkBindTensorMemoryARM)        \
+    X(vkCreateDataGraphPipelinesARM) X(vkCreateDataGraphPipelineSessionARM)                       \
+    X(vkGetDataGraphPipelineSessionBindPointRequirementsARM)                                      \
+    X(vkGetDataGraphPipelineSessionMemoryRequirementsARM)                                         \
+    X(vkBindDataGraphPipelineSessionMemoryARM) X(vkDestroyDataGraphPipelineSessionARM)            \
+    X(vkCmdDispatchDataGraphARM)
+#else
+#define PUMICE_VULKAN_INSTANCE_ARM(X)
+#define PUMICE_VULKAN_DEVICE_ARM(X)
+#endif
 // clang-format on
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
@@ -128,3 +145,5 @@ static_assert(sizeof(dispatcher) % sizeof(PFN_vkVoidFunction) == 0 &&
 #undef PUMICE_VULKAN_GLOBAL
 #undef PUMICE_VULKAN_INSTANCE
 #undef PUMICE_VULKAN_DEVICE
+#undef PUMICE_VULKAN_INSTANCE_ARM
+#undef PUMICE_VULKAN_DEVICE_ARM

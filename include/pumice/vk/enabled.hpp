@@ -38,6 +38,17 @@ inline features enabled_features(const VkDeviceCreateInfo& made) {
             case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR:
                 copy(on.bfloat16, each);
                 break;
+#ifdef VK_ARM_data_graph
+            case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TENSOR_FEATURES_ARM:
+                copy(on.tensors, each);
+                break;
+            case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DATA_GRAPH_FEATURES_ARM:
+                copy(on.graphs, each);
+                break;
+            case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_REPLICATED_COMPOSITES_FEATURES_EXT:
+                copy(on.composites, each);
+                break;
+#endif
             default: break;
         }
         // What also has a structure of its own.

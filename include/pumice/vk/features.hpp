@@ -23,6 +23,10 @@ inline constexpr const char* wanted_extensions[] = {
     VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
     VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
     VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME,
+#ifdef VK_ARM_data_graph
+    VK_ARM_TENSORS_EXTENSION_NAME,
+    VK_ARM_DATA_GRAPH_EXTENSION_NAME,
+#endif
     VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
     VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
     VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
@@ -33,6 +37,12 @@ inline constexpr const char* wanted_extensions[] = {
     "VK_KHR_portability_subset",
 };
 
+/// Those that VK_ARM_data_graph stands on, and one that Arm's converter writes modules for:
+/// switched on for data graphs alone.
+inline constexpr const char* data_graph_extensions[] = {
+    VK_KHR_MAINTENANCE_5_EXTENSION_NAME, VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME,
+    "VK_EXT_shader_replicated_composites"};
+
 /// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice. `link` before use; a copy is
 /// unlinked.
 struct features {
@@ -42,6 +52,11 @@ struct features {
     structure<VkPhysicalDeviceVulkan13Features> v13;
     structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR> cooperative;
     structure<VkPhysicalDeviceShaderBfloat16FeaturesKHR> bfloat16;
+#ifdef VK_ARM_data_graph
+    structure<VkPhysicalDeviceTensorFeaturesARM> tensors;
+    structure<VkPhysicalDeviceDataGraphFeaturesARM> graphs;
+    structure<VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT> composites;
+#endif
 
     /// Chains what a Vulkan 1.3 device with these extensions knows; returns the head.
     VkPhysicalDeviceFeatures2* link(const extension_list& extensions) noexcept {
@@ -58,6 +73,20 @@ struct features {
             *tail = &bfloat16;
             tail = &bfloat16.pNext;
         }
+#ifdef VK_ARM_data_graph
+        if (extensions.has(VK_ARM_TENSORS_EXTENSION_NAME)) {
+            *tail = &tensors;
+            tail = &tensors.pNext;
+        }
+        if (extensions.has(VK_ARM_DATA_GRAPH_EXTENSION_NAME)) {
+            *tail = &graphs;
+            tail = &graphs.pNext;
+        }
+        if (extensions.has(VK_EXT_SHADER_REPLICATED_COMPOSITES_EXTENSION_NAME)) {
+            *tail = &composites;
+            tail = &composites.pNext;
+        }
+#endif
         *tail = nullptr;
         return &core;
     }
@@ -101,6 +130,13 @@ inline features wanted_features(const features& offered, bool robust) noexcept {
     on.bfloat16.shaderBFloat16Type = offered.bfloat16.shaderBFloat16Type;
     on.bfloat16.shaderBFloat16DotProduct = offered.bfloat16.shaderBFloat16DotProduct;
     on.bfloat16.shaderBFloat16CooperativeMatrix = offered.bfloat16.shaderBFloat16CooperativeMatrix;
+#ifdef VK_ARM_data_graph
+    on.tensors.shaderTensorAccess = offered.tensors.shaderTensorAccess;
+    on.tensors.tensors = offered.tensors.tensors;
+    on.graphs.dataGraph = offered.graphs.dataGraph;
+    on.graphs.dataGraphShaderModule = offered.graphs.dataGraphShaderModule;
+    on.composites.shaderReplicatedComposites = offered.composites.shaderReplicatedComposites;
+#endif
     return on;
 }
 

@@ -90,6 +90,24 @@ inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
     return most > used ? most - used : 0;
 }
 
+/// Device memory for an object that has it to itself. Throws errc::out_of_memory, and what else the
+/// driver reports; `who` stands in the error.
+inline VkDeviceMemory allocate_for(const device& d, std::uint64_t bytes, std::uint32_t type_bits,
+                                   const std::string& who) {
+    VkDeviceMemory made{};
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    for (const std::uint32_t type : rank_types(memory_kind::device, type_bits, d)) {
+        structure<VkMemoryAllocateInfo> info;
+        info.allocationSize = bytes;
+        info.memoryTypeIndex = type;
+        result = d.table().vkAllocateMemory(d.handle(), &info, nullptr, &made);
+        d.stats().allocations += 1;
+        if (result == VK_SUCCESS) break;
+    }
+    d.check(result, "vkAllocateMemory", who);
+    return made;
+}
+
 /// Owns its Vulkan objects. Destroyed only when the device has finished with it.
 class memory_block {
 public:
@@ -121,6 +139,7 @@ public:
     memory_kind kind = memory_kind::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
+    std::uint32_t type = 0;  // of the memory
     VkBuffer buffer{};
     VkDeviceMemory memory{};
     std::uint64_t size = 0;
@@ -188,7 +207,8 @@ private:
         return false;
     }
 
-    void finish(std::uint32_t type) {
+    void finish(std::uint32_t chosen) {
+        type = chosen;
         const dispatcher& table = device_.table();
         structure<VkBindBufferMemoryInfo> bind;
         bind.buffer = buffer;

@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/vk/cache_file.hpp>
 #include <pumice/vk/check_spirv.hpp>
+#include <pumice/vk/detail/tensor_set.hpp>
 #include <pumice/vk/device.hpp>
 
 #include <span>
@@ -14,9 +15,12 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 inline VkDescriptorType type_of(shader_descriptor d) noexcept {
     constexpr VkDescriptorType types[] = {
-        VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
-        VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
-        VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
+        VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+        VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+        VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
+        VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+        VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+        static_cast<VkDescriptorType>(1000460000)};  // VK_DESCRIPTOR_TYPE_TENSOR_ARM
     return types[static_cast<int>(d)];
 }
 
@@ -24,8 +28,8 @@ inline VkDescriptorType type_of(shader_descriptor d) noexcept {
 class pipeline {
 public:
     pipeline(std::shared_ptr<const device> owner, VkPipeline handle, VkPipelineLayout layout,
-             VkDescriptorSetLayout set = {}) noexcept
-        : device_(std::move(owner)), handle_(handle), layout_(layout), set_(set) {}
+             VkDescriptorSetLayout set = {}, bool graph = false) noexcept
+        : device_(std::move(owner)), handle_(handle), layout_(layout), set_(set), graph_(graph) {}
     pipeline(const pipeline&) = delete;
     pipeline& operator=(const pipeline&) = delete;
     ~pipeline() {
@@ -37,12 +41,27 @@ public:
 
     VkPipeline handle() const noexcept { return handle_; }
     VkPipelineLayout layout() const noexcept { return layout_; }
+    /// Of one that is given descriptors.
+    VkDescriptorSetLayout set() const noexcept { return set_; }
+    bool is_graph() const noexcept { return graph_; }
+    VkPipelineBindPoint binds_to() const noexcept {
+        constexpr auto graphs = static_cast<VkPipelineBindPoint>(1000507000);
+        return graph_ ? graphs : VK_PIPELINE_BIND_POINT_COMPUTE;  // .._DATA_GRAPH_ARM
+    }
 
 private:
     std::shared_ptr<const device> device_;
     VkPipeline handle_{};
     VkPipelineLayout layout_{};
     VkDescriptorSetLayout set_{};  // of one whose layout is its own
+    bool graph_ = false;
+};
+
+/// A constant that a data graph asks for by its id.
+struct graph_constant {
+    std::uint32_t id = 0;
+    tensor_type type;
+    const void* data = nullptr;
 };
 
 /// Makes pipelines; all share one layout: no descriptors, `push_bytes` of push constants. Those
@@ -135,6 +154,13 @@ public:
         return wrap(made, own);
     }
 
+    /// A pipeline that runs a data graph over `options.tensors`, which was checked by whoever read
+    /// it. Pre: the device has data graphs. Throws what the driver reports.
+    std::shared_ptr<const pipeline> create_graph(std::span<const std::uint32_t> spirv,
+                                                 const std::string& name,
+                                                 const pipeline_options& options,
+                                                 std::span<const graph_constant> constants);
+
     VkPipelineLayout layout() const noexcept { return layout_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
@@ -168,18 +194,19 @@ private:
         VkDescriptorSetLayout set{};
         VkPipelineLayout layout{};
 
-        void open(const pipeline_options& options, const std::string& name) {
+        void open(const pipeline_options& options, const std::string& name, bool graph = false) {
+            bool pushed = !graph;
             const auto count = static_cast<std::uint32_t>(options.descriptors.size());
             array_list<VkDescriptorSetLayoutBinding> bindings(count);
             for (std::uint32_t i = 0; i < count; ++i) {
                 bindings[i].binding = i;
                 bindings[i].descriptorType = type_of(options.descriptors[i]);
                 bindings[i].descriptorCount = 1;
-                bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+                bindings[i].stageFlags = graph ? VK_SHADER_STAGE_ALL : VK_SHADER_STAGE_COMPUTE_BIT;
+                pushed = pushed && options.descriptors[i] != shader_descriptor::tensor;
             }
             structure<VkDescriptorSetLayoutCreateInfo> of;
-            of.flags = VkDescriptorSetLayoutCreateFlags(
-                VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
+            if (pushed) of.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
             of.bindingCount = count;
             of.pBindings = bindings.data();
             d.check(d.table().vkCreateDescriptorSetLayout(d.handle(), &of, nullptr, &set),
@@ -294,10 +321,11 @@ private:
     }
 
     /// Takes over what is in `own`.
-    std::shared_ptr<const pipeline> wrap(VkPipeline made, layout_guard& own) const {
+    std::shared_ptr<const pipeline> wrap(VkPipeline made, layout_guard& own,
+                                         bool graph = false) const {
         try {
             auto p = std::make_shared<const pipeline>(device_, made, own.set ? own.layout : layout_,
-                                                      own.set);
+                                                      own.set, graph);
             own.set = VkDescriptorSetLayout{};
             own.layout = VkPipelineLayout{};
             return p;
@@ -320,5 +348,66 @@ private:
     std::uint64_t seen_ = 0;  // hash of the file's blob as we know it
     std::atomic<bool> changed_{false};
 };
+
+inline std::shared_ptr<const pipeline> pipeline_factory::create_graph(
+    std::span<const std::uint32_t> spirv, const std::string& name, const pipeline_options& options,
+    std::span<const graph_constant> constants) {
+    const device& d = *device_;
+    layout_guard own{d};
+    own.open(options, name, true);
+    VkPipeline handle = VK_NULL_HANDLE;
+#ifdef VK_ARM_data_graph
+    const std::string who = "data graph " + name;
+    structure<VkShaderModuleCreateInfo> code;
+    code.codeSize = spirv.size_bytes();
+    code.pCode = spirv.data();
+    module_guard module{d, {}};
+    d.check(d.table().vkCreateShaderModule(d.handle(), &code, nullptr, &module.handle),
+            "vkCreateShaderModule", who);
+    const auto described = [](const tensor_type& t) { return detail::describe_tensor(t, true); };
+    array_list<VkTensorDescriptionARM> types;
+    for (const tensor_type& t : options.tensors) types.push_back(described(t));
+    for (const graph_constant& c : constants) {
+        types.push_back(described(c.type));
+        types.back().usage = VK_TENSOR_USAGE_DATA_GRAPH_BIT_ARM;
+    }
+    array_list<VkDataGraphPipelineResourceInfoARM> resources(options.tensors.size());
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+        resources[i] = {};
+        resources[i].sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_RESOURCE_INFO_ARM;
+        resources[i].pNext = &types[i];
+        resources[i].binding = static_cast<std::uint32_t>(i);
+    }
+    array_list<VkDataGraphPipelineConstantARM> values(constants.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = {};
+        values[i].sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_CONSTANT_ARM;
+        values[i].pNext = &types[resources.size() + i];
+        values[i].id = constants[i].id;
+        values[i].pConstantData = constants[i].data;
+    }
+    VkDataGraphPipelineShaderModuleCreateInfoARM graph{};
+    graph.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SHADER_MODULE_CREATE_INFO_ARM;
+    graph.module = module.handle;
+    graph.pName = options.entry;
+    graph.constantCount = static_cast<std::uint32_t>(values.size());
+    graph.pConstants = values.data();
+    VkDataGraphPipelineCreateInfoARM info{};
+    info.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_CREATE_INFO_ARM;
+    info.pNext = &graph;
+    info.layout = own.layout;
+    info.resourceInfoCount = static_cast<std::uint32_t>(resources.size());
+    info.pResourceInfos = resources.data();
+    d.stats().pipelines += 1;
+    d.check(d.table().vkCreateDataGraphPipelinesARM(d.handle(), VK_NULL_HANDLE, VK_NULL_HANDLE, 1,
+                                                    &info, nullptr, &handle),
+            "vkCreateDataGraphPipelinesARM", who);
+    // Without a name: Arm's emulation layer hands that on to a driver that has no such pipeline.
+#else
+    static_cast<void>(spirv), static_cast<void>(constants);
+    fail(errc::unsupported, "vulkan", {"the Vulkan headers have no data graphs"});
+#endif
+    return wrap(handle, own, true);
+}
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

@@ -130,6 +130,14 @@ template <> inline constexpr auto structure_type<VkShaderModuleCreateInfo> =
 template <> inline constexpr auto structure_type<VkSubmitInfo2> = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
 template <> inline constexpr auto structure_type<VkWriteDescriptorSet> =
     VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+#ifdef VK_ARM_data_graph
+template <> inline constexpr auto structure_type<VkPhysicalDeviceTensorFeaturesARM> =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TENSOR_FEATURES_ARM;
+template <> inline constexpr auto structure_type<VkPhysicalDeviceDataGraphFeaturesARM> =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DATA_GRAPH_FEATURES_ARM;
+template <> inline constexpr auto structure_type<VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT> =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_REPLICATED_COMPOSITES_FEATURES_EXT;
+#endif
 // clang-format on
 
 }  // namespace detail

@@ -162,19 +162,21 @@ inline plan_partition partition(const plan& p, std::span<const step_label> label
 }
 
 /// Which pipeline a step's piece is for.
-enum class piece_kind : std::uint8_t { ordinary, shader, host };
+enum class piece_kind : std::uint8_t { ordinary, shader, host, graph };
 
-/// The labels of a plan's steps: a shader operator is a piece of its own, what runs at the place
-/// `host` (-1: none) is the host's, all else is ordinary.
+/// The labels of a plan's steps: a shader operator and a data graph are pieces of their own, what
+/// runs at the place `host` (-1: none) is the host's, all else is ordinary.
 inline array_list<step_label> labels_of(const plan& p, int host = -1) {
     array_list<step_label> labels;
     for (const plan_step& s : p.steps) {
         const auto* const call = s.what.get_if<custom_kernel_problem>();
         const bool shader = call && call->call->what->shader;
-        const piece_kind kind = s.place == host ? piece_kind::host
-                                : shader        ? piece_kind::shader
-                                                : piece_kind::ordinary;
-        labels.push_back({static_cast<std::uint8_t>(kind), kind == piece_kind::shader});
+        const piece_kind kind =
+            s.place == host ? piece_kind::host
+            : shader ? call->call->what->shader->graph ? piece_kind::graph : piece_kind::shader
+                     : piece_kind::ordinary;
+        labels.push_back({static_cast<std::uint8_t>(kind),
+                          kind == piece_kind::shader || kind == piece_kind::graph});
     }
     return labels;
 }

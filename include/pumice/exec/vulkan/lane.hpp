@@ -54,14 +54,15 @@ public:
 
     /// What was done in this lane. Takes no lock.
     struct {
-        counter evals, host_kernels, dispatches, written_bytes, uploads, uploaded_bytes, downloads,
-            downloaded_bytes;
+        counter evals, host_kernels, dispatches, data_graphs, written_bytes, uploads,
+            uploaded_bytes, downloads, downloaded_bytes;
     } counted;
     void count(statistics& s) const {
         runtime_->count(s);
         s.evals = counted.evals;
         s.host_kernels = counted.host_kernels;
         s.dispatches = counted.dispatches;
+        s.data_graphs = counted.data_graphs;
         s.written_bytes = counted.written_bytes;
         s.uploads = counted.uploads;
         s.uploaded_bytes = counted.uploaded_bytes;
@@ -112,6 +113,7 @@ public:
         const std::uint64_t value = runtime_->submitter().submit(buffer.handle(), waits_, seen);
         waits_.clear();
         counted.dispatches += buffer.dispatches();
+        counted.data_graphs += buffer.data_graphs();
         return value;
     }
     /// Submits what was recorded for this once, with `times`.
@@ -248,7 +250,10 @@ private:
             held_.make_room(order.size());
             for (const placed_item& i : order) held_.push_back(to_hold(items[i.index], i.barrier));
             value = runtime_->submitter().hold(held_);
-            for (const held_command& c : held_) counted.dispatches += c.dispatches();
+            for (const held_command& c : held_) {
+                counted.dispatches += c.dispatches();
+                counted.data_graphs += c.is_graph();
+            }
             begin_to_write(order);
         } else {
             const std::size_t most = one_by_one_ ? 1 : order.size();

@@ -28,11 +28,24 @@ public:
         // Slang names the entry point so.
         if (!compiled) o.entry = s.entry.c_str();
         array_list<shader_descriptor> descriptors;
+        array_list<vulkan::tensor_type> tensors;
         for (const shader_binding& b : s.bindings()) {
             must_take(b, *on.device_, s.name);
+            tensors.push_back({static_cast<VkFormat>(b.format), l.bound[tensors.size()].extent,
+                               b.texel});
             descriptors.push_back(b.as);
         }
         o.descriptors = {descriptors.data(), descriptors.size()};
+        o.tensors = {tensors.data(), tensors.size()};
+        if (s.graph) {
+            array_list<vulkan::graph_constant> constants;
+            for (const data_graph::constant& c : s.graph->constants)
+                constants.push_back({c.id,
+                                     {static_cast<VkFormat>(c.format), c.extent, c.element},
+                                     c.bytes.data()});
+            return on.factory_.create_graph(with_numbered_bindings(s.words, s), s.name, o,
+                                            {constants.data(), constants.size()});
+        }
         o.pushed = static_cast<std::uint32_t>(l.parameters.size());
         return on.factory_.create(with_numbered_bindings(compiled ? compiled->words : s.words, s),
                                   s.name, o);
@@ -49,11 +62,13 @@ public:
             const auto& [piece, begin] = given[i];
             const std::uint64_t at =
                 piece.offset + static_cast<std::uint64_t>(begin + b.byte_offset);
-            const std::int64_t alignment =
-                as == shader_descriptor::storage_image ? std::max<std::int64_t>(4, places[i].texel)
-                : has_texels(as)                       ? device.texel_alignment
-                : as == shader_descriptor::uniform_buffer ? device.uniform_alignment
-                                                          : device.storage_alignment;
+            const std::int64_t alignment = as == shader_descriptor::tensor ? 1
+                                           : as == shader_descriptor::storage_image
+                                               ? std::max<std::int64_t>(4, places[i].texel)
+                                           : has_texels(as) ? device.texel_alignment
+                                           : as == shader_descriptor::uniform_buffer
+                                               ? device.uniform_alignment
+                                               : device.storage_alignment;
             if (at % static_cast<std::uint64_t>(alignment) != 0)
                 fail(errc::unsupported, "shader operator",
                      {l.shader->name, " is given memory that begins at byte ", at,
@@ -65,18 +80,21 @@ public:
             made->list.push_back({{piece.buffer, at, has_texels(as) ? bytes : (bytes + 3) / 4 * 4},
                                   as,
                                   static_cast<VkFormat>(places[i].format)});
+            made->list.back().written = i >= l.shader->inputs.size();
+            made->list.back().extent = b.extent;
+            made->list.back().block = piece.block;
             if (b.width == 0) continue;
             vulkan::pushed_buffers::range& image = made->list.back();
             image.width = static_cast<std::uint32_t>(b.width);
             image.height = static_cast<std::uint32_t>(b.bytes / (b.width * places[i].texel));
-            image.written = i >= l.shader->inputs.size();
         }
         made->numbers = l.parameters;
         return made;
     }
 
-    static void open(vulkan::pushed_buffers& what, const vulkan_runtime& on, const launch& l) {
-        what.open(on.shared_device(), l.shader->name);
+    static void open(vulkan::pushed_buffers& what, const vulkan_runtime& on, const launch& l,
+                     const vulkan::pipeline& with) {
+        what.open(on.shared_device(), l.shader->name, with);
     }
 
 private:

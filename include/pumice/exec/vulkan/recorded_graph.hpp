@@ -240,7 +240,7 @@ public:
         if (same) return;
         for (std::size_t i = 0; i < now.size(); ++i)
             if (const launch& l = *list_.launches()[i]; now[i])
-                l.shader_asks->open(*now[i], *runtime_, l);
+                l.shader_asks->open(*now[i], *runtime_, l, *pipelines_[i]);
         s.pushed.clear();
         s.pushed.append(now.begin(), now.end());
         record_all(s);

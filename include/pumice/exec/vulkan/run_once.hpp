@@ -149,7 +149,7 @@ private:
                 }
                 const auto pushed =
                     l.shader_asks->push(l, runtime_->device().info(), {given.data(), given.size()});
-                l.shader_asks->open(*pushed, *runtime_, l);
+                l.shader_asks->open(*pushed, *runtime_, l, *items.back().pipeline);
                 items.back().pushed = pushed;
             }
             ordered_item& o = accesses.add();

@@ -32,6 +32,8 @@ struct held_command {
     unsigned dispatches() const noexcept {
         return pipeline && grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
     }
+    /// Whether it is one of a data graph.
+    bool is_graph() const noexcept { return pipeline && pipeline->is_graph(); }
     void record(vulkan::commands& buffer) const {
         if (pushed && pushed->has_constants)  // which no other command makes visible
             buffer.barrier(any_access, any_access | vulkan::scope::constants);

@@ -199,7 +199,7 @@ private:
         descriptor(key("_vkdescriptortype"), at, &places == &made_.shader.outputs);
         const std::string format_key = key("_vkformat");
         const std::string* const text =
-            text_of(format_key, has_texels(at.as) ? needed(format_key) : optional(format_key));
+            text_of(format_key, has_format(at.as) ? needed(format_key) : optional(format_key));
         types.push_back(text ? format(format_key, *text, at) : std::nullopt);
         places.push_back(at);
     }
@@ -211,28 +211,31 @@ private:
             type->starts_with(start) ? std::string_view(*type).substr(start.size()) : "";
         using enum shader_descriptor;
         for (const shader_descriptor each : {storage_buffer, uniform_buffer, storage_texel_buffer,
-                                             uniform_texel_buffer, storage_image}) {
+                                             uniform_texel_buffer, storage_image, tensor}) {
             if (name != to_string(each)) continue;
             at.as = each;
             if (written && (each == uniform_buffer || each == uniform_texel_buffer))
                 say({"\"", key, "\" is \"", *type, "\", which a shader cannot write"});
             return;
         }
-        constexpr std::string_view others[] = {"SAMPLER", "COMBINED_IMAGE_SAMPLER", "SAMPLED_IMAGE",
-                                               "TENSOR_ARM"};
+        constexpr std::string_view others[] = {"SAMPLER", "COMBINED_IMAGE_SAMPLER",
+                                               "SAMPLED_IMAGE"};
         unsupported_ |= std::find(std::begin(others), std::end(others), name) != std::end(others);
         say({"\"", key, "\" is \"", part_of(*type), "\"; of ", start,
-             ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER, UNIFORM_TEXEL_BUFFER and "
-             "STORAGE_IMAGE are taken"});
+             ".. STORAGE_BUFFER, UNIFORM_BUFFER, STORAGE_TEXEL_BUFFER, UNIFORM_TEXEL_BUFFER, "
+             "STORAGE_IMAGE and TENSOR_ARM are taken"});
     }
     std::optional<dtype> format(const std::string& key, const std::string& text,
                                 shader_binding& at) {
         std::string names;
         for (const vk_format& r : vk_formats) {
             if (has_texels(at.as) && r.texel == 0) continue;
+            if (at.as == shader_descriptor::tensor && !r.single) continue;
             append_text(names, {names.empty() ? "" : ", ", r.name});
             if (text != cat({"VK_FORMAT_", r.name})) continue;
             if (has_texels(at.as)) at.format = r.number, at.texel = r.texel;
+            if (at.as == shader_descriptor::tensor)
+                at.format = r.number, at.texel = static_cast<std::uint32_t>(info(r.type).bits / 8);
             return r.type;
         }
         say({"\"", key, "\" is \"", part_of(text), "\"; of VK_FORMAT_.. there are ", names});

@@ -4,200 +4,14 @@
 // operators, and resources are the tensors between them.
 #pragma once
 
-#include <pumice/graph/custom_kernel.hpp>
 #include <pumice/model/builder.hpp>
 #include <pumice/model/detail/graph_limits.hpp>
 #include <pumice/model/detail/model_options.hpp>
 #include <pumice/model/vgf/container.hpp>
+#include <pumice/model/vgf/detail/segments.hpp>
 #include <pumice/model/vgf/detail/tosa_request.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
-
-namespace detail {
-
-/// A segment made ready: a graph, or a shader.
-struct ready_segment {
-    const segment* from = nullptr;
-    std::vector<std::uint32_t> reads, writes;  // resources, as the graph or the shader has them
-    tosa_graph graph;
-    tosa_node::constants_by_id known;
-    int first_step = 0;  // its first instruction among those of all segments
-    std::shared_ptr<const custom_kernel> shader;
-};
-
-/// Makes segments ready.
-class segment_reader {
-public:
-    /// `others`: the user may have operators that Pumice lacks.
-    segment_reader(const contents& file, std::span<const any_tensor> constants,
-                   const model_limits& limits, bool others)
-        : file_(file), constants_(constants), limits_(limits), others_(others),
-          slots_(static_cast<int>(constants.size())) {}
-
-    ready_segment read(const segment& s) {
-        ready_segment r;
-        r.from = &s;
-        try {
-            if (file_.modules[s.module].graph) graph(r);
-            else shader(r);
-        } catch (const error& e) {
-            throw error(e.code(), "vgf", cat({file_.name, ": segment ", s.name, ": ", e.message()}),
-                        e.reasons());
-        }
-        return r;
-    }
-
-private:
-    [[noreturn, gnu::cold]] static void refuse(errc code, std::initializer_list<piece> why) {
-        throw error(code, "vgf", cat(why));
-    }
-
-    const slot* slot_at(const segment& s, std::uint32_t set, std::uint32_t binding) const {
-        for (const slot& at : s.slots)
-            if (at.set == set && at.binding == binding) return &at;
-        return nullptr;
-    }
-    std::uint32_t resource_of(const segment& s, const graph_port& p) const {
-        const slot* const at = slot_at(s, p.set, p.binding);
-        if (!at)
-            refuse(errc::bad_file, {"nothing is bound to set ", p.set, ", binding ", p.binding});
-        const resource& r = file_.resources[at->resource];
-        if (r.shape != p.shape || (r.type != p.type && build::unsigned_of(p.type) != r.type))
-            refuse(errc::bad_file,
-                   {"the graph sees resource ", at->resource, ", ", to_string(r.type), " ",
-                    to_string(r.shape), ", as ", to_string(p.type), " ", to_string(p.shape)});
-        return at->resource;
-    }
-
-    void graph(ready_segment& r) {
-        const segment& s = *r.from;
-        const code_module& m = file_.modules[s.module];
-        if (m.words.empty()) refuse(errc::unsupported, {"the file does not have its code"});
-        r.graph = read_graph(m.words, m.entry, limits_);
-        for (const graph_port& p : r.graph.inputs) r.reads.push_back(resource_of(s, p));
-        for (const graph_port& p : r.graph.outputs) r.writes.push_back(resource_of(s, p));
-        for (auto& [id, c] : r.graph.constants) {
-            known_constant k{std::move(c), slots_++, {}};
-            if (k.what.external) external(s, id, k);
-            else
-                k.tensor =
-                    make_constant(k.what.type, k.what.splat ? shape{} : k.what.shape, k.what.bytes);
-            r.known.emplace(id, std::move(k));
-        }
-        r.graph.constants.clear();
-        r.first_step = steps_;
-        steps_ += static_cast<int>(r.graph.steps.size());
-        if (steps_ > limits_.nodes)
-            refuse(errc::bad_file, {"more instructions than model_limits::nodes"});
-        for (const tosa_instruction& step : r.graph.steps)
-            if (step.op >= tosa_table.size() || tosa_table[step.op].name.empty() ||
-                (!tosa_table[step.op].build && !others_))
-                refuse(errc::unsupported_op,
-                       {"the operator ", name_of_op(step.op), " of TOSA is none of Pumice's"});
-    }
-    void external(const segment& s, std::uint32_t id, known_constant& k) const {
-        for (const auto& [number, at] : s.constants) {
-            if (number != *k.what.external) continue;
-            const any_tensor& t = constants_[at];
-            if (t.shape() != k.what.shape ||
-                (t.dtype() != k.what.type && build::unsigned_of(k.what.type) != t.dtype()))
-                refuse(errc::bad_file, {"the graph sees constant ", at, ", ", to_string(t.dtype()),
-                                        " ", to_string(t.shape()), ", as ", to_string(k.what.type),
-                                        " ", to_string(k.what.shape)});
-            const auto held = shared_constant(t);
-            k.tensor = make_constant(k.what.type, t.shape(), held);
-            constexpr std::int64_t few = 4096;  // which operators may ask to know
-            if (is_floating(k.what.type) || t.size() > few) return;
-            k.what.bytes.resize(static_cast<std::size_t>(t.size_bytes()));
-            held->read(0, k.what.bytes);
-            k.what.external.reset();
-            return;
-        }
-        refuse(errc::bad_file, {"no constant is bound to number ", *k.what.external, " (id ", id,
-                                ") of the graph"});
-    }
-
-    void shader(ready_segment& r) const {
-        const segment& s = *r.from;
-        const code_module& m = file_.modules[s.module];
-        if (m.words.empty() && m.text.empty())
-            refuse(errc::unsupported, {"the file does not have its code"});
-        if (s.pushes)
-            refuse(errc::unsupported,
-                   {"its shader takes push constants, whose values the file does not have"});
-        for (const std::uint32_t n : s.groups)
-            if (n == 0) refuse(errc::bad_file, {"it dispatches no workgroups"});
-        own_shader made;
-        made.name = m.name.empty() ? s.name : m.name;
-        made.entry = m.entry;
-        made.language = m.language;
-        made.text = m.text;
-        made.words.append(m.words.begin(), m.words.end());
-        made.groups = s.groups;
-        kernel_options how;
-        how.outputs.clear();
-        std::size_t bound = 0;
-        for (const std::uint32_t i : s.inputs) {
-            made.inputs.push_back(binding_of(s, i));
-            how.inputs.push_back({.type = file_.resources[i].type});
-        }
-        for (const std::uint32_t i : s.outputs) {
-            made.outputs.push_back(binding_of(s, i));
-            how.outputs.push_back({.type = file_.resources[i].type,
-                                   .shape = file_.resources[i].shape});
-        }
-        bound = s.inputs.size() + s.outputs.size();
-        if (s.outputs.empty()) refuse(errc::bad_file, {"it writes nothing"});
-        if (bound != s.slots.size())
-            refuse(errc::unsupported,
-                   {"its shader has ", s.slots.size(), " bindings for ", s.inputs.size(),
-                    " inputs and ", s.outputs.size(), " outputs"});
-        r.reads = s.inputs;
-        r.writes = s.outputs;
-        r.shader = make_shader_kernel(std::move(made), std::move(how));
-    }
-    shader_binding binding_of(const segment& s, std::uint32_t i) const {
-        const slot* at = nullptr;
-        for (const slot& each : s.slots)
-            if (each.resource == i) {
-                if (at) refuse(errc::unsupported, {"resource ", i, " has two bindings"});
-                at = &each;
-            }
-        if (!at) refuse(errc::bad_file, {"resource ", i, " has no binding"});
-        const resource& r = file_.resources[i];
-        shader_binding b{at->set, at->binding, shader_descriptor::storage_buffer, 0, 0};
-        // By VkDescriptorType.
-        constexpr std::pair<std::uint32_t, shader_descriptor> known[] = {
-            {3, shader_descriptor::storage_image},
-            {4, shader_descriptor::uniform_texel_buffer},
-            {5, shader_descriptor::storage_texel_buffer},
-            {6, shader_descriptor::uniform_buffer},
-            {7, shader_descriptor::storage_buffer}};
-        const auto* const found = std::find_if(std::begin(known), std::end(known), [&](auto& k) {
-            return r.descriptor && k.first == *r.descriptor;
-        });
-        if (found == std::end(known))
-            refuse(errc::unsupported,
-                   {"its shader sees resource ", i, " by the VkDescriptorType ",
-                    r.descriptor ? cat({*r.descriptor}) : std::string("that is not said"),
-                    "; storage and uniform buffers, texel buffers and storage images are taken"});
-        b.as = found->second;
-        if (has_texels(b.as))
-            if (const auto* const f = pumice::detail::vk_format_of(r.format))
-                b.format = f->number, b.texel = f->texel;
-        if (has_texels(b.as) && b.texel == 0)
-            refuse(errc::unsupported, {"no texels are of the VkFormat ", r.format});
-        return b;
-    }
-
-    const contents& file_;
-    std::span<const any_tensor> constants_;
-    const model_limits& limits_;
-    bool others_;
-    int slots_, steps_ = 0;
-};
-
-}  // namespace detail
 
 class builder final : public model_builder {
 public:
@@ -215,10 +29,24 @@ public:
                                                constant_at(each, r.type == dtype::boolean)));
         }
         share();
-        detail::segment_reader reader(file_, constants_, limits_,
+        const device_info& on = (o.where ? *o.where : default_context()).device();
+        const bool asked = o.segments == graph_segments::native;
+        const bool natively = asked || (o.segments == graph_segments::best && on.data_graphs &&
+                                        !o.compute && o.providers.empty() && o.extra.list.empty());
+        detail::segment_reader reader(file_, constants_, limits_, natively && on.data_graphs, on,
                                       !o.providers.empty() || !o.extra.list.empty());
         for (const segment& s : file_.segments) {
             segments_.push_back(reader.read(s));
+            if (const auto& made = segments_.back(); asked && !made.shader && !made.native)
+                refuse(errc::unsupported,
+                       {"segment ", s.name, " cannot run as a data graph of ", on.name,
+                        !on.data_graphs             ? ", which has no VK_ARM_data_graph"
+                        : made.graph.beyond.empty() ? ": a tensor of it is beyond the device"
+                                                    : cat({": ", made.graph.beyond})});
+            if (o.compute && segments_.back().native)
+                refuse(errc::unsupported, {"segment ", s.name,
+                                           " is a data graph of the device's, which cannot compute "
+                                           "in another type"});
             if (o.compute && segments_.back().shader)
                 refuse(errc::unsupported,
                        {"segment ", s.name, " is a shader, which cannot compute in another type"});
@@ -294,9 +122,15 @@ private:
         for (const detail::ready_segment& s : segments_) {
             std::vector<any_tensor> in;
             for (const std::uint32_t i : s.reads) in.push_back(read(i));
+            if (s.native && seen) {  // what a driver is given is checked as what Pumice would run
+                weights none(constants.where(), constants.compute());
+                run_graph(s, in, none, seen);
+            }
+            const auto& as_it_stands = s.native ? s.native : s.shader;
             const std::vector<any_tensor> out =
-                s.shader ? call_kernel(s.shader, in, {}, [&] { return constants.where().get(); })
-                         : run_graph(s, in, constants, seen);
+                as_it_stands
+                    ? call_kernel(as_it_stands, in, {}, [&] { return constants.where().get(); })
+                    : run_graph(s, in, constants, seen);
             for (std::size_t i = 0; i < out.size(); ++i) values[value_of_[s.writes[i]]] = out[i];
         }
         std::vector<any_tensor> outputs;

@@ -89,10 +89,10 @@ inline own_shader read_shader(const package_reader& from, const tables::Node& n)
     const auto places = [&](const flatbuffers::Vector<const tables::Binding*>& list,
                             array_list<shader_binding>& to) {
         for (const tables::Binding* p : list) {
-            constexpr auto last = static_cast<std::uint32_t>(shader_descriptor::storage_image);
+            constexpr auto last = static_cast<std::uint32_t>(shader_descriptor::tensor);
             if (p->descriptor() > last) refuse("a descriptor that this program does not know");
             const auto as = static_cast<shader_descriptor>(p->descriptor());
-            if (has_texels(as) ? p->texel() == 0 || p->texel() > 16 : p->texel() != 0)
+            if (has_format(as) ? p->texel() == 0 || p->texel() > 16 : p->texel() != 0)
                 refuse("texels that cannot be");
             const shader_binding made{p->set(), p->binding(), as, p->format(), p->texel()};
             for (const shader_binding& other : s.bindings())
@@ -131,6 +131,12 @@ write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute
     for (const compute_node& n : list) {
         const kernel_options& how = n.kernel->how;
         const own_shader* const shader = n.kernel->shader.get();
+        if (shader && shader->graph)
+            throw error(
+                errc::unsupported, "package",
+                cat({n.kernel->name, " is a data graph of the device's"}),
+                {"load the model with pumice::graph_segments::translated, which makes kernels "
+                 "of it"});
         const auto name = text(n.kernel->name),
                    language = text(shader ? to_string(shader->language) : "slang"),
                    source = text(shader ? shader->text : n.kernel->text);

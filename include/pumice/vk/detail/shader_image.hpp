@@ -58,16 +58,7 @@ private:
         d.check(d.table().vkCreateImage(d.handle(), &info, nullptr, &image_), "vkCreateImage", who);
         VkMemoryRequirements needs{};
         d.table().vkGetImageMemoryRequirements(d.handle(), image_, &needs);
-        VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-        for (const std::uint32_t type : rank_types(memory_kind::device, needs.memoryTypeBits, d)) {
-            structure<VkMemoryAllocateInfo> room;
-            room.allocationSize = needs.size;
-            room.memoryTypeIndex = type;
-            result = d.table().vkAllocateMemory(d.handle(), &room, nullptr, &memory_);
-            d.stats().allocations += 1;
-            if (result == VK_SUCCESS) break;
-        }
-        d.check(result, "vkAllocateMemory", who);
+        memory_ = allocate_for(d, needs.size, needs.memoryTypeBits, who);
         d.check(d.table().vkBindImageMemory(d.handle(), image_, memory_, 0), "vkBindImageMemory",
                 who);
         structure<VkImageViewCreateInfo> seen;

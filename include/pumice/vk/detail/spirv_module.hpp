@@ -16,7 +16,8 @@ struct constant {
 namespace detail {
 
 // Newer than the SPIRV-Headers of stable distributions.
-inline constexpr auto op_type_cooperative_matrix = static_cast<spv::Op>(4456),
+inline constexpr auto op_type_tensor = static_cast<spv::Op>(4163),
+                      op_type_cooperative_matrix = static_cast<spv::Op>(4456),
                       op_ext_inst_forward = static_cast<spv::Op>(4433);
 
 class spirv_module {
@@ -144,6 +145,7 @@ protected:
             case spv::OpDecorationGroup:
             case spv::OpGroupDecorate:
             case spv::OpGroupMemberDecorate: return 7;
+            case op_type_tensor:
             case op_type_cooperative_matrix: return 8;
             default:
                 return (op >= spv::OpTypeVoid && op <= spv::OpTypeForwardPointer) ||
@@ -221,6 +223,10 @@ protected:
             case spv::OpSpecConstant: return number();
             case spv::OpSpecConstantOp: return computed();
             default: break;
+        }
+        if (op_ == op_type_tensor) {
+            type(2);
+            if (length_ > 3) type(3);
         }
         const bool value = op_ >= spv::OpConstantTrue && op_ <= spv::OpSpecConstantOp;
         if (value) type(1);

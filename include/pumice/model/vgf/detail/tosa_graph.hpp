@@ -5,9 +5,9 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
-#include <pumice/core/shape.hpp>
 #include <pumice/model/detail/model_limits.hpp>
 #include <pumice/model/vgf/detail/contents.hpp>
+#include <pumice/model/vgf/detail/tosa_instructions.hpp>
 
 #include <spirv/unified1/TOSA.001000.1.h>
 #include <spirv/unified1/spirv.hpp>
@@ -22,36 +22,6 @@
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
-
-/// A constant of the module: one number (no axes) or a tensor.
-struct graph_constant {
-    dtype type = dtype::f32;
-    pumice::shape shape;
-    std::vector<std::byte> bytes;  // of its elements, or of the one that all of them are
-    bool splat = false;
-    std::optional<std::uint32_t> external = {};  // the number by which the file brings it
-};
-
-struct tosa_instruction {
-    std::uint32_t op = 0;  // of TOSAInstructions
-    std::uint32_t result = 0;
-    dtype type = dtype::f32;
-    pumice::shape shape;
-    std::vector<std::uint32_t> operands;  // ids
-};
-
-/// An input or output: an id, and where the module has its tensor.
-struct graph_port {
-    std::uint32_t id = 0, set = 0, binding = 0;
-    dtype type = dtype::f32;
-    pumice::shape shape;
-};
-
-struct tosa_graph {
-    std::vector<graph_port> inputs, outputs;
-    std::map<std::uint32_t, graph_constant> constants;  // by id
-    std::vector<tosa_instruction> steps;                // each behind those that it reads
-};
 
 namespace detail {
 
@@ -195,8 +165,10 @@ private:
             case spv::OpGraphInputARM: return input();
             case spv::OpExtInst: return step();
             case spv::OpGraphSetOutputARM: return output();
+            case spv::OpTypeGraphARM: return graph_type();
             case spv::OpGraphEndARM:
                 if (!open_) broken({"a graph ends that did not begin"});
+                if (chosen_) ends();
                 done_ |= chosen_;
                 open_ = chosen_ = false;
                 return;
@@ -210,8 +182,59 @@ private:
                 if (chosen_)
                     unsupported({"the graph has the instruction ", static_cast<word>(op_),
                                  ", which is none of TOSA's"});
-                return;  // names, capabilities, the graph's type
+                return others();
         }
+    }
+    /// What needs no reading here, and what a driver might read otherwise.
+    void others() {
+        constexpr spv::Op known[] = {spv::OpNop,
+                                     spv::OpSourceContinued,
+                                     spv::OpSource,
+                                     spv::OpSourceExtension,
+                                     spv::OpName,
+                                     spv::OpMemberName,
+                                     spv::OpString,
+                                     spv::OpLine,
+                                     spv::OpNoLine,
+                                     spv::OpExtension,
+                                     spv::OpMemoryModel,
+                                     spv::OpTypeVoid,
+                                     spv::OpModuleProcessed};
+        if (std::find(std::begin(known), std::end(known), op_) != std::end(known)) return;
+        if (op_ != spv::OpCapability) return beyond({"the instruction ", static_cast<word>(op_)});
+        constexpr word taken[] = {spv::CapabilityMatrix,
+                                  spv::CapabilityShader,
+                                  spv::CapabilityFloat16,
+                                  spv::CapabilityInt64,
+                                  spv::CapabilityInt16,
+                                  spv::CapabilityInt8,
+                                  spv::CapabilityVulkanMemoryModel,
+                                  spv::CapabilityTensorsARM,
+                                  spv::CapabilityGraphARM,
+                                  spv::CapabilityReplicatedCompositesEXT};
+        if (std::find(std::begin(taken), std::end(taken), operand(1)) == std::end(taken))
+            beyond({"the capability ", operand(1)});
+    }
+    void beyond(std::initializer_list<piece> what) {
+        if (made_.beyond.empty()) made_.beyond = cat({"its module has ", cat(what)});
+    }
+    void graph_type() {
+        fresh(operand(1));
+        auto& [inputs, all] = graph_types_[operand(1)];
+        inputs = operand(2);
+        for (word i = 3; i < length_; ++i) all.push_back(tensor_of(operand(i)));
+        if (inputs > all.size()) broken({"the graph's type at word ", at_, " is too short"});
+    }
+    /// The graph's type says what its inputs and outputs are.
+    void ends() {
+        const auto& [inputs, all] = graph_types_.at(type_);
+        bool same = inputs == made_.inputs.size() && all.size() - inputs == made_.outputs.size();
+        for (std::size_t i = 0; same && i < all.size(); ++i) {
+            const graph_port& p = i < inputs ? made_.inputs[i] : made_.outputs[i - inputs];
+            same = p.type == all[i].type && p.shape == all[i].shape;
+        }
+        if (!same || interface_.size() != all.size())
+            broken({"the graph's type says other inputs and outputs than it has"});
     }
 
     void type(type_fact t) {
@@ -331,8 +354,11 @@ private:
     void begin() {
         if (open_) broken({"a graph within a graph"});
         fresh(operand(2));
+        if (!graph_types_.contains(operand(1))) broken({"a graph of no graph's type"});
         open_ = true;
         chosen_ = operand(2) == graph_;
+        if (chosen_) type_ = operand(1);
+        else beyond({"another graph"});
     }
     graph_port port(std::size_t i) const {
         if (i >= interface_.size()) broken({"the graph has more inputs than its entry point"});
@@ -358,7 +384,7 @@ private:
         values_.insert(p.id);
     }
     void step() {
-        if (!chosen_) return;
+        if (!chosen_) return open_ ? void() : beyond({"instructions outside of a graph"});
         if (const auto other = others_.find(operand(3)); other != others_.end()) {
             if (other->second.starts_with("NonSemantic.")) return;
             unsupported({"the graph uses the instruction set ", other->second});
@@ -406,7 +432,8 @@ private:
     std::map<word, variable> variables_;
     std::map<word, std::string_view> others_;  // other instruction sets
     std::vector<word> interface_;
-    word tosa_ = 0, graph_ = 0;
+    std::map<word, std::pair<word, std::vector<type_fact>>> graph_types_;  // inputs, all
+    word tosa_ = 0, graph_ = 0, type_ = 0;
     bool open_ = false, chosen_ = false, done_ = false;
     std::int64_t bytes_ = 0;
 };
