@@ -62,8 +62,7 @@ public:
         set_ = std::make_unique<detail::tensor_set>(device_, cat({"kernel ", name}));
         writes all(*this);
         set_->open({list.data(), list.size()}, with.set(),
-                   with.is_graph() ? with.handle() : VkPipeline{},
-                   {all.list.data(), list.size()});
+                   with.is_graph() ? with.handle() : VkPipeline{}, {all.list.data(), list.size()});
     }
     /// What its descriptors are, but for tensors.
     struct writes {
