@@ -139,7 +139,7 @@ public:
     memory_kind kind = memory_kind::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
-    std::uint32_t type = 0;  // of the memory
+    std::uint32_t memory_type = 0;
     VkBuffer buffer{};
     VkDeviceMemory memory{};
     std::uint64_t size = 0;
@@ -207,8 +207,8 @@ private:
         return false;
     }
 
-    void finish(std::uint32_t chosen) {
-        type = chosen;
+    void finish(std::uint32_t type) {
+        memory_type = type;
         const dispatcher& table = device_.table();
         structure<VkBindBufferMemoryInfo> bind;
         bind.buffer = buffer;

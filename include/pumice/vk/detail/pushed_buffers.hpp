@@ -5,6 +5,7 @@
 
 #include <pumice/vk/detail/shader_image.hpp>
 #include <pumice/vk/detail/tensor_set.hpp>
+#include <pumice/vk/memory.hpp>
 #include <pumice/vk/pipeline.hpp>
 
 #include <algorithm>

@@ -80,7 +80,7 @@ private:
         VkBindTensorMemoryInfoARM bind{};
         bind.sType = VK_STRUCTURE_TYPE_BIND_TENSOR_MEMORY_INFO_ARM;
         bind.tensor = tensor_;
-        if (r.block && (needs.memoryTypeBits >> r.block->type & 1u) &&
+        if (r.block && (needs.memoryTypeBits >> r.block->memory_type & 1u) &&
             r.offset % needs.alignment == 0 && r.offset <= r.block->size &&
             needs.size <= r.block->size - r.offset) {
             bind.memory = r.block->memory;

@@ -51,8 +51,8 @@ public:
 private:
     /// Null where there is none of that name, or the graph computes it.
     const graph_constant* find(std::string_view attribute) const {
-        for (const auto& [name, i] : names_)
-            if (name == attribute) return node_.known(i);
+        for (const auto& [called, i] : names_)
+            if (called == attribute) return node_.known(i);
         return nullptr;
     }
 
