@@ -5,6 +5,7 @@
 #include <pumice/base/expected.hpp>
 #include <pumice/control.hpp>
 #include <pumice/devices.hpp>
+#include <pumice/policy/compile_progress.hpp>
 #include <pumice/policy/each_op.hpp>
 #include <pumice/report.hpp>
 #include <pumice/tensor/coded.hpp>
@@ -12,6 +13,7 @@
 #include <pumice/tensor/memory.hpp>
 #include <pumice/varying.hpp>
 
+#include <cstdio>
 #include <sstream>
 
 namespace pm = pumice;
@@ -139,6 +141,10 @@ TEST_CASE("pages: contexts") {
     const pm::context seen(pm::host_only{}, pm::watch_ops{[&ops](const pm::computed_op&) { ++ops; }});
     SHOWS("4", pm::sum(pm::sqrt(pm::full<float>({2}, 4.0f, seen))).item());
     SHOWS("true", ops >= 1);
+    const pm::context patient(pm::host_only{}, pm::watch_compiling{[](const pm::compile_progress& p) {
+        std::printf("%d of %d kernels, %.1f s\n", p.done, p.total, p.seconds);
+    }});
+    SHOWS("6", pm::sum(pm::full<float>({3}, 2.0f, patient)).item());
     // Where there is what they name:
     const auto elsewhere = [](const pm::device_rates& rates) {
         const pm::context gpu(pm::gpu_only{}, pm::prefer_discrete{}, pm::measured_rates{rates});

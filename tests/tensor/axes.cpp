@@ -48,6 +48,17 @@ TEST_CASE("axes: a reduction by an op") {
     CHECK(pm::minimum.reduce(pm::any_tensor(x.get()), first).shape() == pm::shape{3});
 }
 
+TEST_CASE(
+    "axes: of a tensor of run-time type they stand in the call, alone, in braces or in a list") {
+    const pm::any_tensor x(counting<2, 3, 4>().get());
+    CHECK(pm::to_vector<float>(pm::sum(x, {0, 2})) == reals{60, 92, 124});
+    CHECK(pm::sum(x, {-1}, true).shape() == pm::shape{2, 3, 1});
+    CHECK(pm::sum(x, -1, true).shape() == pm::shape{2, 3, 1});
+    CHECK(pm::to_vector<float>(pm::maximum.reduce(x, {0, 1, 2})) == reals{23});
+    CHECK_THROWS_AS(pm::mean(x, {0, 3}), pm::error);
+    CHECK_THROWS_AS(pm::mean(x, {1, -2}), pm::error);
+}
+
 TEST_CASE("axes: softmax sums to one, and its logarithm does not overflow") {
     const auto x = counting<2, 3>() * 100.0f;
     for (const float s : values(pm::sum(pm::softmax(x), pm::axis<1>)))

@@ -17,6 +17,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 class computed_op;
+struct compile_progress;
 class engine;
 struct pass_list;
 struct placement;
@@ -128,6 +129,8 @@ struct policy_set {
     std::span<const std::byte> pack_bytes;
     /// Told the name and SPIR-V of each kernel that the context uses, the first time.
     callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
+    /// Told of each kernel that becomes ready (policy/compile_progress.hpp); empty: nobody is.
+    callback<void(const compile_progress&)> compiling;
     /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
     /// (policy/each_op.hpp); empty: nobody is.
     op_watcher each_op;

@@ -90,6 +90,17 @@ public:
     /// generated text as reasons.
     spirv_code compile(const kernel_request& request);
 
+    /// Lets go of all that Slang holds; the next kernel makes it again (0.2 s). False, and nothing
+    /// has changed, while a kernel is being compiled.
+    bool rest() noexcept {
+        const std::unique_lock lock(library_.mutex, std::try_to_lock);
+        if (!lock || detail::session_keeper::get().exiting) return false;
+        session_.reset();
+        generated_.clear();
+        library_.drop_sessions();
+        return true;
+    }
+
 private:
     friend shader_builder build_shader;
 
@@ -121,8 +132,9 @@ private:
     spirv_code build(const kernel_request& request);
     spirv_code finish(const kernel_request& request, slang::IComponentType* program);
 
-    /// A session keeps some 0.8 MB a kernel, so it is replaced after this many.
-    static constexpr int kernels_per_session = 200;
+    /// A session keeps 1.5 MB a kernel and grows slower with each, so it is replaced after this
+    /// many.
+    static constexpr int kernels_per_session = 32;
 
     slang_library& library_;
     module_store store_;

@@ -16,11 +16,14 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
-inline constinit std::atomic<std::uint64_t> slang_opens{0};
+inline constinit std::atomic<std::uint64_t> slang_opens{0}, slang_sessions{0};
 }
 
 /// How often this process opened a Slang library. A warm start leaves it at 0.
 inline std::uint64_t slang_library_opens() noexcept { return detail::slang_opens.load(); }
+
+/// How many global sessions this process made: more than one where a compilation came after a rest.
+inline std::uint64_t slang_sessions_made() noexcept { return detail::slang_sessions.load(); }
 
 /// Where the library would be taken from, told without opening it.
 struct slang_location {
@@ -171,24 +174,14 @@ public:
     static slang_library& open(const slang_location& place, bool* opened_now = nullptr);
 
     std::mutex mutex;
-    /// The global session; made at the first call (0.2 s, 170 MB). Call with `mutex` held.
-    slang::IGlobalSession& session() {
-        if (session_) return *session_;
-        SlangGlobalSessionDesc description{};
-        if (SLANG_FAILED(make_(&description, &session_)) || !session_)
-            throw error(errc::no_slang, "slang", "the library made no session",
-                        {detail::to_utf8(file_), "use a library of version 2026.12 or newer"});
-        return *session_;
-    }
+    /// The global session; made when it is not there (0.2 s, 170 MB). Call with `mutex` held.
+    slang::IGlobalSession& session() { return get(session_, false); }
     /// One that also takes GLSL; likewise.
-    slang::IGlobalSession& glsl_session() {
-        if (glsl_) return *glsl_;
-        SlangGlobalSessionDesc description{};
-        description.enableGLSL = true;
-        if (SLANG_FAILED(make_(&description, &glsl_)) || !glsl_)
-            throw error(errc::no_slang, "slang", "the library made no session for GLSL",
-                        {detail::to_utf8(file_), "use a library of version 2026.12 or newer"});
-        return *glsl_;
+    slang::IGlobalSession& glsl_session() { return get(glsl_, true); }
+    /// Lets go of both: what was made from them goes first. Call with `mutex` held.
+    void drop_sessions() noexcept {
+        session_.reset();
+        glsl_.reset();
     }
     /// The compiler's own version text. Call with `mutex` held.
     std::string build_tag() { return session().getBuildTagString(); }
@@ -196,6 +189,19 @@ public:
     const std::string& identity() const noexcept { return identity_; }
 
 private:
+    slang::IGlobalSession& get(detail::com_ptr<slang::IGlobalSession>& session, bool glsl) {
+        if (session) return *session.get();
+        SlangGlobalSessionDesc description{};
+        description.enableGLSL = glsl;
+        if (SLANG_FAILED(make_(&description, session.out())) || !session)
+            throw error(errc::no_slang, "slang",
+                        glsl ? "the library made no session for GLSL"
+                             : "the library made no session",
+                        {detail::to_utf8(file_), "use a library of version 2026.12 or newer"});
+        ++detail::slang_sessions;
+        return *session.get();
+    }
+
     using maker = SlangResult (*)(const SlangGlobalSessionDesc*, slang::IGlobalSession**);
 
     slang_library(maker make, std::filesystem::path file)
@@ -204,7 +210,7 @@ private:
     maker make_;
     std::filesystem::path file_;
     std::string identity_;
-    slang::IGlobalSession *session_ = nullptr, *glsl_ = nullptr;
+    detail::com_ptr<slang::IGlobalSession> session_, glsl_;
 };
 
 inline slang_library& slang_library::open(const slang_location& place, bool* opened_now) {

@@ -116,9 +116,23 @@ public:
             if (!added_.find(name)) added_.set(name, code);
     }
 
+    /// Lets go of Slang (170 MB, and 0.2 s to make again) if it was there and nothing has been
+    /// compiled for so long.
+    void rest_after(std::chrono::nanoseconds idle) noexcept {
+        const std::int64_t last = compiled_at_.load(std::memory_order_relaxed);
+        if (last == 0 || now() - last < idle.count()) return;
+        const std::unique_lock lock(compiler_mutex_, std::try_to_lock);
+        if (!lock || !compiler_ || !compiler_->rest()) return;
+        compiled_at_ = 0;
+        detail::return_free_memory();
+    }
+
     const kernel_counters& counters() const noexcept { return counters_; }
 
 private:
+    static std::int64_t now() noexcept {
+        return std::chrono::steady_clock::now().time_since_epoch().count();
+    }
     static std::string& part(std::string& text, std::string_view label, std::string_view value) {
         text.append(label).append(" ");
         append_number(text, value.size());
@@ -143,6 +157,7 @@ private:
         }
         auto code = std::make_shared<const spirv_code>(compiler_for(request).compile(request));
         ++counters_.compiles;
+        compiled_at_ = now();
         cache_.write(key, identity(),
                      {reinterpret_cast<const char*>(code->words.data()),
                       code->words.size() * sizeof(std::uint32_t)});
@@ -253,7 +268,8 @@ private:
     spirv_table added_;          // asked like the pack
     array_list<sought> sought_;  // what some thread is making right now
 
-    std::mutex compiler_mutex_;  // of the rest
+    std::atomic<std::int64_t> compiled_at_{0};  // nanoseconds of steady_clock; 0: Slang rests
+    std::mutex compiler_mutex_;                 // of the rest
     std::optional<slang_location> place_;
     slang_library* library_ = nullptr;
     std::unique_ptr<slang_compiler> compiler_;

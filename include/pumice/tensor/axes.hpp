@@ -164,6 +164,10 @@ struct reducer {
                                pumice::astype(x, in ? *in : reduced_in(What, x.dtype())), list,
                                keep));
     }
+    any_tensor operator()(const any_tensor& x, std::initializer_list<std::int64_t> list,
+                          bool keep = false, std::optional<dtype> in = {}) const {
+        return (*this)(x, std::span(list.begin(), list.size()), keep, in);
+    }
     template <std::integral N>
     any_tensor operator()(const any_tensor& x, N axis, bool keep = false,
                           std::optional<dtype> in = {}) const {
@@ -201,6 +205,11 @@ template <class Op>
 template <class X, class... A>
 auto op_function<Op>::reduce(X&& x, A&&... axes) const {
     return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), std::forward<A>(axes)...);
+}
+template <class Op>
+template <class X, class... A>
+auto op_function<Op>::reduce(X&& x, std::initializer_list<std::int64_t> axes, A... more) const {
+    return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), axes, more...);
 }
 
 // Reductions over the axes named, or over all; axes stand in the type, `axis<1>`, or for tensors of

@@ -41,8 +41,8 @@ public:
     std::string device_report() const { return engine_->device_report(); }
     statistics stats() const { return engine_->stats(); }
     /// Gives back what is free and was kept for what comes next: blocks of device memory, of the
-    /// host's, and this thread's small ones. What is in use, or what the device is at work with,
-    /// stays. Returns the bytes.
+    /// host's, this thread's small ones, and the compiler of kernels. What is in use, or what the
+    /// device is at work with, stays. Returns the bytes, without the compiler's.
     std::uint64_t trim() const { return engine_->trim(); }
     const std::shared_ptr<pumice::engine>& get() const noexcept { return engine_; }
 

@@ -7,6 +7,7 @@
 #include <pumice/base/key_map.hpp>
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/exec/kernel_requests.hpp>
+#include <pumice/exec/vulkan/compile_watch.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
 #include <pumice/exec/vulkan/submitter.hpp>
 #include <pumice/tensor/engine.hpp>
@@ -47,7 +48,8 @@ public:
         : instance_(std::move(instance)), device_(std::move(device)),
           queue_(std::make_shared<vulkan::queue>(device_)),
           memory_(queue_, memory_options(policies)), commands_(queue_),
-          factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)) {
+          factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)),
+          compiling_(policies.compiling) {
         queue_->poll_for(std::chrono::microseconds(policies.poll_us));
         for (const vulkan::device_queue& to : device_->transfer_queues())
             transfers_.push_back(std::make_unique<transfer>(device_, to));
@@ -106,6 +108,9 @@ public:
         s.memory = m.held;
     }
 
+    /// Lets go of what only compiling needs, when that has been over for a while.
+    void rest_after(std::chrono::nanoseconds idle) noexcept { kernels_.rest_after(idle); }
+
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are
     /// several.
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines(const array_list<const launch*>&
@@ -126,9 +131,11 @@ public:
             if (!known) missing.push_back(i);
         }
         array_list<std::shared_ptr<const vulkan::pipeline>> made(missing.size()), result;
+        detail::compile_watch watch(compiling_, static_cast<int>(missing.size()));
         threads_.run(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t i) {
             const auto at = static_cast<std::size_t>(i);
             made[at] = at_launch(missing[at], [&] { return create(*launches[missing[at]]); });
+            watch.ready(*launches[missing[at]]);
         });
         for (std::size_t i = 0; i < missing.size(); ++i) ready_[keys[missing[i]]] = made[i];
         for (const std::uint64_t key : keys) result.push_back(*ready_.find(key));
@@ -177,6 +184,7 @@ private:
     vulkan::command_cache commands_;
     vulkan::pipeline_factory factory_;
     kernel_service kernels_;
+    const callback<void(const compile_progress&)> compiling_;
     thread_pool threads_;
     /// On unified memory: submitted behind kernels whose results the host reads where they lie.
     /// A wait for the timeline alone makes nothing visible to the host.

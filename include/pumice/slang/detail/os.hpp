@@ -31,6 +31,9 @@
 #else
 #include <dlfcn.h>
 #include <fcntl.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,6 +52,13 @@ inline std::string environment(const char* name) {
 inline std::string to_utf8(const fs::path& path) {
     const auto text = path.u8string();
     return {text.begin(), text.end()};
+}
+
+/// Memory that was freed goes back to the system, where its allocator keeps it otherwise.
+inline void return_free_memory() noexcept {
+#if defined(__GLIBC__)
+    ::malloc_trim(0);
+#endif
 }
 
 #if defined(_WIN32)
