@@ -31,8 +31,7 @@ double resnet18() {
         for (int block = 0; block < 2; ++block) {
             const std::int64_t out = 64 << layer;
             const int stride = out == in ? 1 : 2;
-            const pm::any_tensor y =
-                conv(pm::relu(conv(x, in, out, 3, stride)), out, out, 3, 1);
+            const pm::any_tensor y = conv(pm::relu(conv(x, in, out, 3, stride)), out, out, 3, 1);
             x = pm::relu(y + (stride == 2 ? conv(x, in, out, 1, 2) : x));
             in = out;
         }

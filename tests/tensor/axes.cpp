@@ -54,7 +54,7 @@ TEST_CASE(
     CHECK(pm::to_vector<float>(pm::sum(x, {0, 2})) == reals{60, 92, 124});
     CHECK(pm::sum(x, {-1}, true).shape() == pm::shape{2, 3, 1});
     CHECK(pm::sum(x, -1, true).shape() == pm::shape{2, 3, 1});
-    CHECK(pm::to_vector<float>(pm::maximum.reduce(x, {0, 1, 2})) == reals{23});
+    CHECK(pm::to_vector<float>(pm::max(x, {0, 1, 2})) == reals{23});
     CHECK_THROWS_AS(pm::mean(x, {0, 3}), pm::error);
     CHECK_THROWS_AS(pm::mean(x, {1, -2}), pm::error);
 }

@@ -85,8 +85,6 @@ struct op_function {
     /// give the type that it takes; order and brackets are left open (NumPy's ufunc.reduce).
     template <class X, class... A>
     auto reduce(X&& x, A&&... axes) const;
-    template <class X, class... A>
-    auto reduce(X&& x, std::initializer_list<std::int64_t> axes, A... more) const;
 };
 
 }}  // namespace pumice::PUMICE_ABI

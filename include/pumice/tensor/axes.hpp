@@ -206,11 +206,6 @@ template <class X, class... A>
 auto op_function<Op>::reduce(X&& x, A&&... axes) const {
     return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), std::forward<A>(axes)...);
 }
-template <class Op>
-template <class X, class... A>
-auto op_function<Op>::reduce(X&& x, std::initializer_list<std::int64_t> axes, A... more) const {
-    return detail::reducer<reduction::by_op, Op>()(std::forward<X>(x), axes, more...);
-}
 
 // Reductions over the axes named, or over all; axes stand in the type, `axis<1>`, or for tensors of
 // run-time type in the call, which throws errc::axis_out_of_range.

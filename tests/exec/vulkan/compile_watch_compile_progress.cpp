@@ -39,7 +39,8 @@ TEST_CASE("a policy is told of each kernel that an evaluation waits for, once") 
         all.push_back({std::string(p.kernel), p.done, p.total, p.seconds});
     };
     const pm::context home(pm::cache_folder{cache.path.string()}, pm::watch_compiling{note});
-    if (home.device().type == pm::device_type::host) PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
     const auto expected = three_kernels(home, 2.0f);
     CHECK(expected.back() == 2.0f * 599 * 600 / 2);
     REQUIRE(!all.empty());
@@ -68,7 +69,8 @@ TEST_CASE("what the policy throws ends the evaluation, and the next one finds wh
         if (refuses) throw std::runtime_error("enough");
     };
     const pm::context home(pm::cache_folder{cache.path.string()}, pm::watch_compiling{note});
-    if (home.device().type == pm::device_type::host) PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
     CHECK_THROWS_WITH_AS(three_kernels(home, 3.0f), "enough", std::runtime_error);
     refuses = false;
     CHECK(three_kernels(home, 3.0f).back() == 3.0f * 599 * 600 / 2);
@@ -78,7 +80,8 @@ TEST_CASE("trim gives Slang back, and a kernel that comes after it has it made a
     const test::folder cache;
     const pm::context home(pm::cache_folder{cache.path.string()}),
         other(pm::cache_folder{cache.path.string() + "/other"});
-    if (home.device().type == pm::device_type::host) PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
     three_kernels(home, 2.0f);
     three_kernels(other, 2.0f);
     const std::uint64_t made = pm::slang_sessions_made();
@@ -99,7 +102,8 @@ TEST_CASE("trim gives Slang back, and a kernel that comes after it has it made a
 TEST_CASE("trim while others compile: every kernel comes out right") {
     const test::folder cache;
     const pm::context home(pm::cache_folder{cache.path.string()});
-    if (home.device().type == pm::device_type::host) PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "the host compiles no kernels");
     std::atomic<bool> over = false;
     std::thread trims([&] {
         while (!over) {
