@@ -17,14 +17,14 @@ export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 # PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 7 minutes more.
 share=${PUMICE_TEST_SCALE:-0.5}
 
-### The parts, in order. Each is a function, and counts as its last line "N passed, N failed, N skipped" says, or, having
-### no such line, as one test that passes by its exit status.
+### The parts, in order; those joined by + take one processor each and run side by side. Each is a function, and counts as its
+### last line "N passed, N failed, N skipped" says, or, having no such line, as one test that passes by its exit status.
 
 parts=(set_up build
-  include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema call_trace wrong_programs
+  include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema wrong_programs
   headers_alone cross
   front software canary plain unsanitized host tsan hostile fuzz vgf
-  faults processes kills add_dtype consumers examples packs start compile_cost)
+  faults processes+kills call_trace+add_dtype consumers examples packs start compile_cost)
 # Asked for by name only; the limits are seconds of a machine with nothing else to do.
 later=(by_gcc compile_limits start_limits)
 
@@ -158,11 +158,22 @@ say_counts() { echo "$1 passed, $2 failed, $3 skipped"; [[ $2 == 0 ]]; }
 
 counts_in() { sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$1" | tail -1; }
 
-run_part() {                           # NAME: runs it, adds it to the sum, tells what went wrong
-  local name=$1 log=$logs/$1.txt start=$SECONDS status counts
-  printf '### %s\n' "$name"
-  ($name) > "$log" 2>&1 < /dev/null
-  status=$?
+run_parts() {                          # NAMES, joined by +: runs them at once, then tells of each
+  local names name
+  IFS=+ read -r -a names <<< "$1"
+  printf '### %s\n' "${names[@]}"
+  for name in "${names[@]}"; do run_part "$name" & done
+  wait
+  for name in "${names[@]}"; do tell_part "$name"; done
+}
+run_part() {                           # NAME: leaves its log, its exit status and its seconds
+  local start=$SECONDS
+  ($1) > "$logs/$1.txt" 2>&1 < /dev/null
+  echo "$? $((SECONDS - start))" > "$logs/$1.status"
+}
+tell_part() {                          # NAME: adds it to the sum, tells what went wrong
+  local name=$1 log=$logs/$1.txt status seconds counts
+  read -r status seconds < "$logs/$1.status"
   read -r -a counts < <(counts_in "$log")
   if [[ ${#counts[@]} != 3 ]]; then
     [[ $status == 0 ]] && counts=(1 0 0) || counts=(0 1 0)
@@ -181,17 +192,17 @@ run_part() {                           # NAME: runs it, adds it to the sum, tell
   fi
   grep -hE '^measured ' "$log"
   grep -hE '^skipped ' "$log" | sort | uniq -c | sort -rn | head -20
-  printf '%s: %d passed, %d failed, %d skipped, %d s\n\n' "$name" "${counts[@]}" $((SECONDS - start))
+  printf '%s: %d passed, %d failed, %d skipped, %d s\n\n' "$name" "${counts[@]}" "$seconds"
 }
 
 if [[ ${1-} == --list ]]; then
-  printf '%s\n' "${parts[@]}"
+  printf '%s\n' "${parts[@]}" | tr + '\n'
   exit
 fi
 [[ $# == 0 ]] || parts=("$@")
 mkdir -p $logs
 passed=0 failed=0 skipped=0 failures=
-for part in "${parts[@]}"; do run_part "$part"; done
+for part in "${parts[@]}"; do run_parts "$part"; done
 [[ $# != 0 ]] || echo "not run: ${later[*]} (for an idle machine; tests/run.sh NAME runs them)"
 echo "$((SECONDS / 60)) min $((SECONDS % 60)) s${failures:+; failed:$failures}"
 say_counts $passed $failed $skipped

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST_CASE("each function is looked up at its level and put under its name") {
     asked.clear();
     table.init(VkDevice());
     CHECK(asked.front() == "vkAllocateCommandBuffers");
-    CHECK(asked.back() == "vkWaitSemaphores");
+    CHECK(std::count(asked.begin(), asked.end(), "vkWaitSemaphores") == 1);
     CHECK((plain(table.vkAllocateCommandBuffers) == &second));
     CHECK((plain(table.vkWaitSemaphores) == &second));
     CHECK((table.vkSignalSemaphore == nullptr));  // the device lacks it
