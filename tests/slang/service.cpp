@@ -40,15 +40,15 @@ TEST_CASE("a kernel comes from Slang once, then from memory, and from disk in th
     CHECK(s.counters().compiles == 1);
 }
 
-TEST_CASE("after a rest Slang is made again, and gives the same code") {
+TEST_CASE("after its release Slang is made again, and gives the same code") {
     kernel_service s(test::options_in({}));
     const auto first = s.get(test::small_request());
     const std::uint64_t made = slang_sessions_made();
-    s.rest_after(std::chrono::hours(1));  // used a moment ago
+    s.release_compiler(std::chrono::hours(1));  // used a moment ago
     s.get(test::small_request(3, 2));
     CHECK(slang_sessions_made() == made);
-    s.rest_after(std::chrono::nanoseconds(0));
-    s.rest_after(std::chrono::nanoseconds(0));
+    s.release_compiler(std::chrono::nanoseconds(0));
+    s.release_compiler(std::chrono::nanoseconds(0));
     CHECK(s.get(test::small_request()) == first);  // from memory
     CHECK(slang_sessions_made() == made);
     const auto again = s.get(test::small_request(5));

@@ -90,9 +90,9 @@ public:
     /// generated text as reasons.
     spirv_code compile(const kernel_request& request);
 
-    /// Lets go of all that Slang holds; the next kernel makes it again (0.2 s). False, and nothing
+    /// Releases all that Slang holds; the next kernel makes it again (0.2 s). False, and nothing
     /// has changed, while a kernel is being compiled.
-    bool rest() noexcept {
+    bool release() noexcept {
         const std::unique_lock lock(library_.mutex, std::try_to_lock);
         if (!lock || detail::session_keeper::get().exiting) return false;
         session_.reset();

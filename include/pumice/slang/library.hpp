@@ -22,7 +22,7 @@ inline constinit std::atomic<std::uint64_t> slang_opens{0}, slang_sessions{0};
 /// How often this process opened a Slang library. A warm start leaves it at 0.
 inline std::uint64_t slang_library_opens() noexcept { return detail::slang_opens.load(); }
 
-/// How many global sessions this process made: more than one where a compilation came after a rest.
+/// How many global sessions this process made: more than one where one was released in between.
 inline std::uint64_t slang_sessions_made() noexcept { return detail::slang_sessions.load(); }
 
 /// Where the library would be taken from, told without opening it.

@@ -116,13 +116,13 @@ public:
             if (!added_.find(name)) added_.set(name, code);
     }
 
-    /// Lets go of Slang (170 MB, and 0.2 s to make again) if it was there and nothing has been
-    /// compiled for so long.
-    void rest_after(std::chrono::nanoseconds idle) noexcept {
+    /// Releases Slang's sessions (170 MB, and 0.2 s to make again) where nothing has been compiled
+    /// for so long.
+    void release_compiler(std::chrono::nanoseconds idle) noexcept {
         const std::int64_t last = compiled_at_.load(std::memory_order_relaxed);
         if (last == 0 || now() - last < idle.count()) return;
         const std::unique_lock lock(compiler_mutex_, std::try_to_lock);
-        if (!lock || !compiler_ || !compiler_->rest()) return;
+        if (!lock || !compiler_ || !compiler_->release()) return;
         compiled_at_ = 0;
         detail::return_free_memory();
     }
@@ -268,7 +268,7 @@ private:
     spirv_table added_;          // asked like the pack
     array_list<sought> sought_;  // what some thread is making right now
 
-    std::atomic<std::int64_t> compiled_at_{0};  // nanoseconds of steady_clock; 0: Slang rests
+    std::atomic<std::int64_t> compiled_at_{0};  // nanoseconds of steady_clock; 0: none is held
     std::mutex compiler_mutex_;                 // of the rest
     std::optional<slang_location> place_;
     slang_library* library_ = nullptr;

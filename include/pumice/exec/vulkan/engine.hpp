@@ -120,7 +120,7 @@ public:
         lane_.refuse_child();
         // Who plans meanwhile goes on.
         if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) planner_.keep_parts(0);
-        runtime().rest_after(std::chrono::nanoseconds(0));
+        runtime().release_compiler(std::chrono::nanoseconds(0));
         return runtime().memory().trim() + detail::thread_cache::trim();
     }
     const device_info& device() const override { return lane_.device(); }

@@ -74,7 +74,7 @@ public:
     /// memory than it may. Pre: the caller has no lock.
     void make_way() const {
         if (left_behind()) return;
-        runtime_->rest_after(std::chrono::seconds(10));
+        runtime_->release_compiler(std::chrono::seconds(10));
         const std::uint64_t most_ahead = runtime_->submitter().holds() ? 256 : 1024;
         const std::uint64_t last = runtime_->queue().submitted();
         const std::uint64_t until =

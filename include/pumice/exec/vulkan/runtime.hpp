@@ -109,7 +109,9 @@ public:
     }
 
     /// Lets go of what only compiling needs, when that has been over for a while.
-    void rest_after(std::chrono::nanoseconds idle) noexcept { kernels_.rest_after(idle); }
+    void release_compiler(std::chrono::nanoseconds idle) noexcept {
+        kernels_.release_compiler(idle);
+    }
 
     /// The pipelines of some launches; those that are new are compiled, in parallel where there are
     /// several.
