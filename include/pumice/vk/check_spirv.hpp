@@ -83,6 +83,8 @@ private:
                 if (operand(1) != spv::AddressingModelPhysicalStorageBuffer64 &&
                     operand(1) != spv::AddressingModelLogical)
                     broken({"its addressing model is ", operand(1)});
+                if (operand(2) != spv::MemoryModelGLSL450 && operand(2) != spv::MemoryModelVulkan)
+                    broken({"its memory model is ", operand(2)});
                 return;
             case spv::OpEntryPoint: return entry_point();
             case spv::OpExecutionMode:

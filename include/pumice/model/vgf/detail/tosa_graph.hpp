@@ -187,20 +187,16 @@ private:
     }
     /// What needs no reading here, and what a driver might read otherwise.
     void others() {
-        constexpr spv::Op known[] = {spv::OpNop,
-                                     spv::OpSourceContinued,
-                                     spv::OpSource,
-                                     spv::OpSourceExtension,
-                                     spv::OpName,
-                                     spv::OpMemberName,
-                                     spv::OpString,
-                                     spv::OpLine,
-                                     spv::OpNoLine,
-                                     spv::OpExtension,
-                                     spv::OpMemoryModel,
-                                     spv::OpTypeVoid,
-                                     spv::OpModuleProcessed};
+        constexpr spv::Op known[] = {
+            spv::OpNop,    spv::OpSourceContinued, spv::OpSource,   spv::OpSourceExtension,
+            spv::OpName,   spv::OpMemberName,      spv::OpString,   spv::OpLine,
+            spv::OpNoLine, spv::OpExtension,       spv::OpTypeVoid, spv::OpModuleProcessed};
         if (std::find(std::begin(known), std::end(known), op_) != std::end(known)) return;
+        if (op_ == spv::OpMemoryModel) {
+            if (operand(1) != spv::AddressingModelLogical || operand(2) != spv::MemoryModelVulkan)
+                beyond({"the memory model ", operand(1), ", ", operand(2)});
+            return;
+        }
         if (op_ != spv::OpCapability) return beyond({"the instruction ", static_cast<word>(op_)});
         constexpr word taken[] = {spv::CapabilityMatrix,
                                   spv::CapabilityShader,
@@ -214,11 +210,19 @@ private:
                                   spv::CapabilityReplicatedCompositesEXT};
         if (std::find(std::begin(taken), std::end(taken), operand(1)) == std::end(taken))
             beyond({"the capability ", operand(1)});
+        capabilities_.push_back(operand(1));
+    }
+    bool has(word capability) const {
+        return std::find(capabilities_.begin(), capabilities_.end(), capability) !=
+               capabilities_.end();
     }
     void beyond(std::initializer_list<piece> what) {
         if (made_.beyond.empty()) made_.beyond = cat({"its module has ", cat(what)});
     }
     void graph_type() {
+        for (const word needed :
+             {spv::CapabilityGraphARM, spv::CapabilityTensorsARM, spv::CapabilityVulkanMemoryModel})
+            if (!has(needed)) beyond({"a graph without the capability ", needed});
         fresh(operand(1));
         auto& [inputs, all] = graph_types_[operand(1)];
         inputs = operand(2);
@@ -432,7 +436,8 @@ private:
     std::map<word, variable> variables_;
     std::map<word, std::string_view> others_;  // other instruction sets
     std::vector<word> interface_;
-    std::map<word, std::pair<word, std::vector<type_fact>>> graph_types_;  // inputs, all
+    std::map<word, std::pair<word, std::vector<type_fact>>> graph_types_;
+    array_list<word> capabilities_;  // inputs, all
     word tosa_ = 0, graph_ = 0, type_ = 0;
     bool open_ = false, chosen_ = false, done_ = false;
     std::int64_t bytes_ = 0;
