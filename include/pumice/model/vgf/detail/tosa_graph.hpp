@@ -22,7 +22,6 @@
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf {
-
 namespace detail {
 
 class graph_reader {
@@ -192,11 +191,9 @@ private:
             spv::OpName,   spv::OpMemberName,      spv::OpString,   spv::OpLine,
             spv::OpNoLine, spv::OpExtension,       spv::OpTypeVoid, spv::OpModuleProcessed};
         if (std::find(std::begin(known), std::end(known), op_) != std::end(known)) return;
-        if (op_ == spv::OpMemoryModel) {
-            if (operand(1) != spv::AddressingModelLogical || operand(2) != spv::MemoryModelVulkan)
-                beyond({"the memory model ", operand(1), ", ", operand(2)});
+        if (op_ == spv::OpMemoryModel && operand(1) == spv::AddressingModelLogical &&
+            operand(2) == spv::MemoryModelVulkan)
             return;
-        }
         if (op_ != spv::OpCapability) return beyond({"the instruction ", static_cast<word>(op_)});
         constexpr word taken[] = {spv::CapabilityMatrix,
                                   spv::CapabilityShader,
@@ -212,17 +209,15 @@ private:
             beyond({"the capability ", operand(1)});
         capabilities_.push_back(operand(1));
     }
-    bool has(word capability) const {
-        return std::find(capabilities_.begin(), capabilities_.end(), capability) !=
-               capabilities_.end();
-    }
     void beyond(std::initializer_list<piece> what) {
         if (made_.beyond.empty()) made_.beyond = cat({"its module has ", cat(what)});
     }
     void graph_type() {
         for (const word needed :
              {spv::CapabilityGraphARM, spv::CapabilityTensorsARM, spv::CapabilityVulkanMemoryModel})
-            if (!has(needed)) beyond({"a graph without the capability ", needed});
+            if (std::find(capabilities_.begin(), capabilities_.end(), needed) ==
+                capabilities_.end())
+                beyond({"a graph without the capability ", needed});
         fresh(operand(1));
         auto& [inputs, all] = graph_types_[operand(1)];
         inputs = operand(2);
