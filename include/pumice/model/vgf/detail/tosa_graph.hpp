@@ -4,6 +4,7 @@
 // instruction set TOSA.001000.1, values and constants. Never reads outside the words.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
 #include <pumice/model/detail/model_limits.hpp>
 #include <pumice/model/vgf/detail/contents.hpp>
