@@ -311,9 +311,9 @@ PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,
 }
 
 namespace detail {
-/// The product of (..., m, k) and (..., k, n) of one type, which is no floating point: products
-/// summed as they are made, in one kernel.
-PUMICE_FUNCTION any_tensor product_of_integers(any_tensor a, any_tensor b, const shape& out) {
+/// The product of (..., m, k) and (..., k, n) of truth values: whether both are true anywhere along
+/// k, in one kernel.
+PUMICE_FUNCTION any_tensor product_of_booleans(any_tensor a, any_tensor b, const shape& out) {
     if (out.rank() == max_rank) {  // one axis for all that are multiplied apart
         shape wide_a = out, wide_b = out;
         wide_a[max_rank - 1] = a.shape().back();
@@ -326,7 +326,7 @@ PUMICE_FUNCTION any_tensor product_of_integers(any_tensor a, any_tensor b, const
             return reshape(x, {batch, rows, last});
         };
         a = folded(a), b = folded(b);
-        return reshape(product_of_integers(a, b, {a.shape()[0], a.shape()[1], b.shape()[2]}), out);
+        return reshape(product_of_booleans(a, b, {a.shape()[0], a.shape()[1], b.shape()[2]}), out);
     }
     array_list<std::int64_t> turned;
     for (int i = 0; i < b.rank(); ++i) turned.push_back(i);
@@ -334,9 +334,7 @@ PUMICE_FUNCTION any_tensor product_of_integers(any_tensor a, any_tensor b, const
     const any_tensor rows = expand_dims(a, -2),                        // (..., m, 1, k)
         columns = expand_dims(permute_dims(b, turned), b.rank() - 2);  // (..., 1, n, k)
     const std::int64_t last = out.rank();
-    return a.dtype() == dtype::boolean
-               ? reduce(reduction::any, apply<op::logical_and>(rows, columns), {&last, 1})
-               : reduce(reduction::sum, apply<op::multiply>(rows, columns), {&last, 1});
+    return reduce(reduction::any, apply<op::logical_and>(rows, columns), {&last, 1});
 }
 }  // namespace detail
 
@@ -372,9 +370,9 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     }
     out.push_back(x[x.rank() - 2]);
     out.push_back(y.back());
-    any_tensor r = is_floating(*common)
-                       ? any_tensor(make_node(*common, out, matmul_op{}, {a.get(), b.get()}))
-                       : detail::product_of_integers(a, b, out);
+    any_tensor r = *common == dtype::boolean
+                       ? detail::product_of_booleans(a, b, out)
+                       : any_tensor(make_node(*common, out, matmul_op{}, {a.get(), b.get()}));
     if (sb.rank() == 1) r = squeeze(r, r.rank() - 1);
     if (sa.rank() == 1) r = squeeze(r, r.rank() - (sb.rank() == 1 ? 1 : 2));
     return r;

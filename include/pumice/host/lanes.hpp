@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Loops over floats that lie dense: sums, extremes, softmax. Eight lanes, whatever the processor's
-// vectors are, so that a result depends on nothing but its operands.
+// Vectors of numbers, and loops over floats that lie dense: sums, extremes, softmax. 32 bytes,
+// whatever the processor's vectors are, so that a result depends on nothing but its operands.
 #pragma once
 
 #include <pumice/base/wide.hpp>
@@ -15,18 +15,26 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-// Vectors are not handed to functions by value: how that is done depends on the processor.
-using float_lanes [[gnu::vector_size(32)]] = float;
-using lane_bits [[gnu::vector_size(32)]] = std::int32_t;
-/// The same anywhere in an array.
-using lanes_in_memory [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
-inline constexpr std::int64_t lane_count = 8;
+/// Numbers of a type side by side, in 32 bytes. Vectors are not handed to functions by value: how
+/// that is done depends on the processor.
+template <class T>
+struct lanes_of {
+    using vector [[gnu::vector_size(32)]] = T;
+    /// The same anywhere in an array.
+    using in_memory [[gnu::vector_size(32), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+    static constexpr std::int64_t count = 32 / sizeof(T);
+};
+using float_lanes = lanes_of<float>::vector;
+using lane_bits = lanes_of<std::int32_t>::vector;
+inline constexpr std::int64_t lane_count = lanes_of<float>::count;
 
-inline const lanes_in_memory& lanes_at(const float* p) noexcept {
-    return *reinterpret_cast<const lanes_in_memory*>(p);
+template <class T>
+const typename lanes_of<T>::in_memory& lanes_at(const T* p) noexcept {
+    return *reinterpret_cast<const typename lanes_of<T>::in_memory*>(p);
 }
-inline lanes_in_memory& lanes_at(float* p) noexcept {
-    return *reinterpret_cast<lanes_in_memory*>(p);
+template <class T>
+typename lanes_of<T>::in_memory& lanes_at(T* p) noexcept {
+    return *reinterpret_cast<typename lanes_of<T>::in_memory*>(p);
 }
 
 /// Joins the lanes two by two, by `join(lanes, others)`.
