@@ -355,11 +355,11 @@ bool heard_of_validation() {
     const auto instance = pm::vulkan::instance::shared();
     const auto device = pm::vulkan::device::create(instance, instance->candidates()[0]);
     for (int i = 0; i < 2; ++i) {
-        pm::vulkan::structure<VkBufferCreateInfo> nothing;
-        nothing.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-        VkBuffer buffer{};
-        (void)device->table().vkCreateBuffer(device->handle(), &nothing, nullptr, &buffer);
-        device->table().vkDestroyBuffer(device->handle(), buffer, nullptr);
+        vk::BufferCreateInfo nothing{};
+        nothing.usage = vk::BufferUsageFlags(vk::BufferUsageFlagBits::eStorageBuffer);
+        vk::Buffer buffer{};
+        (void)device->handle().createBuffer(&nothing, nullptr, &buffer, device->table());
+        device->handle().destroyBuffer(buffer, nullptr, device->table());
     }
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A file may use Vulkan-Hpp before Pumice.
+// A file that includes Vulkan-Hpp before Pumice has all of it.
 #include <vulkan/vulkan.hpp>
 
 #include <pumice.hpp>

@@ -9,7 +9,7 @@ using namespace pumice::vulkan;
 TEST_CASE(
     "barrier: scopes become stages and accesses, and never ALL_COMMANDS, which costs twice as "
     "much") {
-    structure<VkMemoryBarrier2> b;
+    vk::MemoryBarrier2 b{};
     const auto raw = [&b](scope before, scope after) {
         detail::set_scopes(b, before, after);
         return static_cast<const VkMemoryBarrier2&>(b);

@@ -9,8 +9,8 @@ using namespace pumice;
 namespace {
 
 vulkan::features on;
-VkPhysicalDeviceVulkan11Properties p11{};
-VkPhysicalDeviceVulkan12Properties p12{};
+vk::PhysicalDeviceVulkan11Properties p11;
+vk::PhysicalDeviceVulkan12Properties p12;
 
 bool has(spv::Capability what) {
     for (const std::uint32_t each : vulkan::capabilities_of(on, p11, p12))
@@ -22,11 +22,11 @@ bool has(spv::Capability what) {
 
 TEST_CASE("capabilities: each follows its own feature or property") {
     on = {};
-    p11 = VkPhysicalDeviceVulkan11Properties();
-    p12 = VkPhysicalDeviceVulkan12Properties();
+    p11 = vk::PhysicalDeviceVulkan11Properties();
+    p12 = vk::PhysicalDeviceVulkan12Properties();
     CHECK(vulkan::capabilities_of(on, p11, p12).size() == 6);
     CHECK(has(spv::CapabilityShader));
-    const auto follows = [](VkBool32& feature, spv::Capability what, std::size_t and_others = 0) {
+    const auto follows = [](vk::Bool32& feature, spv::Capability what, std::size_t and_others = 0) {
         const std::size_t before = vulkan::capabilities_of(on, p11, p12).size();
         CHECK(!has(what));
         feature = VK_TRUE;
@@ -50,9 +50,9 @@ TEST_CASE("capabilities: each follows its own feature or property") {
     CHECK(!has(spv::CapabilityRoundingModeRTE));
 
     // Subgroup operations count where compute shaders have them.
-    p11.subgroupSupportedOperations = VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+    p11.subgroupSupportedOperations = vk::SubgroupFeatureFlagBits::eShuffle;
     CHECK(!has(spv::CapabilityGroupNonUniformShuffle));
-    p11.subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+    p11.subgroupSupportedStages = vk::ShaderStageFlagBits::eCompute;
     CHECK(has(spv::CapabilityGroupNonUniformShuffle));
     CHECK(!has(spv::CapabilityGroupNonUniformArithmetic));
 }

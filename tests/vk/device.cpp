@@ -46,7 +46,7 @@ TEST_CASE("device: a device that does not open is an error that names the call")
             vulkan::device::create(instance, instance->candidates().front());
             FAIL("it opened");
         } catch (const error& e) {
-            CHECK(e.code() == vulkan::code_of(result));
+            CHECK(e.code() == vulkan::code_of(vk::Result(result)));
             CHECK(e.message().find("vkCreateDevice gave VK_ERROR") == 0);
         }
     }
@@ -68,7 +68,7 @@ TEST_CASE("device: a loss is remembered") {
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK_NOTHROW(gpu.device->check_alive("f"));
-    CHECK(test::code_of([&] { gpu.device->check(VK_ERROR_DEVICE_LOST, "f"); }) ==
+    CHECK(test::code_of([&] { gpu.device->check(vk::Result::eErrorDeviceLost, "f"); }) ==
           errc::device_lost);
     CHECK(gpu.device->lost());
     CHECK(test::code_of([&] { gpu.device->check_alive("f"); }) == errc::device_lost);
@@ -80,8 +80,8 @@ TEST_CASE("device: an adopted device works through the user's lock and is left a
     std::mutex theirs;
     {
         vulkan::adopted_device mine;
-        mine.device = gpu.device->handle();
-        mine.queue = gpu.device->queue().handle;
+        mine.device = static_cast<VkDevice>(gpu.device->handle());
+        mine.queue = static_cast<VkQueue>(gpu.device->queue().handle);
         mine.family = gpu.device->queue().family;
         mine.queue_mutex = &theirs;
         auto chosen = gpu.instance->candidates()[0];
@@ -89,11 +89,11 @@ TEST_CASE("device: an adopted device works through the user's lock and is left a
         const auto device = vulkan::device::adopt(gpu.instance, chosen, mine);
         CHECK(device->queue().mutex == &theirs);
         const auto queue = std::make_shared<vulkan::queue>(device);
-        queue->wait(queue->submit(std::span<const VkCommandBuffer>{}));
+        queue->wait(queue->submit(std::span<const vk::CommandBuffer>{}));
         vulkan::memory memory(queue);
         memory.free(memory.allocate(100, vulkan::memory_kind::device));
     }
-    gpu.queue->wait(gpu.queue->submit(std::span<const VkCommandBuffer>{}));
+    gpu.queue->wait(gpu.queue->submit(std::span<const vk::CommandBuffer>{}));
     CHECK(gpu.instance->validation_errors() == 0);
 }
 
@@ -222,7 +222,7 @@ TEST_CASE(
     CHECK(test::right_in_child([&] {
         bool right = device->forked() && device->lost();
         right &= forked([&] { memory->allocate(1000, vulkan::memory_kind::device); });
-        right &= forked([&] { queue->submit(VkCommandBuffer()); });
+        right &= forked([&] { queue->submit(vk::CommandBuffer()); });
         right &= forked([] { vulkan::instance::create(); });
         right &= forked([] { vulkan::instance::shared(); });
         right &= forked([&] { vulkan::device::create(gpu.instance, chosen); });

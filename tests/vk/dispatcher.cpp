@@ -46,14 +46,14 @@ TEST_CASE("each function is looked up at its level and put under its name") {
     CHECK((plain(table.vkEnumerateInstanceVersion) == &first));
     CHECK((table.vkCreateDevice == nullptr));
 
-    table.init(VkInstance());
+    table.init(vulkan::vk::Instance());
     CHECK((table.vkGetDeviceProcAddr == &device_door));
     CHECK((plain(table.vkGetPhysicalDeviceQueueFamilyProperties) == &first));
     CHECK((plain(table.vkAllocateCommandBuffers) == &first));
     CHECK((plain(table.vkWaitSemaphores) == &first));
 
     asked.clear();
-    table.init(VkDevice());
+    table.init(vulkan::vk::Device());
     CHECK(asked.front() == "vkAllocateCommandBuffers");
     CHECK(std::count(asked.begin(), asked.end(), "vkWaitSemaphores") == 1);
     CHECK((plain(table.vkAllocateCommandBuffers) == &second));

@@ -114,8 +114,8 @@ TEST_CASE("instance: an adopted one lists the same devices and is left alone") {
     const auto& table = gpu.instance->table();
     for (int i = 0; i < 2; ++i) {
         const auto adopted =
-            vulkan::instance::adopt(gpu.instance->handle(), table.vkGetInstanceProcAddr,
-                                    gpu.instance->api_version());
+            vulkan::instance::adopt(static_cast<VkInstance>(gpu.instance->handle()),
+                                    table.vkGetInstanceProcAddr, gpu.instance->api_version());
         REQUIRE(adopted->candidates().size() == gpu.instance->candidates().size());
         CHECK(adopted->candidates()[0].info.name == gpu.instance->candidates()[0].info.name);
     }
@@ -131,13 +131,13 @@ TEST_CASE("instance: a validation layer is heard (a canary that must fire)") {
     auto gpu = test::open({}, std::move(options));
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     CHECK(heard == 0);
-    if (!test::validating()) return;             // nobody would hear what follows
-    vulkan::structure<VkBufferCreateInfo> info;  // a size of 0 is not allowed
-    VkBuffer buffer{};
+    if (!test::validating()) return;  // nobody would hear what follows
+    vk::BufferCreateInfo info{};      // a size of 0 is not allowed
+    vk::Buffer buffer{};
     const auto result =
-        gpu.device->table().vkCreateBuffer(gpu.device->handle(), &info, nullptr, &buffer);
-    if (result == VK_SUCCESS)
-        gpu.device->table().vkDestroyBuffer(gpu.device->handle(), buffer, nullptr);
+        gpu.device->handle().createBuffer(&info, nullptr, &buffer, gpu.device->table());
+    if (result == vk::Result::eSuccess)
+        gpu.device->handle().destroyBuffer(buffer, nullptr, gpu.device->table());
     CHECK(heard > 0);
     CHECK(gpu.instance->validation_errors() == static_cast<std::uint64_t>(heard));
 }

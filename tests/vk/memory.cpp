@@ -33,7 +33,7 @@ vulkan::device_options with_faults() {
 
 /// Puts an empty submit in, so that the timeline moves.
 std::uint64_t tick(const test::gpu& gpu) {
-    return gpu.queue->submit(std::span<const VkCommandBuffer>{});
+    return gpu.queue->submit(std::span<const vk::CommandBuffer>{});
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ TEST_CASE("memory: a device that cannot tell how far it is has its memory until 
     const vulkan::timeline gate(gpu.device);
     const vulkan::semaphore_point opened{gate.handle(), 1};
     const auto a = memory.allocate(1000, memory_kind::device);
-    memory.free(a, gpu.queue->submit(std::span<const VkCommandBuffer>{}, {&opened, 1}));
+    memory.free(a, gpu.queue->submit(std::span<const vk::CommandBuffer>{}, {&opened, 1}));
     for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
                                   VK_ERROR_INITIALIZATION_FAILED}) {
         test::faults::arm(0, result);
@@ -151,10 +151,10 @@ TEST_CASE("memory: a device that cannot tell how far it is has its memory until 
         CHECK(memory.stats().waiting > 0);
         memory.free(b);
     }
-    vulkan::structure<VkSemaphoreSignalInfo> info;
+    vk::SemaphoreSignalInfo info{};
     info.semaphore = gate.handle();
     info.value = 1;
-    gpu.device->check(gpu.device->table().vkSignalSemaphore(gpu.device->handle(), &info),
+    gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
                       "vkSignalSemaphore");
     gpu.queue->wait(1);
     memory.trim();

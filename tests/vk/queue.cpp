@@ -21,7 +21,7 @@ vulkan::device_options with_faults() {
 }
 
 std::uint64_t tick(const test::gpu& gpu) {
-    return gpu.queue->submit(std::span<const VkCommandBuffer>{});
+    return gpu.queue->submit(std::span<const vk::CommandBuffer>{});
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ TEST_CASE("queue: a submit waits for and signals other semaphores") {
     const std::uint64_t value = gpu.queue->submit({}, {&wait, 1}, {&signal, 1});
     CHECK_FALSE(gpu.queue->reached(value));
     CHECK(second.completed() == 0);
-    vulkan::structure<VkSemaphoreSignalInfo> info;
+    vk::SemaphoreSignalInfo info{};
     info.semaphore = first.handle();
     info.value = 5;
-    gpu.device->check(gpu.device->table().vkSignalSemaphore(gpu.device->handle(), &info),
+    gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
                       "vkSignalSemaphore");
     gpu.queue->wait(value);
     second.wait(9);  // a driver may signal one after the other
@@ -111,7 +111,7 @@ TEST_CASE("queue: what cannot be waited for is in use until somebody can tell") 
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     const vulkan::timeline gate(gpu.device);
     const vulkan::semaphore_point opened{gate.handle(), 1};
-    gpu.queue->submit(std::span<const VkCommandBuffer>{}, {&opened, 1});
+    gpu.queue->submit(std::span<const vk::CommandBuffer>{}, {&opened, 1});
     std::atomic<bool> open{false};
     test::faults::arm(0, VK_ERROR_OUT_OF_HOST_MEMORY, true);
     std::jthread later([&] {
@@ -119,10 +119,10 @@ TEST_CASE("queue: what cannot be waited for is in use until somebody can tell") 
         test::faults::disarm();
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         open = true;
-        vulkan::structure<VkSemaphoreSignalInfo> info;
+        vk::SemaphoreSignalInfo info{};
         info.semaphore = gate.handle();
         info.value = 1;
-        gpu.device->check(gpu.device->table().vkSignalSemaphore(gpu.device->handle(), &info),
+        gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
                           "vkSignalSemaphore");
     });
     gpu.queue->wait_idle();

@@ -11,10 +11,10 @@ using namespace pumice;
 namespace {
 
 void signal(const test::gpu& gpu, const vulkan::timeline& line, std::uint64_t value) {
-    vulkan::structure<VkSemaphoreSignalInfo> info;
+    vk::SemaphoreSignalInfo info{};
     info.semaphore = line.handle();
     info.value = value;
-    gpu.device->check(gpu.device->table().vkSignalSemaphore(gpu.device->handle(), &info),
+    gpu.device->check(gpu.device->handle().signalSemaphore(&info, gpu.device->table()),
                       "vkSignalSemaphore");
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("timeline: a loss that another thread meets ends every wait") {
         });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const auto start = std::chrono::steady_clock::now();
-    gpu.device->note(VK_ERROR_DEVICE_LOST);
+    gpu.device->note(vk::Result::eErrorDeviceLost);
     for (auto& each : threads) each.join();
     CHECK(told == 4);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));

@@ -79,8 +79,8 @@ PUMICE_INLINE std::shared_ptr<engine> make_adopting_engine(const vulkan_handles&
     gathering::none{}.apply(policies);  // the program sees what its device does
     auto instance =
         vulkan::instance::adopt(theirs.instance, theirs.get_instance_proc_addr, theirs.api_version);
-    vulkan::candidate chosen =
-        vulkan::describe(theirs.physical_device, instance->table(), theirs.created_with);
+    vulkan::candidate chosen = vulkan::describe(vk::PhysicalDevice(theirs.physical_device),
+                                                instance->table(), theirs.created_with);
     chosen.info.measured = policies.rates;
     if (!chosen.refusals.empty())
         throw error(errc::no_device, "adopt",
@@ -112,15 +112,13 @@ PUMICE_INLINE any_tensor from_buffer(const context& home, const vulkan_buffer& t
                                      const shape& extent) {
     vulkan_engine& engine = detail::vulkan_engine_of(home, "from_buffer");
     const vulkan::device& device = engine.runtime().device();
-    VkBufferDeviceAddressInfo what{};
-    what.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
-    what.buffer = theirs.buffer;
+    vk::BufferDeviceAddressInfo what{};
+    what.buffer = vk::Buffer(theirs.buffer);
     vulkan::allocation piece;
     piece.buffer = theirs.buffer;
     piece.offset = theirs.offset;
     piece.size = static_cast<std::uint64_t>(byte_count(type, element_count(extent)));
-    piece.device_address =
-        device.table().vkGetBufferDeviceAddress(device.handle(), &what) + theirs.offset;
+    piece.device_address = device.handle().getBufferAddress(&what, device.table()) + theirs.offset;
     if (piece.device_address % 16 != 0)
         fail(errc::invalid_argument, "from_buffer",
              {"the buffer's address and the offset ", theirs.offset,
@@ -142,12 +140,12 @@ PUMICE_INLINE vulkan_buffer buffer_of(any_tensor& t) {
 }
 
 PUMICE_INLINE void wait_before(const context& home, VkSemaphore semaphore, std::uint64_t value) {
-    detail::vulkan_engine_of(home, "wait_before").wait_before({semaphore, value});
+    detail::vulkan_engine_of(home, "wait_before").wait_before({vk::Semaphore(semaphore), value});
 }
 
 PUMICE_INLINE timeline_point finished(const context& home) {
     const vulkan::queue& queue = detail::vulkan_engine_of(home, "finished").runtime().queue();
-    return {queue.timeline().handle(), queue.submitted()};
+    return {static_cast<VkSemaphore>(queue.timeline().handle()), queue.submitted()};
 }
 
 #endif

@@ -26,7 +26,7 @@ struct buffer_range {
 
 namespace detail {
 
-/// For VkMemoryBarrier2, VkBufferMemoryBarrier2 and VkImageMemoryBarrier2.
+/// For vk::MemoryBarrier2 and vk::BufferMemoryBarrier2.
 template <class Barrier>
 void set_scopes(Barrier& b, scope before, scope after) noexcept {
     VkPipelineStageFlags2 from = 0, to = 0;
@@ -69,10 +69,10 @@ void set_scopes(Barrier& b, scope before, scope after) noexcept {
         to |= VK_PIPELINE_STAGE_2_HOST_BIT;
         uses |= VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT;
     }
-    b.srcStageMask = from;
-    b.srcAccessMask = writes;
-    b.dstStageMask = to;
-    b.dstAccessMask = uses;
+    b.srcStageMask = vk::PipelineStageFlags2(from);
+    b.srcAccessMask = vk::AccessFlags2(writes);
+    b.dstStageMask = vk::PipelineStageFlags2(to);
+    b.dstAccessMask = vk::AccessFlags2(uses);
 }
 
 }  // namespace detail

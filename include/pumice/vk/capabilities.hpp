@@ -35,15 +35,15 @@ struct capability_row {
 // clang-format off
 #define PUMICE_ROW(name, ...) {spv::Capability##name, #name, capability_row::source::__VA_ARGS__}
 #define PUMICE_FEATURE(part, type, member) \
-    feature, offsetof(features, part) + offsetof(Vk##type, member), #member
+    feature, offsetof(features, part) + offsetof(vk::type, member), #member
 #define PUMICE_CORE(member) \
-    feature, offsetof(features, core) + offsetof(VkPhysicalDeviceFeatures2, features) + \
-        offsetof(VkPhysicalDeviceFeatures, member), #member
+    feature, offsetof(features, core) + offsetof(vk::PhysicalDeviceFeatures2, features) + \
+        offsetof(vk::PhysicalDeviceFeatures, member), #member
 #define PUMICE_11(member) PUMICE_FEATURE(v11, PhysicalDeviceVulkan11Features, member)
 #define PUMICE_12(member) PUMICE_FEATURE(v12, PhysicalDeviceVulkan12Features, member)
 #define PUMICE_13(member) PUMICE_FEATURE(v13, PhysicalDeviceVulkan13Features, member)
 #define PUMICE_PROPERTY(member) \
-    property, offsetof(VkPhysicalDeviceVulkan12Properties, member##Float16), #member
+    property, offsetof(vk::PhysicalDeviceVulkan12Properties, member##Float16), #member
 #define PUMICE_SUBGROUP(bit) \
     subgroup, VK_SUBGROUP_FEATURE_##bit##_BIT, "VK_SUBGROUP_FEATURE_" #bit "_BIT"
 #define PUMICE_BFLOAT16(member) \
@@ -97,7 +97,7 @@ inline constexpr capability_row capability_rows[] = {
         PUMICE_BFLOAT16(shaderBFloat16CooperativeMatrix)},
 #ifdef VK_ARM_data_graph
     {capability_tensors, "TensorsARM", capability_row::source::feature,
-     offsetof(features, tensors) + offsetof(VkPhysicalDeviceTensorFeaturesARM, shaderTensorAccess),
+     offsetof(features, tensors) + offsetof(vk::PhysicalDeviceTensorFeaturesARM, shaderTensorAccess),
      "shaderTensorAccess"},
 #endif
     // Pumice switches none of these on. They are here for their names.
@@ -141,8 +141,8 @@ inline constexpr capability_row capability_rows[] = {
 
 /// The capabilities of kernels on a device on which `on` is switched on.
 inline array_list<std::uint32_t> capabilities_of(const features& on,
-                                                 const VkPhysicalDeviceVulkan11Properties& p11,
-                                                 const VkPhysicalDeviceVulkan12Properties& p12) {
+                                                 const vk::PhysicalDeviceVulkan11Properties& p11,
+                                                 const vk::PhysicalDeviceVulkan12Properties& p12) {
     using source = detail::capability_row::source;
     const auto flag = [](const void* of, std::uint32_t at) {
         VkBool32 value = VK_FALSE;

@@ -29,19 +29,19 @@ public:
     /// For queues of that family.
     commands(std::shared_ptr<const device> owner, std::uint32_t family)
         : device_(std::move(owner)) {
-        structure<VkCommandPoolCreateInfo> info;
-        info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+        vk::CommandPoolCreateInfo info{};
+        info.flags = vk::CommandPoolCreateFlags(vk::CommandPoolCreateFlagBits::eTransient);
         info.queueFamilyIndex = family;
-        device_->check(table().vkCreateCommandPool(device_->handle(), &info, nullptr, &pool_),
+        device_->check(device_->handle().createCommandPool(&info, nullptr, &pool_, table()),
                        "vkCreateCommandPool");
-        structure<VkCommandBufferAllocateInfo> what;
+        vk::CommandBufferAllocateInfo what{};
         what.commandPool = pool_;
-        what.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+        what.level = vk::CommandBufferLevel::ePrimary;
         what.commandBufferCount = 1;
-        if (const VkResult result =
-                table().vkAllocateCommandBuffers(device_->handle(), &what, &buffer_);
-            result != VK_SUCCESS) {
-            table().vkDestroyCommandPool(device_->handle(), pool_, nullptr);
+        if (const vk::Result result =
+                device_->handle().allocateCommandBuffers(&what, &buffer_, table());
+            result != vk::Result::eSuccess) {
+            device_->handle().destroyCommandPool(pool_, nullptr, table());
             device_->check(result, "vkAllocateCommandBuffers");
         }
     }
@@ -62,10 +62,10 @@ public:
         return *this;
     }
     ~commands() {
-        if (device_ && pool_) table().vkDestroyCommandPool(device_->handle(), pool_, nullptr);
+        if (device_ && pool_) device_->handle().destroyCommandPool(pool_, nullptr, table());
     }
 
-    VkCommandBuffer handle() const noexcept { return buffer_; }
+    vk::CommandBuffer handle() const noexcept { return buffer_; }
     /// What is recorded.
     std::uint64_t dispatches() const noexcept { return dispatches_; }
     /// Of them, those of data graphs.
@@ -74,79 +74,85 @@ public:
     /// Starts over. `reusable`: it will be submitted more than once, also while the device is at
     /// it. pre: the device does not use it any more.
     void begin(bool reusable = false) {
-        device_->check(table().vkResetCommandPool(device_->handle(), pool_, 0),
-                       "vkResetCommandPool");
-        bound_ = VkPipeline{};
+        device_
+            ->check(vk::Result(table().vkResetCommandPool(static_cast<VkDevice>(device_->handle()),
+                                                          static_cast<VkCommandPool>(pool_), 0)),
+                    "vkResetCommandPool");
+        bound_ = vk::Pipeline{};
         dispatches_ = graphs_ = 0;
         pushed_.clear();
-        structure<VkCommandBufferBeginInfo> info;
-        info.flags = reusable ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
-                              : VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-        device_->check(table().vkBeginCommandBuffer(buffer_, &info), "vkBeginCommandBuffer");
+        vk::CommandBufferBeginInfo info{};
+        info.flags =
+            vk::CommandBufferUsageFlags(reusable ? vk::CommandBufferUsageFlagBits::eSimultaneousUse
+                                                 : vk::CommandBufferUsageFlagBits::eOneTimeSubmit);
+        device_->check(buffer_.begin(&info, table()), "vkBeginCommandBuffer");
         device_->stats().recordings += 1;
     }
-    void end() { device_->check(table().vkEndCommandBuffer(buffer_), "vkEndCommandBuffer"); }
+    void end() {
+        device_
+            ->check(vk::Result(table().vkEndCommandBuffer(static_cast<VkCommandBuffer>(buffer_))),
+                    "vkEndCommandBuffer");
+    }
 
     void bind(const pipeline& p) noexcept {
         layout_ = p.layout();
         point_ = p.binds_to();
         if (bound_ == p.handle()) return;
         bound_ = p.handle();
-        table().vkCmdBindPipeline(buffer_, point_, bound_);
+        buffer_.bindPipeline(point_, bound_, table());
     }
 
     /// The address of the next dispatches' parameter block. pre: a pipeline is bound.
     void push(std::uint64_t address) noexcept { push(&address, sizeof address, 0); }
     void push(const void* data, std::uint32_t size, std::uint32_t offset = 0) noexcept {
         PUMICE_ASSERT(offset + size <= pipeline_factory::push_bytes);
-        table().vkCmdPushConstants(buffer_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, offset, size,
-                                   data);
+        buffer_.pushConstants(layout_, vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute),
+                              offset, size, data, table());
     }
 
     /// What the next dispatch works on, which is kept until recording starts over. pre: a pipeline
     /// is bound that is given descriptors.
     void push(std::shared_ptr<const pushed_buffers> pushed) {
         const pushed_buffers& what = *pushed_.emplace_back(std::move(pushed));
-        constexpr auto compute = VK_SHADER_STAGE_COMPUTE_BIT;
+        constexpr auto compute = vk::ShaderStageFlagBits::eCompute;
         if (!what.numbers.empty())
-            table().vkCmdPushConstants(buffer_, layout_, compute, 0,
-                                       static_cast<std::uint32_t>(what.numbers.size()),
-                                       what.numbers.data());
+            buffer_.pushConstants(layout_, vk::ShaderStageFlags(compute), 0,
+                                  static_cast<std::uint32_t>(what.numbers.size()),
+                                  what.numbers.data(), table());
         if (const detail::tensor_set* const set = what.set()) {
-            const VkDescriptorSet handle = set->handle();
-            return table().vkCmdBindDescriptorSets(buffer_, point_, layout_, 0, 1, &handle, 0,
-                                                   nullptr);
+            const vk::DescriptorSet handle = set->handle();
+            return buffer_.bindDescriptorSets(point_, layout_, 0, 1, &handle, 0, nullptr, table());
         }
         const pushed_buffers::writes all(what);
-        table().vkCmdPushDescriptorSetKHR(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0,
-                                          static_cast<std::uint32_t>(what.list.size()),
-                                          all.list.data());
+        buffer_.pushDescriptorSetKHR(vk::PipelineBindPoint::eCompute, layout_, 0,
+                                     static_cast<std::uint32_t>(what.list.size()), all.list.data(),
+                                     table());
     }
 
     /// Makes images of what the next dispatch reads as such. pre: they are open.
     void fill_images(const pushed_buffers& what) {
         if (!what.has_images()) return;
         barrier(scope::compute | scope::transfer, scope::transfer);
-        array_list<structure<VkImageMemoryBarrier2>> fresh;
+        array_list<vk::ImageMemoryBarrier2> fresh;
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i)) continue;
-            structure<VkImageMemoryBarrier2>& b = fresh.emplace_back();
+            vk::ImageMemoryBarrier2& b = fresh.emplace_back();
             detail::set_scopes(b, scope::compute | scope::transfer,
                                scope::compute | scope::transfer);
-            b.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+            b.newLayout = vk::ImageLayout::eGeneral;
             b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
             b.image = what.image(i)->image();
             b.subresourceRange = detail::shader_image::whole();
         }
-        structure<VkDependencyInfo> info;
+        vk::DependencyInfo info{};
         info.imageMemoryBarrierCount = static_cast<std::uint32_t>(fresh.size());
         info.pImageMemoryBarriers = fresh.data();
-        table().vkCmdPipelineBarrier2(buffer_, &info);
+        buffer_.pipelineBarrier2(&info, table());
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i) || what.list[i].written) continue;
-            const VkBufferImageCopy region = what.image(i)->region(what.list[i].offset);
-            table().vkCmdCopyBufferToImage(buffer_, what.list[i].buffer, what.image(i)->image(),
-                                           VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            buffer_.copyBufferToImage(vk::Buffer(what.list[i].buffer), what.image(i)->image(),
+                                      vk::ImageLayout::eGeneral, 1, &region, table());
         }
         barrier(scope::transfer, scope::compute);
     }
@@ -181,9 +187,9 @@ public:
         barrier(scope::compute, scope::transfer);
         for (std::size_t i = 0; i < what.list.size(); ++i) {
             if (!what.image(i) || !what.list[i].written) continue;
-            const VkBufferImageCopy region = what.image(i)->region(what.list[i].offset);
-            table().vkCmdCopyImageToBuffer(buffer_, what.image(i)->image(), VK_IMAGE_LAYOUT_GENERAL,
-                                           what.list[i].buffer, 1, &region);
+            const vk::BufferImageCopy region = what.image(i)->region(what.list[i].offset);
+            buffer_.copyImageToBuffer(what.image(i)->image(), vk::ImageLayout::eGeneral,
+                                      vk::Buffer(what.list[i].buffer), 1, &region, table());
         }
         barrier(scope::transfer, scope::compute | scope::transfer);
     }
@@ -191,7 +197,7 @@ public:
     /// pre: within device_info::max_workgroup_count; no group at all is no dispatch.
     void dispatch(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) noexcept {
         if (x == 0 || y == 0 || z == 0) return;
-        table().vkCmdDispatch(buffer_, x, y, z);
+        buffer_.dispatch(x, y, z, table());
         device_->stats().dispatches += 1;
         ++dispatches_;
     }
@@ -206,46 +212,46 @@ public:
 
     /// What `before` wrote, `after` sees. (What the host wrote before a submit is visible without.)
     void barrier(scope before, scope after) noexcept {
-        structure<VkMemoryBarrier2> memory;
+        vk::MemoryBarrier2 memory{};
         detail::set_scopes(memory, before, after);
-        structure<VkDependencyInfo> info;
+        vk::DependencyInfo info{};
         info.memoryBarrierCount = 1;
         info.pMemoryBarriers = &memory;
-        table().vkCmdPipelineBarrier2(buffer_, &info);
+        buffer_.pipelineBarrier2(&info, table());
         device_->stats().barriers += 1;
     }
     void barrier(scope before, scope after, std::span<const buffer_range> only) {
         if (only.empty()) return;
-        array_list<structure<VkBufferMemoryBarrier2>> memory(only.size());
+        array_list<vk::BufferMemoryBarrier2> memory(only.size());
         for (std::size_t i = 0; i < only.size(); ++i) {
             detail::set_scopes(memory[i], before, after);
             memory[i].srcQueueFamilyIndex = memory[i].dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-            memory[i].buffer = only[i].buffer;
+            memory[i].buffer = vk::Buffer(only[i].buffer);
             memory[i].offset = only[i].offset;
             memory[i].size = only[i].size;
         }
-        structure<VkDependencyInfo> info;
+        vk::DependencyInfo info{};
         info.bufferMemoryBarrierCount = static_cast<std::uint32_t>(memory.size());
         info.pBufferMemoryBarriers = memory.data();
-        table().vkCmdPipelineBarrier2(buffer_, &info);
+        buffer_.pipelineBarrier2(&info, table());
         device_->stats().barriers += 1;
     }
 
     /// pre: the regions lie within the allocations and do not overlap. Empty ones are left out.
     void copy(const allocation& from, const allocation& to, std::span<const copy_region> regions) {
-        array_list<VkBufferCopy> list;
+        array_list<vk::BufferCopy> list;
         list.reserve(regions.size());
         for (const copy_region& r : regions) {
             PUMICE_ASSERT(r.from + r.size <= from.size && r.to + r.size <= to.size);
             if (r.size == 0) continue;
-            VkBufferCopy& each = list.emplace_back();
+            vk::BufferCopy& each = list.emplace_back();
             each.srcOffset = from.offset + r.from;
             each.dstOffset = to.offset + r.to;
             each.size = r.size;
         }
         if (list.empty()) return;
-        table().vkCmdCopyBuffer(buffer_, from.buffer, to.buffer,
-                                static_cast<std::uint32_t>(list.size()), list.data());
+        buffer_.copyBuffer(vk::Buffer(from.buffer), vk::Buffer(to.buffer),
+                           static_cast<std::uint32_t>(list.size()), list.data(), table());
         device_->stats().copies += 1;
     }
     void copy(const allocation& from, const allocation& to, const copy_region& region) {
@@ -257,29 +263,29 @@ public:
               std::uint32_t word) noexcept {
         PUMICE_ASSERT(offset % 4 == 0 && size % 4 == 0 && offset + size <= (to.size + 3) / 4 * 4);
         if (size == 0) return;
-        table().vkCmdFillBuffer(buffer_, to.buffer, to.offset + offset, size, word);
+        buffer_.fillBuffer(vk::Buffer(to.buffer), to.offset + offset, size, word, table());
         device_->stats().fills += 1;
     }
 
     void reset(const timestamp_pool& pool, std::uint32_t first, std::uint32_t count) noexcept {
-        table().vkCmdResetQueryPool(buffer_, pool.handle(), first, count);
+        buffer_.resetQueryPool(pool.handle(), first, count, table());
     }
     /// The time when all dispatches and copies before it are done.
     void timestamp(const timestamp_pool& pool, std::uint32_t index) noexcept {
-        table().vkCmdWriteTimestamp2(buffer_, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool.handle(),
-                                     index);
+        buffer_.writeTimestamp2(vk::PipelineStageFlags2(vk::PipelineStageFlagBits2::eAllCommands),
+                                pool.handle(), index, table());
     }
 
     /// A named stretch for debuggers, closed by `end_label`. Nothing without VK_EXT_debug_utils.
     void label(const char* name) noexcept {
         if (!device_->parent().debug_utils() || !table().vkCmdBeginDebugUtilsLabelEXT) return;
-        structure<VkDebugUtilsLabelEXT> info;
+        vk::DebugUtilsLabelEXT info{};
         info.pLabelName = name;
-        table().vkCmdBeginDebugUtilsLabelEXT(buffer_, &info);
+        buffer_.beginDebugUtilsLabelEXT(&info, table());
     }
     void end_label() noexcept {
         if (device_->parent().debug_utils() && table().vkCmdEndDebugUtilsLabelEXT)
-            table().vkCmdEndDebugUtilsLabelEXT(buffer_);
+            buffer_.endDebugUtilsLabelEXT(table());
     }
 
 private:
@@ -292,22 +298,21 @@ private:
     }
     void copy_tensors(const pushed_buffers& what, bool back) {
         for (std::size_t i = 0; i < what.list.size(); ++i) {
-            const VkBuffer copy = what.set()->copy_of(i);
+            const vk::Buffer copy = what.set()->copy_of(i), there = vk::Buffer(what.list[i].buffer);
             if (!copy || what.list[i].written != back) continue;
-            VkBufferCopy region{};
+            vk::BufferCopy region{};
             region.size = what.list[i].size;
             (back ? region.dstOffset : region.srcOffset) = what.list[i].offset;
-            const VkBuffer there = what.list[i].buffer;
-            table().vkCmdCopyBuffer(buffer_, back ? copy : there, back ? there : copy, 1, &region);
+            buffer_.copyBuffer(back ? copy : there, back ? there : copy, 1, &region, table());
         }
     }
 
     std::shared_ptr<const device> device_;
-    VkCommandPool pool_{};
-    VkCommandBuffer buffer_{};
-    VkPipeline bound_{};
-    VkPipelineLayout layout_{};
-    VkPipelineBindPoint point_ = VK_PIPELINE_BIND_POINT_COMPUTE;
+    vk::CommandPool pool_{};
+    vk::CommandBuffer buffer_{};
+    vk::Pipeline bound_{};
+    vk::PipelineLayout layout_{};
+    vk::PipelineBindPoint point_ = vk::PipelineBindPoint::eCompute;
     std::uint64_t dispatches_ = 0, graphs_ = 0;
     array_list<std::shared_ptr<const pushed_buffers>> pushed_;
 };

@@ -15,7 +15,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// A device of the machine. One with refusals can be shown to people, but not opened.
 struct candidate {
-    VkPhysicalDevice handle{};
+    vk::PhysicalDevice handle{};
     device_info info;
     std::vector<std::string> refusals;  // empty: usable
     extension_list extensions;
@@ -55,27 +55,28 @@ inline std::string version_text(std::uint32_t version) {
                 VK_API_VERSION_PATCH(version)});
 }
 
-inline extension_list device_extensions(VkPhysicalDevice device, const dispatcher& table) {
+inline extension_list device_extensions(vk::PhysicalDevice device, const dispatcher& table) {
     extension_list list;
     std::uint32_t count = 0;
-    if (table.vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS)
+    if (device.enumerateDeviceExtensionProperties(nullptr, &count, nullptr, table) !=
+        vk::Result::eSuccess)
         return list;
-    array_list<VkExtensionProperties> found(count);
+    array_list<vk::ExtensionProperties> found(count);
     // VK_INCOMPLETE (a layer that changed its mind) still fills `count` entries.
-    if (static_cast<int>(table.vkEnumerateDeviceExtensionProperties(device, nullptr, &count,
-                                                                    found.data())) < 0)
+    if (static_cast<int>(device.enumerateDeviceExtensionProperties(nullptr, &count, found.data(),
+                                                                   table)) < 0)
         return list;
     for (std::uint32_t i = 0; i < count && i < found.size(); ++i)
-        list.names.push_back(std::string(found[i].extensionName));
+        list.names.push_back(std::string(found[i].extensionName.data()));
     return list;
 }
 
 /// Fills the queue families; false where none computes.
 inline bool choose_families(candidate& c, const dispatcher& table) {
     std::uint32_t count = 0;
-    table.vkGetPhysicalDeviceQueueFamilyProperties(c.handle, &count, nullptr);
-    array_list<VkQueueFamilyProperties> families(count);
-    table.vkGetPhysicalDeviceQueueFamilyProperties(c.handle, &count, families.data());
+    c.handle.getQueueFamilyProperties(&count, nullptr, table);
+    array_list<vk::QueueFamilyProperties> families(count);
+    c.handle.getQueueFamilyProperties(&count, families.data(), table);
     std::optional<std::uint32_t> chosen;
     bool with_graphics = false;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -102,8 +103,8 @@ inline bool choose_families(candidate& c, const dispatcher& table) {
 }
 
 inline void describe_memory(candidate& c, const dispatcher& table) {
-    VkPhysicalDeviceMemoryProperties found{};
-    table.vkGetPhysicalDeviceMemoryProperties(c.handle, &found);
+    vk::PhysicalDeviceMemoryProperties found{};
+    c.handle.getMemoryProperties(&found, table);
     const auto& memory = static_cast<const VkPhysicalDeviceMemoryProperties&>(found);
     std::uint32_t largest = 0;
     bool any = false, all_local = memory.memoryHeapCount > 0;
@@ -129,15 +130,14 @@ inline void describe_memory(candidate& c, const dispatcher& table) {
 inline void describe_matrices(candidate& c, const dispatcher& table) {
     std::uint32_t count = 0;
     if (!table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ||
-        table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(c.handle, &count, nullptr) !=
-            VK_SUCCESS)
+        c.handle.getCooperativeMatrixPropertiesKHR(&count, nullptr, table) != vk::Result::eSuccess)
         return;
-    array_list<structure<VkCooperativeMatrixPropertiesKHR>> found(count);
-    if (static_cast<int>(table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(c.handle, &count,
-                                                                                 found.data())) < 0)
+    array_list<vk::CooperativeMatrixPropertiesKHR> found(count);
+    if (static_cast<int>(c.handle.getCooperativeMatrixPropertiesKHR(&count, found.data(), table)) <
+        0)
         return;
     found.resize(std::min<std::size_t>(count, found.size()));
-    for (const VkCooperativeMatrixPropertiesKHR& each : found) {
+    for (const vk::CooperativeMatrixPropertiesKHR& each : found) {
         const auto& p = static_cast<const VkCooperativeMatrixPropertiesKHR&>(each);
         const auto a = dtype_of_component(p.AType), b = dtype_of_component(p.BType);
         const auto sum = dtype_of_component(p.CType), result = dtype_of_component(p.ResultType);
@@ -163,20 +163,20 @@ inline bool runs_graphs(const candidate& c, const dispatcher& table) {
 #ifdef VK_ARM_data_graph
     if (!table.vkGetPhysicalDeviceQueueFamilyDataGraphPropertiesARM) return false;
     std::uint32_t count = 0;
-    const auto ask = [&](VkQueueFamilyDataGraphPropertiesARM* to) {
-        return table.vkGetPhysicalDeviceQueueFamilyDataGraphPropertiesARM(c.handle, c.family,
-                                                                          &count, to) >= 0;
+    const auto ask = [&](vk::QueueFamilyDataGraphPropertiesARM* to) {
+        return static_cast<int>(c.handle.getQueueFamilyDataGraphPropertiesARM(c.family, &count, to,
+                                                                              table)) >= 0;
     };
     if (!ask(nullptr)) return false;
-    VkQueueFamilyDataGraphPropertiesARM empty{};
-    empty.sType = VK_STRUCTURE_TYPE_QUEUE_FAMILY_DATA_GRAPH_PROPERTIES_ARM;
-    array_list<VkQueueFamilyDataGraphPropertiesARM> list(count, empty);
+    array_list<vk::QueueFamilyDataGraphPropertiesARM> list(count);
     if (count == 0 || !ask(list.data())) return false;
-    for (const VkQueueFamilyDataGraphPropertiesARM& p : list)
-        if (p.engine.type == VK_PHYSICAL_DEVICE_DATA_GRAPH_PROCESSING_ENGINE_TYPE_DEFAULT_ARM &&
-            p.operation.operationType ==
-                VK_PHYSICAL_DEVICE_DATA_GRAPH_OPERATION_TYPE_SPIRV_EXTENDED_INSTRUCTION_SET_ARM &&
-            std::string_view(p.operation.name, ::strnlen(p.operation.name, sizeof p.operation.name))
+    using engine = vk::PhysicalDeviceDataGraphProcessingEngineTypeARM;
+    using operation = vk::PhysicalDeviceDataGraphOperationTypeARM;
+    for (const vk::QueueFamilyDataGraphPropertiesARM& p : list)
+        if (p.engine.type == engine::eDefault &&
+            p.operation.operationType == operation::eSpirvExtendedInstructionSet &&
+            std::string_view(p.operation.name.data(),
+                             ::strnlen(p.operation.name.data(), p.operation.name.size()))
                 .starts_with("TOSA.001000"))
             return true;
 #else
@@ -187,14 +187,13 @@ inline bool runs_graphs(const candidate& c, const dispatcher& table) {
 inline void describe_tensors(candidate& c, const features& on, const dispatcher& table) {
 #ifdef VK_ARM_data_graph
     if (!on.tensors.tensors) return;
-    VkPhysicalDeviceTensorPropertiesARM found{};
-    found.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TENSOR_PROPERTIES_ARM;
-    structure<VkPhysicalDeviceProperties2> properties;
+    vk::PhysicalDeviceTensorPropertiesARM found{};
+    vk::PhysicalDeviceProperties2 properties{};
     properties.pNext = &found;
-    table.vkGetPhysicalDeviceProperties2(c.handle, &properties);
+    c.handle.getProperties2(&properties, table);
     device_info& info = c.info;
     info.tensors = on.tensors.shaderTensorAccess &&
-                   (found.shaderTensorSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+                   bool(found.shaderTensorSupportedStages & vk::ShaderStageFlagBits::eCompute);
     info.max_tensor_rank = found.maxTensorDimensionCount;
     info.max_tensor_extent = clamp_size(found.maxPerDimensionTensorElements);
     info.max_tensor_elements = clamp_size(found.maxTensorElements);
@@ -228,9 +227,9 @@ inline void describe_features(candidate& c, const features& on, const dispatcher
     if (!on.v13.synchronization2) c.refusals.push_back("it lacks synchronization2");
 }
 
-inline void describe_properties(candidate& c, const VkPhysicalDeviceProperties& p) {
+inline void describe_properties(candidate& c, const vk::PhysicalDeviceProperties& p) {
     device_info& info = c.info;
-    info.name = p.deviceName;
+    info.name = p.deviceName.data();
     switch (static_cast<VkPhysicalDeviceType>(p.deviceType)) {
         case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: info.type = device_type::discrete_gpu; break;
         case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: info.type = device_type::integrated_gpu; break;
@@ -263,13 +262,13 @@ inline void describe_properties(candidate& c, const VkPhysicalDeviceProperties& 
 
 /// Reads everything that Pumice wants to know. Never throws for an odd device: it is refused
 /// instead. Of a device that is made already only what `made` switched on counts.
-inline candidate describe(VkPhysicalDevice device, const dispatcher& table,
+inline candidate describe(vk::PhysicalDevice device, const dispatcher& table,
                           const VkDeviceCreateInfo* made = nullptr) {
     candidate c;
     c.handle = device;
     const bool computes = detail::choose_families(c, table);
-    VkPhysicalDeviceProperties basic{};
-    table.vkGetPhysicalDeviceProperties(device, &basic);
+    vk::PhysicalDeviceProperties basic{};
+    device.getProperties(&basic, table);
     detail::describe_properties(c, basic);
     detail::describe_memory(c, table);
     if (!computes) c.refusals.push_back("no queue family of it computes");
@@ -281,38 +280,38 @@ inline candidate describe(VkPhysicalDevice device, const dispatcher& table,
     c.extensions = made ? enabled_extensions(*made) : detail::device_extensions(device, table);
     c.info.push_descriptors = c.extensions.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
 
-    structure<VkPhysicalDeviceProperties2> properties;
-    structure<VkPhysicalDeviceVulkan11Properties> p11;
-    structure<VkPhysicalDeviceVulkan12Properties> p12;
-    structure<VkPhysicalDeviceVulkan13Properties> p13;
+    vk::PhysicalDeviceProperties2 properties{};
+    vk::PhysicalDeviceVulkan11Properties p11{};
+    vk::PhysicalDeviceVulkan12Properties p12{};
+    vk::PhysicalDeviceVulkan13Properties p13{};
     properties.pNext = &p11;
     p11.pNext = &p12;
     p12.pNext = &p13;
-    table.vkGetPhysicalDeviceProperties2(device, &properties);
+    device.getProperties2(&properties, table);
     std::copy_n(&p11.deviceUUID[0], c.info.device_uuid.size(), c.info.device_uuid.begin());
     std::copy_n(&p11.driverUUID[0], c.info.driver_uuid.size(), c.info.driver_uuid.begin());
-    c.info.driver = cat({p12.driverName, " ", p12.driverInfo});
+    c.info.driver = cat({p12.driverName.data(), " ", p12.driverInfo.data()});
     c.info.preserves_nan32 = p12.shaderSignedZeroInfNanPreserveFloat32;
     c.info.preserves_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
     // Some devices do the same for f16 and f64 alike, or for all three widths.
-    const bool both =
-        p12.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
+    using alone = vk::ShaderFloatControlsIndependence;
+    const bool both = p12.denormBehaviorIndependence == alone::e32BitOnly;
     c.info.preserves_denorm16 =
-        p12.shaderDenormPreserveFloat16 &&
-        (p12.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL ||
-         (both && p12.shaderDenormPreserveFloat64));
+        p12.shaderDenormPreserveFloat16 && (p12.denormBehaviorIndependence == alone::eAll ||
+                                            (both && p12.shaderDenormPreserveFloat64));
     c.info.preserves_denorm64 = c.info.preserves_denorm16 && p12.shaderDenormPreserveFloat64;
     c.info.subgroup_size = static_cast<int>(p11.subgroupSize);
     c.info.min_subgroup_size = static_cast<int>(p13.minSubgroupSize);
     c.info.max_subgroup_size = static_cast<int>(p13.maxSubgroupSize);
-    c.info.subgroup_shuffle = (p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
-                              (p11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+    c.info.subgroup_shuffle =
+        (p11.subgroupSupportedStages & vk::ShaderStageFlagBits::eCompute) &&
+        (p11.subgroupSupportedOperations & vk::SubgroupFeatureFlagBits::eShuffle);
     c.info.max_allocation = detail::clamp_size(p11.maxMemoryAllocationSize);
     c.info.max_buffer = detail::clamp_size(p13.maxBufferSize);
 
     features offered;
     if (made) offered = enabled_features(*made);
-    else table.vkGetPhysicalDeviceFeatures2(device, offered.link(c.extensions));
+    else device.getFeatures2(offered.link(c.extensions), table);
     const features on = wanted_features(offered, false);
     detail::describe_features(c, on, table);
     c.capabilities = capabilities_of(on, p11, p12);

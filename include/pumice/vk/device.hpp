@@ -29,7 +29,7 @@ struct adopted_device {
 
 /// One of a device's queues.
 struct device_queue {
-    VkQueue handle{};
+    vk::Queue handle{};
     std::uint32_t family = 0;
     std::uint32_t timestamp_bits = 0;  // valid bits of its timestamps; 0: it has none
     std::mutex* mutex = nullptr;       // taken for each submit
@@ -59,10 +59,10 @@ public:
                                          const candidate& chosen, const adopted_device& theirs) {
         std::shared_ptr<device> made(new device(std::move(parent), chosen));
         made->owned_ = false;
-        made->handle_ = theirs.device;
+        made->handle_ = vk::Device(theirs.device);
         made->chosen_.family = theirs.family;
         made->load(theirs.edit_dispatcher);
-        made->queue_ = {theirs.queue, theirs.family, chosen.timestamp_bits,
+        made->queue_ = {vk::Queue(theirs.queue), theirs.family, chosen.timestamp_bits,
                         theirs.queue_mutex ? theirs.queue_mutex : &made->mutex_};
         return made;
     }
@@ -70,11 +70,11 @@ public:
     device(const device&) = delete;
     device& operator=(const device&) = delete;
     ~device() {
-        if (owned_ && handle_) table().vkDestroyDevice(handle_, nullptr);
+        if (owned_ && handle_) handle_.destroy(nullptr, table());
     }
 
-    VkDevice handle() const noexcept { return handle_; }
-    VkPhysicalDevice physical() const noexcept { return chosen_.handle; }
+    vk::Device handle() const noexcept { return handle_; }
+    vk::PhysicalDevice physical() const noexcept { return chosen_.handle; }
     /// Its functions. Where the driver is left behind they do nothing and report the loss of the
     /// device, so nothing is destroyed and nothing waited for.
     const dispatcher& table() const noexcept {
@@ -109,13 +109,13 @@ public:
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire) || left_behind(); }
 
     /// Remembers that the device is gone, without an exception.
-    void note(VkResult result) const noexcept {
-        if (result == VK_ERROR_DEVICE_LOST) lost_.store(true, std::memory_order_release);
+    void note(vk::Result result) const noexcept {
+        if (result == vk::Result::eErrorDeviceLost) lost_.store(true, std::memory_order_release);
     }
 
     /// Throws what a failed call means, and remembers a loss.
-    void check(VkResult result, std::string_view call, std::string_view about = {}) const {
-        if (result == VK_SUCCESS) return;
+    void check(vk::Result result, std::string_view call, std::string_view about = {}) const {
+        if (result == vk::Result::eSuccess) return;
         if (left_behind()) check_alive(call);
         note(result);
         throw call_error(result, call, std::string(about));
@@ -128,29 +128,29 @@ public:
             pumice::detail::throw_forked("vulkan", chosen_.info.name + " was opened before fork()");
         if (drivers::ended()) drivers::check();
         if (lost())
-            throw call_error(VK_ERROR_DEVICE_LOST, call, chosen_.info.name + " was lost before");
+            throw call_error(vk::Result::eErrorDeviceLost, call,
+                             chosen_.info.name + " was lost before");
     }
 
     /// Names an object for validation messages and debuggers. Free of effect without
     /// VK_EXT_debug_utils.
     void name(VkObjectType type, std::uint64_t handle, const char* text) const noexcept {
         if (!parent_->debug_utils() || !table_.vkSetDebugUtilsObjectNameEXT) return;
-        VkDebugUtilsObjectNameInfoEXT info{};
-        info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
-        info.objectType = type;
+        vk::DebugUtilsObjectNameInfoEXT info{};
+        info.objectType = static_cast<vk::ObjectType>(type);
         info.objectHandle = handle;
         info.pObjectName = text;
-        table_.vkSetDebugUtilsObjectNameEXT(handle_, &info);
+        static_cast<void>(handle_.setDebugUtilsObjectNameEXT(&info, table_));
     }
 
 private:
     device(std::shared_ptr<const instance> parent, const candidate& chosen)
         : parent_(std::move(parent)), chosen_(chosen) {
-        VkPhysicalDeviceMemoryProperties memory{};
-        parent_->table().vkGetPhysicalDeviceMemoryProperties(chosen_.handle, &memory);
+        vk::PhysicalDeviceMemoryProperties memory{};
+        chosen_.handle.getMemoryProperties(&memory, parent_->table());
         memory_ = static_cast<const VkPhysicalDeviceMemoryProperties&>(memory);
-        VkPhysicalDeviceProperties properties{};
-        parent_->table().vkGetPhysicalDeviceProperties(chosen_.handle, &properties);
+        vk::PhysicalDeviceProperties properties{};
+        chosen_.handle.getProperties(&properties, parent_->table());
         limits_ = static_cast<const VkPhysicalDeviceProperties&>(properties).limits;
     }
 
@@ -166,8 +166,7 @@ private:
         for (const std::string& each : chosen_.extensions.names) extensions.push_back(each.c_str());
 
         features offered;
-        parent_->table().vkGetPhysicalDeviceFeatures2(chosen_.handle,
-                                                      offered.link(chosen_.extensions));
+        chosen_.handle.getFeatures2(offered.link(chosen_.extensions), parent_->table());
         features enabled = wanted_features(offered, options.robust);
 
         const std::uint32_t count = checked_index(options.queue_index) + 1;
@@ -175,30 +174,30 @@ private:
                                             ? std::min(chosen_.transfer_queues, most_transfers)
                                             : 0;
         const array_list<float> priorities(std::max(count, transfers), 1.0f);
-        structure<VkDeviceQueueCreateInfo> queues[2];
+        vk::DeviceQueueCreateInfo queues[2];
         queues[0].queueFamilyIndex = chosen_.family;
         queues[0].queueCount = count;
         queues[0].pQueuePriorities = priorities.data();
         queues[1].queueFamilyIndex = chosen_.transfer_family.value_or(0);
         queues[1].queueCount = transfers;
         queues[1].pQueuePriorities = priorities.data();
-        structure<VkDeviceCreateInfo> info;
+        vk::DeviceCreateInfo info{};
         info.pNext = enabled.link(chosen_.extensions);
         info.queueCreateInfoCount = transfers > 0 ? 2 : 1;
         info.pQueueCreateInfos = queues;
         info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
         info.ppEnabledExtensionNames = extensions.data();
-        check(parent_->table().vkCreateDevice(chosen_.handle, &info, nullptr, &handle_),
+        check(chosen_.handle.createDevice(&info, nullptr, &handle_, parent_->table()),
               "vkCreateDevice", chosen_.info.name);
         load(options.edit_dispatcher);
         queue_ = {{}, chosen_.family, chosen_.timestamp_bits, &mutex_};
-        table_.vkGetDeviceQueue(handle_, chosen_.family, options.queue_index, &queue_.handle);
+        handle_.getQueue(chosen_.family, options.queue_index, &queue_.handle, table_);
         for (std::uint32_t i = 0; i < transfers; ++i) {
             transfers_[i] = {{},
                              *chosen_.transfer_family,
                              chosen_.transfer_timestamp_bits,
                              &transfer_mutexes_[i]};
-            table_.vkGetDeviceQueue(handle_, *chosen_.transfer_family, i, &transfers_[i].handle);
+            handle_.getQueue(*chosen_.transfer_family, i, &transfers_[i].handle, table_);
         }
         transfer_count_ = transfers;
     }
@@ -206,11 +205,9 @@ private:
     std::uint32_t checked_index(std::uint32_t index) const {
         if (index == 0) return index;
         std::uint32_t families = 0;
-        parent_->table().vkGetPhysicalDeviceQueueFamilyProperties(chosen_.handle, &families,
-                                                                  nullptr);
-        array_list<VkQueueFamilyProperties> list(families);
-        parent_->table().vkGetPhysicalDeviceQueueFamilyProperties(chosen_.handle, &families,
-                                                                  list.data());
+        chosen_.handle.getQueueFamilyProperties(&families, nullptr, parent_->table());
+        array_list<vk::QueueFamilyProperties> list(families);
+        chosen_.handle.getQueueFamilyProperties(&families, list.data(), parent_->table());
         const std::uint32_t count = list[chosen_.family].queueCount;
         if (index >= count)
             fail(errc::invalid_argument, "vulkan",
@@ -228,7 +225,7 @@ private:
     std::shared_ptr<const instance> parent_;
     candidate chosen_;
     bool owned_ = true;
-    VkDevice handle_{};
+    vk::Device handle_{};
     static constexpr std::uint32_t most_transfers = 2;
     device_queue queue_, transfers_[most_transfers];
     std::size_t transfer_count_ = 0;

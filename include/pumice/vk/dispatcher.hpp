@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// The Vulkan functions that Pumice calls, in a table for each instance and device: a program needs
-// no libvulkan to link with, and a device's own are called without the way through the loader.
+// The Vulkan functions that Pumice calls. Vulkan-Hpp takes any class with these members for a
+// dispatcher; its own has every function there is, and looking each up twice is compiled and run by
+// everybody who includes Pumice.
 #pragma once
 
-#include <pumice/vk/structure.hpp>
+#include <pumice/base/config.hpp>
+#include <pumice/vk/vulkan_hpp.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -71,6 +73,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
+namespace vk = VULKAN_HPP_NAMESPACE;
+
 class dispatcher {
 public:
 #define PUMICE_VULKAN_MEMBER(name) PFN_##name name = nullptr;
@@ -86,14 +90,14 @@ public:
         for (std::size_t i = 0; i < globals; ++i) set(i, door(nullptr, names[i]));
     }
     /// The instance's functions; a device's too, as they serve any of its devices.
-    void init(VkInstance instance) noexcept {
+    void init(vk::Instance instance) noexcept {
         for (std::size_t i = globals; i < std::size(names); ++i)
-            set(i, vkGetInstanceProcAddr(instance, names[i]));
+            set(i, vkGetInstanceProcAddr(static_cast<VkInstance>(instance), names[i]));
     }
     /// The device's own, without the way through the loader; null where it lacks the extension.
-    void init(VkDevice device) noexcept {
+    void init(vk::Device device) noexcept {
         for (std::size_t i = locals; i < std::size(names); ++i)
-            set(i, vkGetDeviceProcAddr(device, names[i]));
+            set(i, vkGetDeviceProcAddr(static_cast<VkDevice>(device), names[i]));
     }
     /// Functions that do nothing: those that can report a loss of the device do.
     static const dispatcher& without_driver() noexcept {
@@ -108,6 +112,8 @@ public:
         }();
         return all;
     }
+    /// What Vulkan-Hpp asks of a dispatcher in debug builds.
+    std::size_t getVkHeaderVersion() const noexcept { return VK_HEADER_VERSION; }
 
 private:
     template <class F>

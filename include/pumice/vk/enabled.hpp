@@ -53,7 +53,7 @@ inline features enabled_features(const VkDeviceCreateInfo& made) {
         }
         // What also has a structure of its own.
         const auto single = [each]<class T>(VkStructureType type, VkBool32 T::* member,
-                                            VkBool32& to) {
+                                            vk::Bool32& to) {
             if (each->sType == type) to |= reinterpret_cast<const T*>(each)->*member;
         };
         single(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,

@@ -42,8 +42,8 @@ public:
     external_memory(const external_memory&) = delete;
     external_memory& operator=(const external_memory&) = delete;
     ~external_memory() {
-        device_->table().vkDestroyBuffer(device_->handle(), buffer_, nullptr);
-        device_->table().vkFreeMemory(device_->handle(), memory_, nullptr);  // unmaps
+        device_->handle().destroyBuffer(buffer_, nullptr, device_->table());
+        device_->handle().freeMemory(memory_, nullptr, device_->table());  // unmaps
     }
 
     /// Never for memory::free.
@@ -52,18 +52,16 @@ public:
     /// A descriptor of the memory, which the caller closes. Below 0, with a line in `why`, where
     /// the memory cannot be handed on.
     int export_fd(std::string& why) const {
-        const VkExternalMemoryHandleTypeFlagBits handle = handle_of(kind_);
         if (kind_ != external_kind::opaque_fd && kind_ != external_kind::dma_buf) {
             why = "it was not made as memory of a file descriptor";
             return -1;
         }
-        VkMemoryGetFdInfoKHR info{};
-        info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+        vk::MemoryGetFdInfoKHR info{};
         info.memory = memory_;
-        info.handleType = handle;
+        info.handleType = vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_));
         int fd = -1;
-        const VkResult result = device_->table().vkGetMemoryFdKHR(device_->handle(), &info, &fd);
-        if (result == VK_SUCCESS) return fd;
+        const vk::Result result = device_->handle().getMemoryFdKHR(&info, &fd, device_->table());
+        if (result == vk::Result::eSuccess) return fd;
         why = cat({"vkGetMemoryFdKHR gave ", result_name(result)});
         return -1;
     }
@@ -96,7 +94,7 @@ private:
     }
     static constexpr VkBufferUsageFlags usage = detail::memory_block::usage;
 
-    bool refuse(std::string& why, const char* call, VkResult result) const {
+    bool refuse(std::string& why, const char* call, vk::Result result) const {
         device_->note(result);
         why = cat({call, " gave ", result_name(result)});
         return false;
@@ -119,24 +117,25 @@ private:
             !whole_pages(wanted, start, length, before, bits, why))
             return false;
         if (kind_ == external_kind::dma_buf && wanted.fd >= 0) {
-            VkMemoryFdPropertiesKHR properties{};
-            properties.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;
-            const VkResult result =
-                d.table().vkGetMemoryFdPropertiesKHR(d.handle(), handle_of(kind_), wanted.fd,
-                                                     &properties);
-            if (result != VK_SUCCESS) return refuse(why, "vkGetMemoryFdPropertiesKHR", result);
+            vk::MemoryFdPropertiesKHR properties{};
+            const vk::Result result = d.handle().getMemoryFdPropertiesKHR(
+                vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_)), wanted.fd, &properties,
+                d.table());
+            if (result != vk::Result::eSuccess)
+                return refuse(why, "vkGetMemoryFdPropertiesKHR", result);
             bits = properties.memoryTypeBits;
         }
-        structure<VkExternalMemoryBufferCreateInfo> external;
-        external.handleTypes = VkExternalMemoryHandleTypeFlags(handle_of(kind_));
-        structure<VkBufferCreateInfo> info;
+        vk::ExternalMemoryBufferCreateInfo external{};
+        external.handleTypes = vk::ExternalMemoryHandleTypeFlags(
+            vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_)));
+        vk::BufferCreateInfo info{};
         if (kind_ != external_kind::own) info.pNext = &external;
         info.size = length;
-        info.usage = usage;
-        VkResult result = d.table().vkCreateBuffer(d.handle(), &info, nullptr, &buffer_);
-        if (result != VK_SUCCESS) return refuse(why, "vkCreateBuffer", result);
-        VkMemoryRequirements needs{};
-        d.table().vkGetBufferMemoryRequirements(d.handle(), buffer_, &needs);
+        info.usage = vk::BufferUsageFlags(usage);
+        vk::Result result = d.handle().createBuffer(&info, nullptr, &buffer_, d.table());
+        if (result != vk::Result::eSuccess) return refuse(why, "vkCreateBuffer", result);
+        vk::MemoryRequirements needs{};
+        d.handle().getBufferMemoryRequirements(buffer_, &needs, d.table());
         why = "no memory type takes this memory";
         if (kind_ == external_kind::host_pages && needs.size > length) return false;
         const std::uint32_t type = type_among(needs.memoryTypeBits & bits, wanted.heap, why);
@@ -150,40 +149,37 @@ private:
     /// Asks the driver, before a call that it does not have to refuse.
     bool may_be_external(const external_request& wanted, std::string& why) const {
         if (kind_ == external_kind::own || kind_ == external_kind::host_pages) return true;
-        VkPhysicalDeviceExternalBufferInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
-        info.usage = usage;
-        info.handleType = handle_of(kind_);
-        VkExternalBufferProperties found{};
-        found.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
-        device_->parent().table().vkGetPhysicalDeviceExternalBufferProperties(device_->physical(),
-                                                                              &info, &found);
-        const VkExternalMemoryFeatureFlags needed = wanted.fd >= 0
-                                                        ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT
-                                                        : VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
+        vk::PhysicalDeviceExternalBufferInfo info{};
+        info.usage = vk::BufferUsageFlags(usage);
+        info.handleType = vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_));
+        vk::ExternalBufferProperties found{};
+        device_->physical().getExternalBufferProperties(&info, &found, device_->parent().table());
+        const auto needed = wanted.fd >= 0 ? vk::ExternalMemoryFeatureFlagBits::eImportable
+                                           : vk::ExternalMemoryFeatureFlagBits::eExportable;
         why = cat({"the driver does not ", (wanted.fd >= 0 ? "import" : "export"),
                    " buffers of this kind"});
-        return (found.externalMemoryProperties.externalMemoryFeatures & needed) != 0;
+        return bool(found.externalMemoryProperties.externalMemoryFeatures & needed);
     }
 
     /// The pages around the array, and the memory types that take them.
     bool whole_pages(const external_request& wanted, void*& start, std::uint64_t& length,
                      std::uint64_t& before, std::uint32_t& bits, std::string& why) const {
         const device& d = *device_;
-        structure<VkPhysicalDeviceExternalMemoryHostPropertiesEXT> host;
-        structure<VkPhysicalDeviceProperties2> properties;
+        vk::PhysicalDeviceExternalMemoryHostPropertiesEXT host{};
+        vk::PhysicalDeviceProperties2 properties{};
         properties.pNext = &host;
-        d.parent().table().vkGetPhysicalDeviceProperties2(d.physical(), &properties);
+        d.physical().getProperties2(&properties, d.parent().table());
         const std::uint64_t page = std::max<std::uint64_t>(host.minImportedHostPointerAlignment, 1);
         const auto address = reinterpret_cast<std::uintptr_t>(wanted.pages);
         before = address % page;
         length = (before + wanted.size + page - 1) / page * page;
         start =
             const_cast<unsigned char*>(static_cast<const unsigned char*>(wanted.pages)) - before;
-        structure<VkMemoryHostPointerPropertiesEXT> types;
-        const VkResult result = d.table().vkGetMemoryHostPointerPropertiesEXT(
-            d.handle(), VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, start, &types);
-        if (result != VK_SUCCESS) return refuse(why, "vkGetMemoryHostPointerPropertiesEXT", result);
+        vk::MemoryHostPointerPropertiesEXT types{};
+        const vk::Result result = d.handle().getMemoryHostPointerPropertiesEXT(
+            vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT, start, &types, d.table());
+        if (result != vk::Result::eSuccess)
+            return refuse(why, "vkGetMemoryHostPointerPropertiesEXT", result);
         bits = types.memoryTypeBits;
         return true;
     }
@@ -216,39 +212,39 @@ private:
             info.pNext = next;
             next = &info;
         };
-        structure<VkMemoryAllocateFlagsInfo> flags;
-        flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+        vk::MemoryAllocateFlagsInfo flags{};
+        flags.flags = vk::MemoryAllocateFlags(vk::MemoryAllocateFlagBits::eDeviceAddress);
         link(flags);
-        structure<VkImportMemoryHostPointerInfoEXT> pointer;
-        pointer.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+        vk::ImportMemoryHostPointerInfoEXT pointer{};
+        pointer.handleType = vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT;
         pointer.pHostPointer = start;
         if (kind_ == external_kind::host_pages) link(pointer);
-        structure<VkMemoryDedicatedAllocateInfo> dedicated;
-        structure<VkExportMemoryAllocateInfo> exported;
-        structure<VkImportMemoryFdInfoKHR> imported;
+        vk::MemoryDedicatedAllocateInfo dedicated{};
+        vk::ExportMemoryAllocateInfo exported{};
+        vk::ImportMemoryFdInfoKHR imported{};
         if (kind_ == external_kind::opaque_fd || kind_ == external_kind::dma_buf) {
-            const auto handle = handle_of(kind_);
+            const auto handle = vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_));
             dedicated.buffer = buffer_;
             link(dedicated);
-            exported.handleTypes = handle;
+            exported.handleTypes = vk::ExternalMemoryHandleTypeFlags(handle);
             link(exported);
             imported.handleType = handle;
             imported.fd = wanted.fd;
             if (wanted.fd >= 0) link(imported);
         }
-        structure<VkMemoryAllocateInfo> what;
+        vk::MemoryAllocateInfo what{};
         what.pNext = next;
         what.allocationSize = kind_ == external_kind::host_pages ? length : needed;
         what.memoryTypeIndex = type;
-        VkResult result =
-            device_->table().vkAllocateMemory(device_->handle(), &what, nullptr, &memory_);
+        vk::Result result =
+            device_->handle().allocateMemory(&what, nullptr, &memory_, device_->table());
         device_->stats().allocations += 1;
-        if (result != VK_SUCCESS) return refuse(why, "vkAllocateMemory", result);
-        structure<VkBindBufferMemoryInfo> bind;
+        if (result != vk::Result::eSuccess) return refuse(why, "vkAllocateMemory", result);
+        vk::BindBufferMemoryInfo bind{};
         bind.buffer = buffer_;
         bind.memory = memory_;
-        result = device_->table().vkBindBufferMemory2(device_->handle(), 1, &bind);
-        return result == VK_SUCCESS || refuse(why, "vkBindBufferMemory2", result);
+        result = device_->handle().bindBufferMemory2(1, &bind, device_->table());
+        return result == vk::Result::eSuccess || refuse(why, "vkBindBufferMemory2", result);
     }
 
     void finish(const external_request& wanted, void* start, std::uint64_t before,
@@ -258,16 +254,17 @@ private:
         void* mapped = start;
         if (!mapped && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
             (wanted.heap >= 0 || d.info().mapped_device_memory)) {
-            d.check(d.table().vkMapMemory(d.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &mapped),
+            d.check(d.handle().mapMemory(memory_, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{}, &mapped,
+                                         d.table()),
                     "vkMapMemory");
             d.stats().maps += 1;
         }
-        structure<VkBufferDeviceAddressInfo> info;
+        vk::BufferDeviceAddressInfo info{};
         info.buffer = buffer_;
-        piece_.buffer = buffer_;
+        piece_.buffer = static_cast<VkBuffer>(buffer_);
         piece_.offset = before;
         piece_.size = wanted.size;
-        piece_.device_address = d.table().vkGetBufferDeviceAddress(d.handle(), &info) + before;
+        piece_.device_address = d.handle().getBufferAddress(&info, d.table()) + before;
         if (mapped) piece_.mapped = static_cast<unsigned char*>(mapped) + before;
         // Pages of the host's are coherent with it by what importing them says.
         piece_.coherent = start || (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
@@ -276,24 +273,24 @@ private:
     void range(std::uint64_t begin, std::uint64_t size, bool flushes) const {
         if (piece_.coherent || !piece_.mapped || size == 0) return;
         constexpr std::uint64_t unit = detail::memory_block::unit;
-        structure<VkMappedMemoryRange> what;
+        vk::MappedMemoryRange what{};
         what.memory = memory_;
         what.offset = begin / unit * unit;
         const std::uint64_t end = (begin + size + unit - 1) / unit * unit;
         what.size = end >= piece_.size ? VK_WHOLE_SIZE : end - what.offset;
         const device& d = *device_;
         if (flushes)
-            d.check(d.table().vkFlushMappedMemoryRanges(d.handle(), 1, &what),
+            d.check(d.handle().flushMappedMemoryRanges(1, &what, d.table()),
                     "vkFlushMappedMemoryRanges");
         else
-            d.check(d.table().vkInvalidateMappedMemoryRanges(d.handle(), 1, &what),
+            d.check(d.handle().invalidateMappedMemoryRanges(1, &what, d.table()),
                     "vkInvalidateMappedMemoryRanges");
     }
 
     std::shared_ptr<const device> device_;
     external_kind kind_;
-    VkBuffer buffer_{};
-    VkDeviceMemory memory_{};
+    vk::Buffer buffer_{};
+    vk::DeviceMemory memory_{};
     allocation piece_;
 };
 

@@ -46,20 +46,20 @@ inline constexpr const char* data_graph_extensions[] = {
 /// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice. `link` before use; a copy is
 /// unlinked.
 struct features {
-    structure<VkPhysicalDeviceFeatures2> core;
-    structure<VkPhysicalDeviceVulkan11Features> v11;
-    structure<VkPhysicalDeviceVulkan12Features> v12;
-    structure<VkPhysicalDeviceVulkan13Features> v13;
-    structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR> cooperative;
-    structure<VkPhysicalDeviceShaderBfloat16FeaturesKHR> bfloat16;
+    vk::PhysicalDeviceFeatures2 core{};
+    vk::PhysicalDeviceVulkan11Features v11{};
+    vk::PhysicalDeviceVulkan12Features v12{};
+    vk::PhysicalDeviceVulkan13Features v13{};
+    vk::PhysicalDeviceCooperativeMatrixFeaturesKHR cooperative{};
+    vk::PhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{};
 #ifdef VK_ARM_data_graph
-    structure<VkPhysicalDeviceTensorFeaturesARM> tensors;
-    structure<VkPhysicalDeviceDataGraphFeaturesARM> graphs;
-    structure<VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT> composites;
+    vk::PhysicalDeviceTensorFeaturesARM tensors{};
+    vk::PhysicalDeviceDataGraphFeaturesARM graphs{};
+    vk::PhysicalDeviceShaderReplicatedCompositesFeaturesEXT composites{};
 #endif
 
     /// Chains what a Vulkan 1.3 device with these extensions knows; returns the head.
-    VkPhysicalDeviceFeatures2* link(const extension_list& extensions) noexcept {
+    vk::PhysicalDeviceFeatures2* link(const extension_list& extensions) noexcept {
         core.pNext = &v11;
         v11.pNext = &v12;
         v12.pNext = &v13;
@@ -96,7 +96,7 @@ struct features {
 /// request only, and it guards descriptors, not the device addresses that kernels use.
 inline features wanted_features(const features& offered, bool robust) noexcept {
     features on;
-    const VkPhysicalDeviceFeatures& core = offered.core.features;
+    const vk::PhysicalDeviceFeatures& core = offered.core.features;
     on.core.features.shaderInt16 = core.shaderInt16;
     on.core.features.shaderInt64 = core.shaderInt64;
     on.core.features.shaderFloat64 = core.shaderFloat64;

@@ -124,7 +124,7 @@ public:
                                            std::uint32_t api_version, bool debug_utils = false) {
         std::shared_ptr<instance> made(new instance);
         made->owned_ = false;
-        made->handle_ = handle;
+        made->handle_ = vk::Instance(handle);
         made->api_version_ = api_version;
         made->debug_ = debug_utils;
         made->table_.init(door);
@@ -139,11 +139,12 @@ public:
         if (!owned_ || !handle_ || process_ != pumice::detail::process_number() || drivers::ended())
             return;
         if (messenger_ != VK_NULL_HANDLE)
-            table_.vkDestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
-        table_.vkDestroyInstance(handle_, nullptr);
+            table_.vkDestroyDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_), messenger_,
+                                                   nullptr);
+        handle_.destroy(nullptr, table_);
     }
 
-    VkInstance handle() const noexcept { return handle_; }  // null where no driver is installed
+    vk::Instance handle() const noexcept { return handle_; }  // null where no driver is installed
     const dispatcher& table() const noexcept { return table_; }
     std::uint32_t api_version() const noexcept { return api_version_; }
     bool debug_utils() const noexcept { return debug_; }
@@ -161,14 +162,15 @@ private:
 
     bool offers(const char* extension) const {
         std::uint32_t count = 0;
-        if (table_.vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr) != VK_SUCCESS)
+        if (vk::enumerateInstanceExtensionProperties(nullptr, &count, nullptr, table_) !=
+            vk::Result::eSuccess)
             return false;
-        array_list<VkExtensionProperties> found(count);
-        const VkResult result =
-            table_.vkEnumerateInstanceExtensionProperties(nullptr, &count, found.data());
+        array_list<vk::ExtensionProperties> found(count);
+        const vk::Result result =
+            vk::enumerateInstanceExtensionProperties(nullptr, &count, found.data(), table_);
         if (static_cast<int>(result) < 0) return false;
         for (std::uint32_t i = 0; i < count && i < found.size(); ++i)
-            if (std::string_view(found[i].extensionName) == extension) return true;
+            if (std::string_view(found[i].extensionName.data()) == extension) return true;
         return false;
     }
 
@@ -180,7 +182,7 @@ private:
         table_.init(door.get_instance_proc_addr);
         std::uint32_t offered = VK_API_VERSION_1_0;  // the function itself came with 1.1
         if (table_.vkEnumerateInstanceVersion)
-            check(table_.vkEnumerateInstanceVersion(&offered), "vkEnumerateInstanceVersion");
+            check(vk::enumerateInstanceVersion(&offered, table_), "vkEnumerateInstanceVersion");
         if (offered < VK_API_VERSION_1_3 || !table_.vkCreateInstance) {
             reasons_ = {"the Vulkan loader " + door.path + " speaks Vulkan " +
                             detail::version_text(offered) + "; Pumice needs 1.3",
@@ -206,23 +208,25 @@ private:
         messages.pfnUserCallback = &detail::on_debug_message;
         messages.pUserData = &sink_;
 
-        structure<VkApplicationInfo> application;
+        vk::ApplicationInfo application{};
         application.pApplicationName = options.application.c_str();
         application.pEngineName = "pumice";
         application.engineVersion = VK_MAKE_API_VERSION(0, PUMICE_VERSION_MAJOR,
                                                         PUMICE_VERSION_MINOR, PUMICE_VERSION_PATCH);
         application.apiVersion = api_version_;
-        structure<VkInstanceCreateInfo> info;
+        vk::InstanceCreateInfo info{};
         info.pApplicationInfo = &application;
         info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
         info.ppEnabledExtensionNames = extensions.data();
         // Chained here too, so that creating and destroying the instance is checked as well.
         if (debug_) info.pNext = &messages;
-        if (portability) info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+        if (portability)
+            info.flags =
+                vk::InstanceCreateFlags(vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR);
 
-        VkInstance made{};
-        const VkResult result = table_.vkCreateInstance(&info, nullptr, &made);
-        if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+        vk::Instance made{};
+        const vk::Result result = vk::createInstance(&info, nullptr, &made, table_);
+        if (result == vk::Result::eErrorIncompatibleDriver) {
             explain("the Vulkan loader found no driver that it can use");
             return;
         }
@@ -231,7 +235,9 @@ private:
         table_.init(handle_);
         if (options.edit_dispatcher) options.edit_dispatcher(table_);
         if (debug_ && table_.vkCreateDebugUtilsMessengerEXT)
-            check(table_.vkCreateDebugUtilsMessengerEXT(handle_, &messages, nullptr, &messenger_),
+            check(vk::Result(table_.vkCreateDebugUtilsMessengerEXT(static_cast<VkInstance>(handle_),
+                                                                   &messages, nullptr,
+                                                                   &messenger_)),
                   "vkCreateDebugUtilsMessengerEXT");
         enumerate();
         counted.found = !candidates_.empty();
@@ -239,16 +245,16 @@ private:
 
     void enumerate() {
         std::uint32_t count = 0;
-        VkResult result = table_.vkEnumeratePhysicalDevices(handle_, &count, nullptr);
-        array_list<VkPhysicalDevice> found(count);
-        if (result == VK_SUCCESS && count > 0)
-            result = table_.vkEnumeratePhysicalDevices(handle_, &count, found.data());
+        vk::Result result = handle_.enumeratePhysicalDevices(&count, nullptr, table_);
+        array_list<vk::PhysicalDevice> found(count);
+        if (result == vk::Result::eSuccess && count > 0)
+            result = handle_.enumeratePhysicalDevices(&count, found.data(), table_);
         if (static_cast<int>(result) < 0) {
             explain("vkEnumeratePhysicalDevices gave " + std::string(result_name(result)));
             return;
         }
         found.resize(std::min<std::size_t>(count, found.size()));
-        for (const VkPhysicalDevice& device : found)
+        for (const vk::PhysicalDevice& device : found)
             candidates_.push_back(describe(device, table_));
         if (candidates_.empty()) explain("the drivers that the Vulkan loader found show no device");
     }
@@ -261,7 +267,7 @@ private:
     }
 
     bool owned_ = true, debug_ = false;
-    VkInstance handle_{};
+    vk::Instance handle_{};
     dispatcher table_;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
     std::uint32_t api_version_ = 0;

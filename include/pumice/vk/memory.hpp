@@ -160,16 +160,16 @@ public:
     /// coherent memory.
     void flush(const allocation& piece, std::uint64_t offset, std::uint64_t size) const {
         if (piece.coherent || size == 0) return;
-        const structure<VkMappedMemoryRange> range = range_of(piece, offset, size);
+        const vk::MappedMemoryRange range = range_of(piece, offset, size);
         const device& d = *queue_->device();
-        d.check(d.table().vkFlushMappedMemoryRanges(d.handle(), 1, &range),
+        d.check(d.handle().flushMappedMemoryRanges(1, &range, d.table()),
                 "vkFlushMappedMemoryRanges");
     }
     void invalidate(const allocation& piece, std::uint64_t offset, std::uint64_t size) const {
         if (piece.coherent || size == 0) return;
-        const structure<VkMappedMemoryRange> range = range_of(piece, offset, size);
+        const vk::MappedMemoryRange range = range_of(piece, offset, size);
         const device& d = *queue_->device();
-        d.check(d.table().vkInvalidateMappedMemoryRanges(d.handle(), 1, &range),
+        d.check(d.handle().invalidateMappedMemoryRanges(1, &range, d.table()),
                 "vkInvalidateMappedMemoryRanges");
     }
 
@@ -300,7 +300,7 @@ private:
         total_.high_water = std::max(total_.high_water, total_.in_use);
         total_.allocations += 1;
         allocation piece;
-        piece.buffer = block.buffer;
+        piece.buffer = static_cast<VkBuffer>(block.buffer);
         piece.offset = found.offset * unit;
         piece.size = size;
         piece.device_address = block.address + piece.offset;
@@ -396,14 +396,14 @@ private:
         return piece.block->dedicated ? piece.block->size : rounded(piece.size);
     }
 
-    structure<VkMappedMemoryRange> range_of(const allocation& piece, std::uint64_t offset,
-                                            std::uint64_t size) const noexcept {
+    vk::MappedMemoryRange range_of(const allocation& piece, std::uint64_t offset,
+                                   std::uint64_t size) const noexcept {
         PUMICE_ASSERT(offset + size <= piece.size);
         // Whole units around the range: nonCoherentAtomSize is at most 256, and so a divisor of
         // both ends.
         const std::uint64_t first = (piece.offset + offset) / unit * unit;
         const std::uint64_t last = (piece.offset + offset + size + unit - 1) / unit * unit;
-        structure<VkMappedMemoryRange> range;
+        vk::MappedMemoryRange range{};
         range.memory = piece.block->memory;
         range.offset = first;
         range.size = last - first;

@@ -82,27 +82,27 @@ inline array_list<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits
 inline std::uint64_t heap_room(const device& d, std::uint32_t heap) {
     if (!d.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
         return d.memory_properties().memoryHeaps[heap].size;
-    structure<VkPhysicalDeviceMemoryBudgetPropertiesEXT> budget;
-    structure<VkPhysicalDeviceMemoryProperties2> properties;
+    vk::PhysicalDeviceMemoryBudgetPropertiesEXT budget{};
+    vk::PhysicalDeviceMemoryProperties2 properties{};
     properties.pNext = &budget;
-    d.parent().table().vkGetPhysicalDeviceMemoryProperties2(d.physical(), &properties);
+    d.physical().getMemoryProperties2(&properties, d.parent().table());
     const std::uint64_t most = budget.heapBudget[heap], used = budget.heapUsage[heap];
     return most > used ? most - used : 0;
 }
 
 /// Device memory for an object that has it to itself. Throws errc::out_of_memory, and what else the
 /// driver reports; `who` stands in the error.
-inline VkDeviceMemory allocate_for(const device& d, std::uint64_t bytes, std::uint32_t type_bits,
-                                   const std::string& who) {
-    VkDeviceMemory made{};
-    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+inline vk::DeviceMemory allocate_for(const device& d, std::uint64_t bytes, std::uint32_t type_bits,
+                                     const std::string& who) {
+    vk::DeviceMemory made{};
+    vk::Result result = vk::Result::eErrorOutOfDeviceMemory;
     for (const std::uint32_t type : rank_types(memory_kind::device, type_bits, d)) {
-        structure<VkMemoryAllocateInfo> info;
+        vk::MemoryAllocateInfo info{};
         info.allocationSize = bytes;
         info.memoryTypeIndex = type;
-        result = d.table().vkAllocateMemory(d.handle(), &info, nullptr, &made);
+        result = d.handle().allocateMemory(&info, nullptr, &made, d.table());
         d.stats().allocations += 1;
-        if (result == VK_SUCCESS) break;
+        if (result == vk::Result::eSuccess) break;
     }
     d.check(result, "vkAllocateMemory", who);
     return made;
@@ -132,16 +132,16 @@ public:
     memory_block(const memory_block&) = delete;
     memory_block& operator=(const memory_block&) = delete;
     ~memory_block() {
-        device_.table().vkDestroyBuffer(device_.handle(), buffer, nullptr);
-        device_.table().vkFreeMemory(device_.handle(), memory, nullptr);  // unmaps
+        device_.handle().destroyBuffer(buffer, nullptr, device_.table());
+        device_.handle().freeMemory(memory, nullptr, device_.table());  // unmaps
     }
 
     memory_kind kind = memory_kind::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
     std::uint32_t memory_type = 0;
-    VkBuffer buffer{};
-    VkDeviceMemory memory{};
+    vk::Buffer buffer{};
+    vk::DeviceMemory memory{};
     std::uint64_t size = 0;
     std::uint64_t address = 0;
     unsigned char* mapped = nullptr;
@@ -152,22 +152,22 @@ private:
         : size(bytes), room(static_cast<std::uint32_t>(bytes / unit)), device_(d) {}
 
     bool open(std::vector<std::string>& why) {
-        structure<VkBufferCreateInfo> info;
+        vk::BufferCreateInfo info{};
         info.size = size;
-        info.usage = usage;
+        info.usage = vk::BufferUsageFlags(usage);
         const std::uint32_t families[] = {device_.queue().family,
                                           device_.transfer_queues().empty()
                                               ? device_.queue().family
                                               : device_.transfer_queues()[0].family};
         if (families[0] != families[1]) {
-            info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+            info.sharingMode = vk::SharingMode::eConcurrent;
             info.queueFamilyIndexCount = 2;
             info.pQueueFamilyIndices = families;
         }
-        VkResult result = device_.table().vkCreateBuffer(device_.handle(), &info, nullptr, &buffer);
+        vk::Result result = device_.handle().createBuffer(&info, nullptr, &buffer, device_.table());
         if (no_room(result, "vkCreateBuffer", why)) return false;
-        VkMemoryRequirements needs{};
-        device_.table().vkGetBufferMemoryRequirements(device_.handle(), buffer, &needs);
+        vk::MemoryRequirements needs{};
+        device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
         const array_list<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
         if (types.empty())
             why.push_back(cat({"the device has no memory type for ", to_string(kind)}));
@@ -186,20 +186,20 @@ private:
                                bytes, " are needed (limit: heap budget)"}));
             return false;
         }
-        structure<VkMemoryAllocateFlagsInfo> flags;
-        flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-        structure<VkMemoryAllocateInfo> info;
+        vk::MemoryAllocateFlagsInfo flags{};
+        flags.flags = vk::MemoryAllocateFlags(vk::MemoryAllocateFlagBits::eDeviceAddress);
+        vk::MemoryAllocateInfo info{};
         info.pNext = &flags;
         info.allocationSize = bytes;
         info.memoryTypeIndex = type;
-        const VkResult result =
-            device_.table().vkAllocateMemory(device_.handle(), &info, nullptr, &memory);
+        const vk::Result result =
+            device_.handle().allocateMemory(&info, nullptr, &memory, device_.table());
         device_.stats().allocations += 1;
         return !no_room(result, "vkAllocateMemory", why);
     }
 
-    bool no_room(VkResult result, const char* call, std::vector<std::string>& why) const {
-        if (code_of(result) == errc::out_of_memory || result == VK_ERROR_TOO_MANY_OBJECTS) {
+    bool no_room(vk::Result result, const char* call, std::vector<std::string>& why) const {
+        if (code_of(result) == errc::out_of_memory || result == vk::Result::eErrorTooManyObjects) {
             why.push_back(cat({call, " of ", size, " bytes gave ", result_name(result)}));
             return true;
         }
@@ -210,24 +210,25 @@ private:
     void finish(std::uint32_t type) {
         memory_type = type;
         const dispatcher& table = device_.table();
-        structure<VkBindBufferMemoryInfo> bind;
+        vk::BindBufferMemoryInfo bind{};
         bind.buffer = buffer;
         bind.memory = memory;
-        device_.check(table.vkBindBufferMemory2(device_.handle(), 1, &bind), "vkBindBufferMemory2");
+        device_.check(device_.handle().bindBufferMemory2(1, &bind, table), "vkBindBufferMemory2");
         const VkMemoryPropertyFlags flags =
             device_.memory_properties().memoryTypes[type].propertyFlags;
         coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
         const bool visible = (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
         if (visible && (kind != memory_kind::device || device_.info().mapped_device_memory)) {
             void* where = nullptr;
-            device_.check(table.vkMapMemory(device_.handle(), memory, 0, VK_WHOLE_SIZE, 0, &where),
+            device_.check(device_.handle().mapMemory(memory, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{},
+                                                     &where, table),
                           "vkMapMemory");
             device_.stats().maps += 1;
             mapped = static_cast<unsigned char*>(where);
         }
-        structure<VkBufferDeviceAddressInfo> info;
+        vk::BufferDeviceAddressInfo info{};
         info.buffer = buffer;
-        address = table.vkGetBufferDeviceAddress(device_.handle(), &info);
+        address = device_.handle().getBufferAddress(&info, table);
     }
 
     const device& device_;

@@ -13,47 +13,47 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-inline VkDescriptorType type_of(shader_descriptor d) noexcept {
-    constexpr VkDescriptorType types[] = {
-        VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-        VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
-        VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
-        VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
-        VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
-        static_cast<VkDescriptorType>(1000460000)};  // VK_DESCRIPTOR_TYPE_TENSOR_ARM
+inline vk::DescriptorType type_of(shader_descriptor d) noexcept {
+    constexpr vk::DescriptorType types[] = {
+        vk::DescriptorType::eStorageBuffer,
+        vk::DescriptorType::eUniformBuffer,
+        vk::DescriptorType::eStorageTexelBuffer,
+        vk::DescriptorType::eUniformTexelBuffer,
+        vk::DescriptorType::eStorageImage,
+        static_cast<vk::DescriptorType>(1000460000)};  // eTensorARM
     return types[static_cast<int>(d)];
 }
 
 /// Destroys its VkPipeline: hold it until the last submit that uses it is done.
 class pipeline {
 public:
-    pipeline(std::shared_ptr<const device> owner, VkPipeline handle, VkPipelineLayout layout,
-             VkDescriptorSetLayout set = {}, bool graph = false) noexcept
+    pipeline(std::shared_ptr<const device> owner, vk::Pipeline handle, vk::PipelineLayout layout,
+             vk::DescriptorSetLayout set = {}, bool graph = false) noexcept
         : device_(std::move(owner)), handle_(handle), layout_(layout), set_(set), graph_(graph) {}
     pipeline(const pipeline&) = delete;
     pipeline& operator=(const pipeline&) = delete;
     ~pipeline() {
-        device_->table().vkDestroyPipeline(device_->handle(), handle_, nullptr);
+        device_->handle().destroyPipeline(handle_, nullptr, device_->table());
         if (!set_) return;
-        device_->table().vkDestroyPipelineLayout(device_->handle(), layout_, nullptr);
-        device_->table().vkDestroyDescriptorSetLayout(device_->handle(), set_, nullptr);
+        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
+        device_->handle().destroyDescriptorSetLayout(set_, nullptr, device_->table());
     }
 
-    VkPipeline handle() const noexcept { return handle_; }
-    VkPipelineLayout layout() const noexcept { return layout_; }
+    vk::Pipeline handle() const noexcept { return handle_; }
+    vk::PipelineLayout layout() const noexcept { return layout_; }
     /// Of one that is given descriptors.
-    VkDescriptorSetLayout set() const noexcept { return set_; }
+    vk::DescriptorSetLayout set() const noexcept { return set_; }
     bool is_graph() const noexcept { return graph_; }
-    VkPipelineBindPoint binds_to() const noexcept {
-        constexpr auto graphs = static_cast<VkPipelineBindPoint>(1000507000);
-        return graph_ ? graphs : VK_PIPELINE_BIND_POINT_COMPUTE;  // .._DATA_GRAPH_ARM
+    vk::PipelineBindPoint binds_to() const noexcept {
+        constexpr auto graphs = static_cast<vk::PipelineBindPoint>(1000507000);
+        return graph_ ? graphs : vk::PipelineBindPoint::eCompute;  // eDataGraphARM
     }
 
 private:
     std::shared_ptr<const device> device_;
-    VkPipeline handle_{};
-    VkPipelineLayout layout_{};
-    VkDescriptorSetLayout set_{};  // of one whose layout is its own
+    vk::Pipeline handle_{};
+    vk::PipelineLayout layout_{};
+    vk::DescriptorSetLayout set_{};  // of one whose layout is its own
     bool graph_ = false;
 };
 
@@ -101,56 +101,57 @@ public:
         check_options(name, options);
         check_spirv(spirv, name, device_->made_from(), options);
         const device& d = *device_;
-        structure<VkShaderModuleCreateInfo> code;
+        vk::ShaderModuleCreateInfo code{};
         code.codeSize = spirv.size_bytes();
         code.pCode = spirv.data();
         module_guard shader{d, {}};
         layout_guard own{d};
         if (!options.descriptors.empty()) own.open(options, name);
-        d.check(d.table().vkCreateShaderModule(d.handle(), &code, nullptr, &shader.handle),
+        d.check(d.handle().createShaderModule(&code, nullptr, &shader.handle, d.table()),
                 "vkCreateShaderModule", "kernel " + name);
 
-        array_list<VkSpecializationMapEntry> entries(options.constants.size());
+        array_list<vk::SpecializationMapEntry> entries(options.constants.size());
         for (std::size_t i = 0; i < entries.size(); ++i) {
             entries[i].constantID = options.constants[i].id;
             entries[i].offset =
                 static_cast<std::uint32_t>(i * sizeof(constant) + offsetof(constant, value));
             entries[i].size = sizeof(std::uint32_t);
         }
-        VkSpecializationInfo special{};
+        vk::SpecializationInfo special{};
         special.mapEntryCount = static_cast<std::uint32_t>(entries.size());
         special.pMapEntries = entries.data();
         special.dataSize = options.constants.size_bytes();
         special.pData = options.constants.data();
 
-        structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo> subgroup;
+        vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{};
         subgroup.requiredSubgroupSize = static_cast<std::uint32_t>(options.subgroup_size);
-        VkPipelineCreationFeedback feedback{};
-        structure<VkPipelineCreationFeedbackCreateInfo> feedbacks;
+        vk::PipelineCreationFeedback feedback{};
+        vk::PipelineCreationFeedbackCreateInfo feedbacks{};
         feedbacks.pPipelineCreationFeedback = &feedback;
-        structure<VkComputePipelineCreateInfo> info;
+        vk::ComputePipelineCreateInfo info{};
         info.pNext = &feedbacks;
-        info.stage = structure<VkPipelineShaderStageCreateInfo>();
-        info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+        info.stage.stage = vk::ShaderStageFlagBits::eCompute;
         info.stage.module = shader.handle;
         info.stage.pName = options.entry;
         if (!entries.empty()) info.stage.pSpecializationInfo = &special;
         if (options.subgroup_size > 0) info.stage.pNext = &subgroup;
         if (options.full_subgroups)
-            info.stage.flags = VkPipelineShaderStageCreateFlags(
+            info.stage.flags = vk::PipelineShaderStageCreateFlags(
                 VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
         info.layout = own.set ? own.layout : layout_;
-        VkPipeline made{};
+        vk::Pipeline made{};
         d.stats().pipelines += 1;
-        const VkResult result =
-            d.table().vkCreateComputePipelines(d.handle(), cache_, 1, &info, nullptr, &made);
+        const vk::Result result =
+            d.handle().createComputePipelines(cache_, 1, &info, nullptr, &made, d.table());
         // Text is made for an error alone: without memory for it what was made would be lost.
-        if (result != VK_SUCCESS) d.check(result, "vkCreateComputePipelines", "kernel " + name);
+        if (result != vk::Result::eSuccess)
+            d.check(result, "vkCreateComputePipelines", "kernel " + name);
         const auto flags = static_cast<VkPipelineCreationFeedbackFlags>(feedback.flags);
         if (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT)
             d.stats().pipeline_cache_hits += 1;
         else changed_.store(true, std::memory_order_relaxed);
-        d.name(VK_OBJECT_TYPE_PIPELINE, reinterpret_cast<std::uint64_t>(made), name.c_str());
+        d.name(VK_OBJECT_TYPE_PIPELINE,
+               reinterpret_cast<std::uint64_t>(static_cast<VkPipeline>(made)), name.c_str());
         return wrap(made, own);
     }
 
@@ -161,7 +162,7 @@ public:
                                                  const pipeline_options& options,
                                                  std::span<const graph_constant> constants);
 
-    VkPipelineLayout layout() const noexcept { return layout_; }
+    vk::PipelineLayout layout() const noexcept { return layout_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
     /// Writes the driver's cache if it has grown, joined with what other processes wrote meanwhile.
@@ -184,47 +185,51 @@ public:
 private:
     struct module_guard {
         const device& d;
-        VkShaderModule handle;
-        ~module_guard() { d.table().vkDestroyShaderModule(d.handle(), handle, nullptr); }
+        vk::ShaderModule handle;
+        ~module_guard() { d.handle().destroyShaderModule(handle, nullptr, d.table()); }
     };
 
     /// The layout of a pipeline that is given descriptors.
     struct layout_guard {
         const device& d;
-        VkDescriptorSetLayout set{};
-        VkPipelineLayout layout{};
+        vk::DescriptorSetLayout set{};
+        vk::PipelineLayout layout{};
 
         void open(const pipeline_options& options, const std::string& name, bool graph = false) {
             bool pushed = !graph;
             const auto count = static_cast<std::uint32_t>(options.descriptors.size());
-            array_list<VkDescriptorSetLayoutBinding> bindings(count);
+            array_list<vk::DescriptorSetLayoutBinding> bindings(count);
             for (std::uint32_t i = 0; i < count; ++i) {
                 bindings[i].binding = i;
                 bindings[i].descriptorType = type_of(options.descriptors[i]);
                 bindings[i].descriptorCount = 1;
-                bindings[i].stageFlags = graph ? VK_SHADER_STAGE_ALL : VK_SHADER_STAGE_COMPUTE_BIT;
+                bindings[i].stageFlags =
+                    vk::ShaderStageFlags(graph ? vk::ShaderStageFlagBits::eAll
+                                               : vk::ShaderStageFlagBits::eCompute);
                 pushed = pushed && options.descriptors[i] != shader_descriptor::tensor;
             }
-            structure<VkDescriptorSetLayoutCreateInfo> of;
-            if (pushed) of.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+            vk::DescriptorSetLayoutCreateInfo of{};
+            if (pushed)
+                of.flags = vk::DescriptorSetLayoutCreateFlags(
+                    VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
             of.bindingCount = count;
             of.pBindings = bindings.data();
-            d.check(d.table().vkCreateDescriptorSetLayout(d.handle(), &of, nullptr, &set),
+            d.check(d.handle().createDescriptorSetLayout(&of, nullptr, &set, d.table()),
                     "vkCreateDescriptorSetLayout", "kernel " + name);
-            VkPushConstantRange range{};
-            range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+            vk::PushConstantRange range{};
+            range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
             range.size = options.pushed;
-            structure<VkPipelineLayoutCreateInfo> info;
+            vk::PipelineLayoutCreateInfo info{};
             info.setLayoutCount = 1;
             info.pSetLayouts = &set;
             info.pushConstantRangeCount = options.pushed > 0;
             info.pPushConstantRanges = &range;
-            d.check(d.table().vkCreatePipelineLayout(d.handle(), &info, nullptr, &layout),
+            d.check(d.handle().createPipelineLayout(&info, nullptr, &layout, d.table()),
                     "vkCreatePipelineLayout", "kernel " + name);
         }
         ~layout_guard() {
-            d.table().vkDestroyPipelineLayout(d.handle(), layout, nullptr);
-            d.table().vkDestroyDescriptorSetLayout(d.handle(), set, nullptr);
+            d.handle().destroyPipelineLayout(layout, nullptr, d.table());
+            d.handle().destroyDescriptorSetLayout(set, nullptr, d.table());
         }
     };
 
@@ -263,14 +268,14 @@ private:
     }
 
     void open_layout() {
-        VkPushConstantRange range{};
-        range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        vk::PushConstantRange range{};
+        range.stageFlags = vk::ShaderStageFlags(vk::ShaderStageFlagBits::eCompute);
         range.size = push_bytes;
-        structure<VkPipelineLayoutCreateInfo> info;
+        vk::PipelineLayoutCreateInfo info{};
         info.pushConstantRangeCount = 1;
         info.pPushConstantRanges = &range;
-        device_->check(device_->table().vkCreatePipelineLayout(device_->handle(), &info, nullptr,
-                                                               &layout_),
+        device_->check(device_->handle().createPipelineLayout(&info, nullptr, &layout_,
+                                                              device_->table()),
                        "vkCreatePipelineLayout");
     }
 
@@ -282,38 +287,38 @@ private:
         return blob;
     }
 
-    VkResult create_cache(const bytes& blob, VkPipelineCache& made) const {
-        structure<VkPipelineCacheCreateInfo> info;
+    vk::Result create_cache(const bytes& blob, vk::PipelineCache& made) const {
+        vk::PipelineCacheCreateInfo info{};
         info.initialDataSize = blob.size();
         info.pInitialData = blob.data();
-        return device_->table().vkCreatePipelineCache(device_->handle(), &info, nullptr, &made);
+        return device_->handle().createPipelineCache(&info, nullptr, &made, device_->table());
     }
 
     void open_cache() {
         bytes blob = read_file();
         seen_ = detail::xxh3(blob.data(), blob.size());
-        VkResult result = create_cache(blob, cache_);
-        if (result != VK_SUCCESS && !blob.empty()) result = create_cache({}, cache_);
+        vk::Result result = create_cache(blob, cache_);
+        if (result != vk::Result::eSuccess && !blob.empty()) result = create_cache({}, cache_);
         device_->check(result, "vkCreatePipelineCache");
     }
 
     void merge(const bytes& blob) const {
-        VkPipelineCache other{};
-        if (create_cache(blob, other) != VK_SUCCESS) return;
-        device_->note(device_->table().vkMergePipelineCaches(device_->handle(), cache_, 1, &other));
-        device_->table().vkDestroyPipelineCache(device_->handle(), other, nullptr);
+        vk::PipelineCache other{};
+        if (create_cache(blob, other) != vk::Result::eSuccess) return;
+        device_->note(device_->handle().mergePipelineCaches(cache_, 1, &other, device_->table()));
+        device_->handle().destroyPipelineCache(other, nullptr, device_->table());
     }
 
     bool cache_data(bytes& blob) {
         std::size_t size = 0;
-        if (device_->table().vkGetPipelineCacheData(device_->handle(), cache_, &size, nullptr) !=
-            VK_SUCCESS)
+        if (device_->handle().getPipelineCacheData(cache_, &size, nullptr, device_->table()) !=
+            vk::Result::eSuccess)
             return false;
         blob.resize(size);
         // VK_INCOMPLETE: another thread made a pipeline in between. What was written is a valid
         // cache.
-        if (static_cast<int>(device_->table().vkGetPipelineCacheData(device_->handle(), cache_,
-                                                                     &size, blob.data())) < 0)
+        if (static_cast<int>(device_->handle().getPipelineCacheData(cache_, &size, blob.data(),
+                                                                    device_->table())) < 0)
             return false;
         blob.resize(size);
         seen_ = detail::xxh3(blob.data(), blob.size());
@@ -321,30 +326,30 @@ private:
     }
 
     /// Takes over what is in `own`.
-    std::shared_ptr<const pipeline> wrap(VkPipeline made, layout_guard& own,
+    std::shared_ptr<const pipeline> wrap(vk::Pipeline made, layout_guard& own,
                                          bool graph = false) const {
         try {
             auto p = std::make_shared<const pipeline>(device_, made, own.set ? own.layout : layout_,
                                                       own.set, graph);
-            own.set = VkDescriptorSetLayout{};
-            own.layout = VkPipelineLayout{};
+            own.set = vk::DescriptorSetLayout{};
+            own.layout = vk::PipelineLayout{};
             return p;
         } catch (...) {
-            device_->table().vkDestroyPipeline(device_->handle(), made, nullptr);
+            device_->handle().destroyPipeline(made, nullptr, device_->table());
             throw;
         }
     }
 
     void close() noexcept {
-        device_->table().vkDestroyPipelineCache(device_->handle(), cache_, nullptr);
-        device_->table().vkDestroyPipelineLayout(device_->handle(), layout_, nullptr);
+        device_->handle().destroyPipelineCache(cache_, nullptr, device_->table());
+        device_->handle().destroyPipelineLayout(layout_, nullptr, device_->table());
     }
 
     std::shared_ptr<const device> device_;
     cache_identity identity_;
     std::filesystem::path path_;
-    VkPipelineLayout layout_{};
-    VkPipelineCache cache_{};
+    vk::PipelineLayout layout_{};
+    vk::PipelineCache cache_{};
     std::uint64_t seen_ = 0;  // hash of the file's blob as we know it
     std::atomic<bool> changed_{false};
 };
@@ -355,52 +360,43 @@ inline std::shared_ptr<const pipeline> pipeline_factory::create_graph(
     const device& d = *device_;
     layout_guard own{d};
     own.open(options, name, true);
-    VkPipeline handle = VK_NULL_HANDLE;
+    vk::Pipeline handle{};
 #ifdef VK_ARM_data_graph
     const std::string who = "data graph " + name;
-    structure<VkShaderModuleCreateInfo> code;
+    vk::ShaderModuleCreateInfo code{};
     code.codeSize = spirv.size_bytes();
     code.pCode = spirv.data();
     module_guard module{d, {}};
-    d.check(d.table().vkCreateShaderModule(d.handle(), &code, nullptr, &module.handle),
+    d.check(d.handle().createShaderModule(&code, nullptr, &module.handle, d.table()),
             "vkCreateShaderModule", who);
-    const auto described = [](const tensor_type& t) { return detail::describe_tensor(t, true); };
-    array_list<VkTensorDescriptionARM> types;
-    for (const tensor_type& t : options.tensors) types.push_back(described(t));
-    for (const graph_constant& c : constants) {
-        types.push_back(described(c.type));
-        types.back().usage = VK_TENSOR_USAGE_DATA_GRAPH_BIT_ARM;
-    }
-    array_list<VkDataGraphPipelineResourceInfoARM> resources(options.tensors.size());
+    array_list<vk::TensorDescriptionARM> types;
+    for (const tensor_type& t : options.tensors) types.push_back(detail::describe_tensor(t, true));
+    for (const graph_constant& c : constants)
+        types.push_back(detail::describe_tensor(c.type, true));
+    array_list<vk::DataGraphPipelineResourceInfoARM> resources(options.tensors.size());
     for (std::size_t i = 0; i < resources.size(); ++i) {
-        resources[i] = {};
-        resources[i].sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_RESOURCE_INFO_ARM;
         resources[i].pNext = &types[i];
         resources[i].binding = static_cast<std::uint32_t>(i);
     }
-    array_list<VkDataGraphPipelineConstantARM> values(constants.size());
+    array_list<vk::DataGraphPipelineConstantARM> values(constants.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = {};
-        values[i].sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_CONSTANT_ARM;
         values[i].pNext = &types[resources.size() + i];
         values[i].id = constants[i].id;
         values[i].pConstantData = constants[i].data;
     }
-    VkDataGraphPipelineShaderModuleCreateInfoARM graph{};
-    graph.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SHADER_MODULE_CREATE_INFO_ARM;
+    vk::DataGraphPipelineShaderModuleCreateInfoARM graph{};
     graph.module = module.handle;
     graph.pName = options.entry;
     graph.constantCount = static_cast<std::uint32_t>(values.size());
     graph.pConstants = values.data();
-    VkDataGraphPipelineCreateInfoARM info{};
-    info.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_CREATE_INFO_ARM;
+    vk::DataGraphPipelineCreateInfoARM info{};
     info.pNext = &graph;
     info.layout = own.layout;
     info.resourceInfoCount = static_cast<std::uint32_t>(resources.size());
     info.pResourceInfos = resources.data();
     d.stats().pipelines += 1;
-    d.check(d.table().vkCreateDataGraphPipelinesARM(d.handle(), VK_NULL_HANDLE, VK_NULL_HANDLE, 1,
-                                                    &info, nullptr, &handle),
+    d.check(d.handle().createDataGraphPipelinesARM(vk::DeferredOperationKHR(), vk::PipelineCache(),
+                                                   1, &info, nullptr, &handle, d.table()),
             "vkCreateDataGraphPipelinesARM", who);
     // Without a name: Arm's emulation layer hands that on to a driver that has no such pipeline.
 #else

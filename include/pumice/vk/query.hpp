@@ -19,35 +19,34 @@ public:
         if (device_->timestamp_bits() == 0)
             fail(errc::unsupported, "vulkan",
                  {device_->info().name, " has no timestamps on this queue"});
-        structure<VkQueryPoolCreateInfo> info;
-        info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+        vk::QueryPoolCreateInfo info{};
+        info.queryType = vk::QueryType::eTimestamp;
         info.queryCount = count;
-        device_->check(device_->table().vkCreateQueryPool(device_->handle(), &info, nullptr,
-                                                          &pool_),
+        device_->check(device_->handle().createQueryPool(&info, nullptr, &pool_, device_->table()),
                        "vkCreateQueryPool");
     }
     timestamp_pool(const timestamp_pool&) = delete;
     timestamp_pool& operator=(const timestamp_pool&) = delete;
-    ~timestamp_pool() { device_->table().vkDestroyQueryPool(device_->handle(), pool_, nullptr); }
+    ~timestamp_pool() { device_->handle().destroyQueryPool(pool_, nullptr, device_->table()); }
 
-    VkQueryPool handle() const noexcept { return pool_; }
+    vk::QueryPool handle() const noexcept { return pool_; }
     std::uint32_t size() const noexcept { return count_; }
 
     /// By the host; in a command buffer of a queue that only copies it cannot be. pre: no work uses
     /// them.
     void reset(std::uint32_t first, std::uint32_t count) const noexcept {
-        device_->table().vkResetQueryPool(device_->handle(), pool_, first, count);
+        device_->table().vkResetQueryPool(static_cast<VkDevice>(device_->handle()),
+                                          static_cast<VkQueryPool>(pool_), first, count);
     }
 
     /// The ticks of `first` onwards. pre: all of them were written, and their submit is done.
     void read(std::uint32_t first, std::span<std::uint64_t> ticks) const {
         PUMICE_ASSERT(first + ticks.size() <= count_);
         if (ticks.empty()) return;
-        device_->check(device_->table()
-                           .vkGetQueryPoolResults(device_->handle(), pool_, first,
-                                                  static_cast<std::uint32_t>(ticks.size()),
-                                                  ticks.size_bytes(), ticks.data(),
-                                                  sizeof(std::uint64_t), VK_QUERY_RESULT_64_BIT),
+        device_->check(device_->handle().getQueryPoolResults(
+                           pool_, first, static_cast<std::uint32_t>(ticks.size()),
+                           ticks.size_bytes(), ticks.data(), sizeof(std::uint64_t),
+                           vk::QueryResultFlags(vk::QueryResultFlagBits::e64), device_->table()),
                        "vkGetQueryPoolResults");
     }
 
@@ -62,7 +61,7 @@ public:
 private:
     std::shared_ptr<const device> device_;
     std::uint32_t count_ = 0;
-    VkQueryPool pool_{};
+    vk::QueryPool pool_{};
 };
 
 /// The device's clock and the host's steady clock at one moment.
@@ -92,7 +91,8 @@ inline std::optional<clock_pair> calibrate(const device& d) {
         info[i].timeDomain = wanted[i];
     }
     std::uint64_t found[2] = {}, deviation = 0;
-    d.check(ask(d.handle(), 2, info, found, &deviation), "vkGetCalibratedTimestampsKHR");
+    d.check(vk::Result(ask(d.handle(), 2, info, found, &deviation)),
+            "vkGetCalibratedTimestampsKHR");
     return clock_pair{found[0], found[1]};
 }
 

@@ -15,7 +15,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 /// A point on some timeline that a submit waits for or reaches besides its own: another device's
 /// work in this process goes through the host, so these are semaphores of the same device.
 struct semaphore_point {
-    VkSemaphore semaphore{};
+    vk::Semaphore semaphore{};
     std::uint64_t value = 0;  // ignored by binary semaphores
 };
 
@@ -54,17 +54,17 @@ public:
     /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing
     /// was submitted: errc::device_lost (from then on always), errc::out_of_memory,
     /// errc::vulkan_failed.
-    std::uint64_t submit(std::span<const VkCommandBuffer> buffers,
+    std::uint64_t submit(std::span<const vk::CommandBuffer> buffers,
                          std::span<const semaphore_point> waits = {},
                          std::span<const semaphore_point> signals = {}) {
         device_->check_alive("vkQueueSubmit2");
-        few<structure<VkCommandBufferSubmitInfo>> commands(buffers.size());
+        few<vk::CommandBufferSubmitInfo> commands(buffers.size());
         for (std::size_t i = 0; i < buffers.size(); ++i) commands[i].commandBuffer = buffers[i];
-        few<structure<VkSemaphoreSubmitInfo>> before(waits.size()), after(signals.size() + 1);
+        few<vk::SemaphoreSubmitInfo> before(waits.size()), after(signals.size() + 1);
         for (std::size_t i = 0; i < waits.size(); ++i) before[i] = point(waits[i]);
         for (std::size_t i = 0; i < signals.size(); ++i) after[i + 1] = point(signals[i]);
 
-        structure<VkSubmitInfo2> info;
+        vk::SubmitInfo2 info{};
         info.waitSemaphoreInfoCount = static_cast<std::uint32_t>(before.size());
         info.pWaitSemaphoreInfos = before.data();
         info.commandBufferInfoCount = static_cast<std::uint32_t>(commands.size());
@@ -76,14 +76,14 @@ public:
         const std::uint64_t value = submitted() + 1;
         after[0] = point({timeline_.handle(), value});
         device_->stats().submits += 1;
-        device_->check(device_->table().vkQueueSubmit2(to_.handle, 1, &info, VkFence()),
+        device_->check(to_.handle.submit2(1, &info, vk::Fence(), device_->table()),
                        "vkQueueSubmit2");
         submitted_.store(value, std::memory_order_release);
         if (promised_.load(std::memory_order_relaxed) < value)
             promised_.store(value, std::memory_order_release);
         return value;
     }
-    std::uint64_t submit(VkCommandBuffer buffer, std::span<const semaphore_point> waits = {}) {
+    std::uint64_t submit(vk::CommandBuffer buffer, std::span<const semaphore_point> waits = {}) {
         return submit({&buffer, 1}, waits);
     }
 
@@ -121,7 +121,7 @@ public:
     void wait_idle() const noexcept {
         if (device_->left_behind()) return;
         for (int tries = 0; !is_idle(); ++tries) {
-            if (tries == 500) return device_->note(VK_ERROR_DEVICE_LOST);
+            if (tries == 500) return device_->note(vk::Result::eErrorDeviceLost);
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
     }
@@ -134,9 +134,10 @@ private:
         } catch (...) {
         }
         const std::lock_guard lock(*to_.mutex);
-        const auto result = device_->table().vkQueueWaitIdle(to_.handle);
+        const auto result =
+            vk::Result(device_->table().vkQueueWaitIdle(static_cast<VkQueue>(to_.handle)));
         device_->note(result);
-        return result == VK_SUCCESS || device_->lost();
+        return result == vk::Result::eSuccess || device_->lost();
     }
 
     /// A list that needs memory only when it is long.
@@ -155,11 +156,11 @@ private:
         array_list<T> many_;
     };
 
-    static structure<VkSemaphoreSubmitInfo> point(const semaphore_point& p) noexcept {
-        structure<VkSemaphoreSubmitInfo> info;
+    static vk::SemaphoreSubmitInfo point(const semaphore_point& p) noexcept {
+        vk::SemaphoreSubmitInfo info{};
         info.semaphore = p.semaphore;
         info.value = p.value;
-        info.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+        info.stageMask = vk::PipelineStageFlags2(vk::PipelineStageFlagBits2::eAllCommands);
         return info;
     }
 

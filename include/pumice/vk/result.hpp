@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Vulkan's results as errors.
+// Vulkan-Hpp as Pumice uses it (pointer overloads, an explicit dispatcher) and its results as
+// errors.
 #pragma once
 
 #include <pumice/base/error.hpp>
@@ -8,9 +9,12 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-/// The enumerator's name.
-constexpr std::string_view result_name(VkResult result) noexcept {
-    switch (result) {
+// A call whose C form has a pointer parameter goes through Vulkan-Hpp. One without
+// (vkEndCommandBuffer) has no overload whose type stays the same under every VULKAN_HPP_* macro: it
+// is called from the table.
+/// The enumerator's name. Our own list: VULKAN_HPP_NO_TO_STRING takes Vulkan-Hpp's away.
+constexpr std::string_view result_name(vk::Result result) noexcept {
+    switch (static_cast<VkResult>(result)) {
         case VK_SUCCESS: return "VK_SUCCESS";
         case VK_NOT_READY: return "VK_NOT_READY";
         case VK_TIMEOUT: return "VK_TIMEOUT";
@@ -41,8 +45,8 @@ constexpr std::string_view result_name(VkResult result) noexcept {
     }
 }
 
-constexpr errc code_of(VkResult result) noexcept {
-    switch (result) {
+constexpr errc code_of(vk::Result result) noexcept {
+    switch (static_cast<VkResult>(result)) {
         case VK_ERROR_DEVICE_LOST: return errc::device_lost;
         case VK_ERROR_OUT_OF_HOST_MEMORY:
         case VK_ERROR_OUT_OF_DEVICE_MEMORY:
@@ -52,7 +56,7 @@ constexpr errc code_of(VkResult result) noexcept {
 }
 
 /// The error that names the call and its result. `about` is what the call was for, e.g. a kernel.
-inline error call_error(VkResult result, std::string_view call, std::string about = {}) {
+inline error call_error(vk::Result result, std::string_view call, std::string about = {}) {
     std::string text = cat({call, " gave ", result_name(result)});
     if (code_of(result) == errc::vulkan_failed)
         append_text(text, {" (", static_cast<int>(result), ")"});
@@ -63,8 +67,8 @@ inline error call_error(VkResult result, std::string_view call, std::string abou
 
 /// Throws unless the call succeeded. Calls on a device go through device::check, which remembers a
 /// loss.
-inline void check(VkResult result, std::string_view call) {
-    if (result != VK_SUCCESS) throw call_error(result, call);
+inline void check(vk::Result result, std::string_view call) {
+    if (result != vk::Result::eSuccess) throw call_error(result, call);
 }
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

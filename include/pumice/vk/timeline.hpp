@@ -14,19 +14,19 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 class timeline {
 public:
     explicit timeline(std::shared_ptr<const device> owner) : device_(std::move(owner)) {
-        structure<VkSemaphoreTypeCreateInfo> type;
-        type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-        structure<VkSemaphoreCreateInfo> info;
+        vk::SemaphoreTypeCreateInfo type{};
+        type.semaphoreType = vk::SemaphoreType::eTimeline;
+        vk::SemaphoreCreateInfo info{};
         info.pNext = &type;
-        device_->check(device_->table().vkCreateSemaphore(device_->handle(), &info, nullptr,
-                                                          &semaphore_),
+        device_->check(device_->handle().createSemaphore(&info, nullptr, &semaphore_,
+                                                         device_->table()),
                        "vkCreateSemaphore");
     }
     timeline(const timeline&) = delete;
     timeline& operator=(const timeline&) = delete;
-    ~timeline() { device_->table().vkDestroySemaphore(device_->handle(), semaphore_, nullptr); }
+    ~timeline() { device_->handle().destroySemaphore(semaphore_, nullptr, device_->table()); }
 
-    VkSemaphore handle() const noexcept { return semaphore_; }
+    vk::Semaphore handle() const noexcept { return semaphore_; }
 
     /// The highest value known to be reached, without a call.
     std::uint64_t known() const noexcept { return known_.load(std::memory_order_acquire); }
@@ -34,13 +34,13 @@ public:
     /// Asks the device. Throws errc::device_lost.
     std::uint64_t completed() const {
         std::uint64_t value = 0;
-        device_->check(device_->table().vkGetSemaphoreCounterValue(device_->handle(), semaphore_,
-                                                                   &value),
+        device_->check(device_->handle().getSemaphoreCounterValue(semaphore_, &value,
+                                                                  device_->table()),
                        "vkGetSemaphoreCounterValue");
         // Some drivers answer with the highest value when the device is lost (the specification
         // allows it).
         if (value == ~std::uint64_t{0})
-            device_->check(VK_ERROR_DEVICE_LOST, "vkGetSemaphoreCounterValue");
+            device_->check(vk::Result::eErrorDeviceLost, "vkGetSemaphoreCounterValue");
         return remember(value);
     }
 
@@ -59,7 +59,7 @@ public:
         const auto start = std::chrono::steady_clock::now();
         while (std::chrono::steady_clock::now() - start < polled_)
             if (reached(value)) return true;
-        structure<VkSemaphoreWaitInfo> info;
+        vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;
         info.pSemaphores = &semaphore_;
         info.pValues = &value;
@@ -68,9 +68,9 @@ public:
         for (;;) {
             if (stop.stop_requested()) return false;
             device_->check_alive("vkWaitSemaphores");
-            const VkResult result =
-                device_->table().vkWaitSemaphores(device_->handle(), &info, slice);
-            if (result == VK_TIMEOUT) continue;
+            const vk::Result result =
+                device_->handle().waitSemaphores(&info, slice, device_->table());
+            if (result == vk::Result::eTimeout) continue;
             device_->check(result, "vkWaitSemaphores");
             device_->check_alive("vkWaitSemaphores");
             remember(value);
@@ -88,7 +88,7 @@ private:
     }
 
     std::shared_ptr<const device> device_;
-    VkSemaphore semaphore_{};
+    vk::Semaphore semaphore_{};
     std::chrono::microseconds polled_{80};
     mutable std::atomic<std::uint64_t> known_{0};
 };

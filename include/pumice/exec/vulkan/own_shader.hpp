@@ -102,7 +102,8 @@ private:
     static void must_take(const shader_binding& b, const vulkan::device& d, std::string_view name) {
         if (!has_texels(b.as)) return;
         VkFormatProperties has{};
-        d.table().vkGetPhysicalDeviceFormatProperties(d.made_from().handle,
+        d.table().vkGetPhysicalDeviceFormatProperties(static_cast<VkPhysicalDevice>(d.made_from()
+                                                                                        .handle),
                                                       static_cast<VkFormat>(b.format), &has);
         const VkFormatFeatureFlags wanted = b.as == shader_descriptor::storage_texel_buffer
                                                 ? VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT

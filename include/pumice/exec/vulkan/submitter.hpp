@@ -57,7 +57,7 @@ public:
     /// `most` 0: nothing is held back. `shows`: makes what was written visible to the host, or null
     /// where it maps nothing; submitted last, `always` or where it is asked for.
     vulkan_submitter(std::shared_ptr<vulkan::queue> queue, vulkan::command_cache& buffers,
-                     VkCommandBuffer shows, bool always, std::size_t most,
+                     vk::CommandBuffer shows, bool always, std::size_t most,
                      std::chrono::microseconds longest)
         : queue_(std::move(queue)), buffers_(buffers), shows_(shows), always_(always), most_(most),
           longest_(longest) {
@@ -83,7 +83,7 @@ public:
 
     /// Submits a recorded command buffer behind what is held. If it throws, nothing was submitted,
     /// as of vulkan::queue::submit. `seen`: the host, which maps it, is to see what it writes.
-    std::uint64_t submit(VkCommandBuffer recorded, std::span<const vulkan::semaphore_point> waits,
+    std::uint64_t submit(vk::CommandBuffer recorded, std::span<const vulkan::semaphore_point> waits,
                          bool seen = false) {
         const std::lock_guard lock(mutex_);
         return submit_all(recorded, waits, seen);
@@ -128,9 +128,9 @@ public:
 private:
     static constexpr std::size_t most_patience = 16;
 
-    std::uint64_t submit_all(VkCommandBuffer recorded,
+    std::uint64_t submit_all(vk::CommandBuffer recorded,
                              std::span<const vulkan::semaphore_point> waits, bool seen = false) {
-        VkCommandBuffer list[3];
+        vk::CommandBuffer list[3];
         std::size_t count = 0;
         std::optional<vulkan::commands> made;
         if (!held_.empty()) {
@@ -182,7 +182,7 @@ private:
 
     std::shared_ptr<vulkan::queue> queue_;
     vulkan::command_cache& buffers_;
-    VkCommandBuffer shows_;
+    vk::CommandBuffer shows_;
     const bool always_;
     std::size_t most_;
     std::chrono::microseconds longest_;

@@ -31,8 +31,8 @@ public:
     pushed_buffers() = default;
     pushed_buffers(const pushed_buffers&) = delete;
     ~pushed_buffers() {
-        for (const VkBufferView view : views_)
-            device_->table().vkDestroyBufferView(device_->handle(), view, nullptr);
+        for (const vk::BufferView view : views_)
+            device_->handle().destroyBufferView(view, nullptr, device_->table());
     }
 
     /// Makes the views of texel buffers, images, and tensors with a set for the pipeline. `name`
@@ -43,33 +43,34 @@ public:
         name_ = name;
         bool tensors = false;
         for (const range& r : list) {
-            VkBufferView& view = views_.emplace_back();
+            vk::BufferView& view = views_.emplace_back();
             std::unique_ptr<detail::shader_image>& image = images_.emplace_back();
             tensors |= r.as == shader_descriptor::tensor;
             if (r.as == shader_descriptor::storage_image)
                 image = std::make_unique<detail::shader_image>(device_, r.format, r.width, r.height,
                                                                name_);
             if (!has_texels(r.as) || image) continue;
-            structure<VkBufferViewCreateInfo> info;
-            info.buffer = r.buffer;
-            info.format = r.format;
+            vk::BufferViewCreateInfo info{};
+            info.buffer = vk::Buffer(r.buffer);
+            info.format = static_cast<vk::Format>(r.format);
             info.offset = r.offset;
             info.range = r.size;
-            device_->check(device_->table().vkCreateBufferView(device_->handle(), &info, nullptr,
-                                                               &view),
+            device_->check(device_->handle().createBufferView(&info, nullptr, &view,
+                                                              device_->table()),
                            "vkCreateBufferView", cat({"kernel ", name}));
         }
         if (!tensors) return;
         set_ = std::make_unique<detail::tensor_set>(device_, cat({"kernel ", name}));
         writes all(*this);
         set_->open({list.data(), list.size()}, with.set(),
-                   with.is_graph() ? with.handle() : VkPipeline{}, {all.list.data(), list.size()});
+                   with.is_graph() ? with.handle() : vk::Pipeline{},
+                   {all.list.data(), list.size()});
     }
     /// What its descriptors are, but for tensors.
     struct writes {
         explicit writes(const pushed_buffers& of) {
             for (std::uint32_t i = 0; i < of.list.size(); ++i) {
-                buffers[i].buffer = of.list[i].buffer;
+                buffers[i].buffer = vk::Buffer(of.list[i].buffer);
                 buffers[i].offset = of.list[i].offset;
                 buffers[i].range = of.list[i].size;
                 list[i].dstBinding = i;
@@ -78,19 +79,19 @@ public:
                 list[i].pBufferInfo = &buffers[i];
                 list[i].pTexelBufferView = of.view(i);
                 list[i].pImageInfo = &images[i];
-                images[i].imageLayout = VK_IMAGE_LAYOUT_GENERAL;
+                images[i].imageLayout = vk::ImageLayout::eGeneral;
                 if (of.image(i)) images[i].imageView = of.image(i)->view();
             }
         }
-        std::array<VkDescriptorBufferInfo, most> buffers{};
-        std::array<VkDescriptorImageInfo, most> images{};
-        std::array<structure<VkWriteDescriptorSet>, most> list{};
+        std::array<vk::DescriptorBufferInfo, most> buffers{};
+        std::array<vk::DescriptorImageInfo, most> images{};
+        std::array<vk::WriteDescriptorSet, most> list{};
     };
     /// Of those that see tensors; else null. Pre: they are open.
     const detail::tensor_set* set() const noexcept { return set_.get(); }
     const std::string& name() const noexcept { return name_; }
     /// Of a range; null unless it has texels. Pre: they are open.
-    const VkBufferView* view(std::size_t i) const noexcept { return &views_[i]; }
+    const vk::BufferView* view(std::size_t i) const noexcept { return &views_[i]; }
     /// Of a range; null unless it is one. Pre: they are open.
     const detail::shader_image* image(std::size_t i) const noexcept { return images_[i].get(); }
     bool has_images() const noexcept {
@@ -110,7 +111,7 @@ public:
 private:
     std::shared_ptr<const device> device_;
     std::string name_;
-    array_list<VkBufferView> views_;                            // of each range, or null
+    array_list<vk::BufferView> views_;                          // of each range, or null
     array_list<std::unique_ptr<detail::shader_image>> images_;  // likewise
     std::unique_ptr<detail::tensor_set> set_;
 };

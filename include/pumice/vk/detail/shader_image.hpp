@@ -26,20 +26,20 @@ public:
     shader_image& operator=(const shader_image&) = delete;
     ~shader_image() { close(); }
 
-    VkImage image() const noexcept { return image_; }
-    VkImageView view() const noexcept { return view_; }
+    vk::Image image() const noexcept { return image_; }
+    vk::ImageView view() const noexcept { return view_; }
     /// The whole of it, from byte `offset` of a buffer on, or to there.
-    VkBufferImageCopy region(std::uint64_t offset) const noexcept {
-        VkBufferImageCopy r{};
+    vk::BufferImageCopy region(std::uint64_t offset) const noexcept {
+        vk::BufferImageCopy r{};
         r.bufferOffset = offset;
-        r.imageSubresource.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT;
+        r.imageSubresource.aspectMask = vk::ImageAspectFlags(vk::ImageAspectFlagBits::eColor);
         r.imageSubresource.layerCount = 1;
         r.imageExtent = VkExtent3D{width_, height_, 1};
         return r;
     }
-    static VkImageSubresourceRange whole() noexcept {
-        VkImageSubresourceRange r{};
-        r.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT;
+    static vk::ImageSubresourceRange whole() noexcept {
+        vk::ImageSubresourceRange r{};
+        r.aspectMask = vk::ImageAspectFlags(vk::ImageAspectFlagBits::eColor);
         r.levelCount = r.layerCount = 1;
         return r;
     }
@@ -47,40 +47,43 @@ public:
 private:
     void open(VkFormat format, const std::string& who) {
         const device& d = *device_;
-        structure<VkImageCreateInfo> info;
-        info.imageType = VK_IMAGE_TYPE_2D;
-        info.format = format;
+        vk::ImageCreateInfo info{};
+        info.imageType = vk::ImageType::e2D;
+        info.format = static_cast<vk::Format>(format);
         info.extent = VkExtent3D{width_, height_, 1};
         info.mipLevels = info.arrayLayers = 1;
-        info.samples = VK_SAMPLE_COUNT_1_BIT;
-        info.usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-        d.check(d.table().vkCreateImage(d.handle(), &info, nullptr, &image_), "vkCreateImage", who);
-        VkMemoryRequirements needs{};
-        d.table().vkGetImageMemoryRequirements(d.handle(), image_, &needs);
+        info.samples = vk::SampleCountFlagBits::e1;
+        info.usage =
+            vk::ImageUsageFlags(VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+        d.check(d.handle().createImage(&info, nullptr, &image_, d.table()), "vkCreateImage", who);
+        vk::MemoryRequirements needs{};
+        d.handle().getImageMemoryRequirements(image_, &needs, d.table());
         memory_ = allocate_for(d, needs.size, needs.memoryTypeBits, who);
-        d.check(d.table().vkBindImageMemory(d.handle(), image_, memory_, 0), "vkBindImageMemory",
-                who);
-        structure<VkImageViewCreateInfo> seen;
+        d.check(vk::Result(d.table().vkBindImageMemory(static_cast<VkDevice>(d.handle()),
+                                                       static_cast<VkImage>(image_),
+                                                       static_cast<VkDeviceMemory>(memory_), 0)),
+                "vkBindImageMemory", who);
+        vk::ImageViewCreateInfo seen{};
         seen.image = image_;
-        seen.viewType = VK_IMAGE_VIEW_TYPE_2D;
+        seen.viewType = vk::ImageViewType::e2D;
         seen.format = info.format;
         seen.subresourceRange = whole();
-        d.check(d.table().vkCreateImageView(d.handle(), &seen, nullptr, &view_),
-                "vkCreateImageView", who);
+        d.check(d.handle().createImageView(&seen, nullptr, &view_, d.table()), "vkCreateImageView",
+                who);
     }
     void close() noexcept {
         const device& d = *device_;
-        d.table().vkDestroyImageView(d.handle(), view_, nullptr);
-        d.table().vkDestroyImage(d.handle(), image_, nullptr);
-        d.table().vkFreeMemory(d.handle(), memory_, nullptr);
+        d.handle().destroyImageView(view_, nullptr, d.table());
+        d.handle().destroyImage(image_, nullptr, d.table());
+        d.handle().freeMemory(memory_, nullptr, d.table());
     }
 
     std::shared_ptr<const device> device_;
     std::uint32_t width_, height_;
-    VkImage image_{};
-    VkDeviceMemory memory_{};
-    VkImageView view_{};
+    vk::Image image_{};
+    vk::DeviceMemory memory_{};
+    vk::ImageView view_{};
 };
 
 }}}}  // namespace pumice::PUMICE_ABI::vulkan::detail

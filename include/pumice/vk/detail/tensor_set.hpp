@@ -25,15 +25,15 @@ namespace detail {
 
 #ifdef VK_ARM_data_graph
 
-/// VkTensorDescriptionARM, which points into `of`.
-inline VkTensorDescriptionARM describe_tensor(const tensor_type& of, bool graph) noexcept {
-    VkTensorDescriptionARM d{};
-    d.sType = VK_STRUCTURE_TYPE_TENSOR_DESCRIPTION_ARM;
-    d.tiling = VK_TENSOR_TILING_LINEAR_ARM;
-    d.format = of.format;
+/// Points into `of`.
+inline vk::TensorDescriptionARM describe_tensor(const tensor_type& of, bool graph) noexcept {
+    vk::TensorDescriptionARM d{};
+    d.tiling = vk::TensorTilingARM::eLinear;
+    d.format = static_cast<vk::Format>(of.format);
     d.dimensionCount = static_cast<std::uint32_t>(of.extent.rank());
     d.pDimensions = of.extent.begin();
-    d.usage = graph ? VK_TENSOR_USAGE_DATA_GRAPH_BIT_ARM : VK_TENSOR_USAGE_SHADER_BIT_ARM;
+    d.usage = vk::TensorUsageFlagsARM(graph ? vk::TensorUsageFlagBitsARM::eDataGraph
+                                            : vk::TensorUsageFlagBitsARM::eShader);
     return d;
 }
 
@@ -54,31 +54,25 @@ public:
     shader_tensor& operator=(const shader_tensor&) = delete;
     ~shader_tensor() { close(); }
 
-    VkTensorViewARM view() const noexcept { return view_; }
+    vk::TensorViewARM view() const noexcept { return view_; }
     /// A buffer over its own memory; null where it lies where the bytes are.
-    VkBuffer copy() const noexcept { return buffer_; }
+    vk::Buffer copy() const noexcept { return buffer_; }
 
 private:
     void open(const pushed_range& r, bool graph, const std::string& who) {
         const device& d = device_;
-        const auto handle = d.handle();
         const tensor_type type{r.format, r.extent, 0};
-        const VkTensorDescriptionARM described = describe_tensor(type, graph);
-        VkTensorCreateInfoARM info{};
-        info.sType = VK_STRUCTURE_TYPE_TENSOR_CREATE_INFO_ARM;
+        const vk::TensorDescriptionARM described = describe_tensor(type, graph);
+        vk::TensorCreateInfoARM info{};
         info.pDescription = &described;
-        info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-        d.check((d.table().vkCreateTensorARM(handle, &info, nullptr, &tensor_)),
+        d.check(d.handle().createTensorARM(&info, nullptr, &tensor_, d.table()),
                 "vkCreateTensorARM", who);
-        VkTensorMemoryRequirementsInfoARM of{};
-        of.sType = VK_STRUCTURE_TYPE_TENSOR_MEMORY_REQUIREMENTS_INFO_ARM;
+        vk::TensorMemoryRequirementsInfoARM of{};
         of.tensor = tensor_;
-        VkMemoryRequirements2 found{};
-        found.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
-        d.table().vkGetTensorMemoryRequirementsARM(handle, &of, &found);
-        const VkMemoryRequirements& needs = found.memoryRequirements;
-        VkBindTensorMemoryInfoARM bind{};
-        bind.sType = VK_STRUCTURE_TYPE_BIND_TENSOR_MEMORY_INFO_ARM;
+        vk::MemoryRequirements2 found{};
+        d.handle().getTensorMemoryRequirementsARM(&of, &found, d.table());
+        const vk::MemoryRequirements& needs = found.memoryRequirements;
+        vk::BindTensorMemoryInfoARM bind{};
         bind.tensor = tensor_;
         if (r.block && (needs.memoryTypeBits >> r.block->memory_type & 1u) &&
             r.offset % needs.alignment == 0 && r.offset <= r.block->size &&
@@ -88,53 +82,52 @@ private:
         } else {
             bind.memory = own_memory(needs, r.size, who);
         }
-        d.check((d.table().vkBindTensorMemoryARM(handle, 1, &bind)), "vkBindTensorMemoryARM", who);
-        VkTensorViewCreateInfoARM seen{};
-        seen.sType = VK_STRUCTURE_TYPE_TENSOR_VIEW_CREATE_INFO_ARM;
+        d.check(d.handle().bindTensorMemoryARM(1, &bind, d.table()), "vkBindTensorMemoryARM", who);
+        vk::TensorViewCreateInfoARM seen{};
         seen.tensor = tensor_;
-        seen.format = r.format;
-        d.check((d.table().vkCreateTensorViewARM(handle, &seen, nullptr, &view_)),
+        seen.format = static_cast<vk::Format>(r.format);
+        d.check(d.handle().createTensorViewARM(&seen, nullptr, &view_, d.table()),
                 "vkCreateTensorViewARM", who);
     }
     /// Memory with the buffer over it.
-    VkDeviceMemory own_memory(const VkMemoryRequirements& tensor, std::uint64_t bytes,
-                              const std::string& who) {
+    vk::DeviceMemory own_memory(const vk::MemoryRequirements& tensor, std::uint64_t bytes,
+                                const std::string& who) {
         const device& d = device_;
-        structure<VkBufferCreateInfo> info;
+        vk::BufferCreateInfo info{};
         info.size = bytes;
-        info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-        d.check(d.table().vkCreateBuffer(d.handle(), &info, nullptr, &buffer_), "vkCreateBuffer",
+        info.usage = vk::BufferUsageFlags(VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                          VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+        d.check(d.handle().createBuffer(&info, nullptr, &buffer_, d.table()), "vkCreateBuffer",
                 who);
-        VkMemoryRequirements buffer{};
-        d.table().vkGetBufferMemoryRequirements(d.handle(), buffer_, &buffer);
+        vk::MemoryRequirements buffer{};
+        d.handle().getBufferMemoryRequirements(buffer_, &buffer, d.table());
         memory_ = allocate_for(d, std::max<std::uint64_t>(tensor.size, buffer.size),
                                tensor.memoryTypeBits & buffer.memoryTypeBits, who);
-        structure<VkBindBufferMemoryInfo> bind;
+        vk::BindBufferMemoryInfo bind{};
         bind.buffer = buffer_;
         bind.memory = memory_;
-        d.check(d.table().vkBindBufferMemory2(d.handle(), 1, &bind), "vkBindBufferMemory2", who);
+        d.check(d.handle().bindBufferMemory2(1, &bind, d.table()), "vkBindBufferMemory2", who);
         return memory_;
     }
     void close() noexcept {
         const device& d = device_;
-        const auto handle = d.handle();
-        if (view_) d.table().vkDestroyTensorViewARM(handle, view_, nullptr);
-        if (tensor_) d.table().vkDestroyTensorARM(handle, tensor_, nullptr);
-        d.table().vkDestroyBuffer(d.handle(), buffer_, nullptr);
-        d.table().vkFreeMemory(d.handle(), memory_, nullptr);
+        if (view_) d.handle().destroyTensorViewARM(view_, nullptr, d.table());
+        if (tensor_) d.handle().destroyTensorARM(tensor_, nullptr, d.table());
+        d.handle().destroyBuffer(buffer_, nullptr, d.table());
+        d.handle().freeMemory(memory_, nullptr, d.table());
     }
 
     const device& device_;
-    VkTensorARM tensor_ = VK_NULL_HANDLE;
-    VkTensorViewARM view_ = VK_NULL_HANDLE;
-    VkBuffer buffer_{};
-    VkDeviceMemory memory_{};
+    vk::TensorARM tensor_{};
+    vk::TensorViewARM view_{};
+    vk::Buffer buffer_{};
+    vk::DeviceMemory memory_{};
 };
 
 /// A run of a data graph's pipeline: what it keeps in between, with the memory for it.
 class graph_session {
 public:
-    graph_session(const device& d, VkPipeline graph, const std::string& who) : device_(d) {
+    graph_session(const device& d, vk::Pipeline graph, const std::string& who) : device_(d) {
         try {
             open(graph, who);
         } catch (...) {
@@ -146,67 +139,58 @@ public:
     graph_session& operator=(const graph_session&) = delete;
     ~graph_session() { close(); }
 
-    VkDataGraphPipelineSessionARM handle() const noexcept { return session_; }
+    vk::DataGraphPipelineSessionARM handle() const noexcept { return session_; }
 
 private:
-    void open(VkPipeline graph, const std::string& who) {
+    void open(vk::Pipeline graph, const std::string& who) {
         const device& d = device_;
-        const auto handle = d.handle();
-        VkDataGraphPipelineSessionCreateInfoARM info{};
-        info.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SESSION_CREATE_INFO_ARM;
+        vk::DataGraphPipelineSessionCreateInfoARM info{};
         info.dataGraphPipeline = graph;
-        d.check((d.table().vkCreateDataGraphPipelineSessionARM(handle, &info, nullptr, &session_)),
+        d.check(d.handle().createDataGraphPipelineSessionARM(&info, nullptr, &session_, d.table()),
                 "vkCreateDataGraphPipelineSessionARM", who);
-        VkDataGraphPipelineSessionBindPointRequirementsInfoARM of{};
-        of.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SESSION_BIND_POINT_REQUIREMENTS_INFO_ARM;
+        vk::DataGraphPipelineSessionBindPointRequirementsInfoARM of{};
         of.session = session_;
         std::uint32_t count = 0;
-        const auto points = [&](VkDataGraphPipelineSessionBindPointRequirementARM* to) {
-            d.check((d.table().vkGetDataGraphPipelineSessionBindPointRequirementsARM(handle, &of,
-                                                                                     &count, to)),
+        const auto points = [&](vk::DataGraphPipelineSessionBindPointRequirementARM* to) {
+            d.check(d.handle().getDataGraphPipelineSessionBindPointRequirementsARM(&of, &count, to,
+                                                                                   d.table()),
                     "vkGetDataGraphPipelineSessionBindPointRequirementsARM", who);
         };
         points(nullptr);
-        VkDataGraphPipelineSessionBindPointRequirementARM empty{};
-        empty.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SESSION_BIND_POINT_REQUIREMENT_ARM;
-        array_list<VkDataGraphPipelineSessionBindPointRequirementARM> list(count, empty);
+        array_list<vk::DataGraphPipelineSessionBindPointRequirementARM> list(count);
         if (count > 0) points(list.data());
         for (const auto& point : list)
             for (std::uint32_t i = 0; i < point.numObjects; ++i) bind(point.bindPoint, i, who);
     }
-    void bind(VkDataGraphPipelineSessionBindPointARM point, std::uint32_t object,
+    void bind(vk::DataGraphPipelineSessionBindPointARM point, std::uint32_t object,
               const std::string& who) {
         const device& d = device_;
-        const auto handle = d.handle();
-        VkDataGraphPipelineSessionMemoryRequirementsInfoARM of{};
-        of.sType = VK_STRUCTURE_TYPE_DATA_GRAPH_PIPELINE_SESSION_MEMORY_REQUIREMENTS_INFO_ARM;
+        vk::DataGraphPipelineSessionMemoryRequirementsInfoARM of{};
         of.session = session_;
         of.bindPoint = point;
         of.objectIndex = object;
-        VkMemoryRequirements2 needs{};
-        needs.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
-        d.table().vkGetDataGraphPipelineSessionMemoryRequirementsARM(handle, &of, &needs);
+        vk::MemoryRequirements2 needs{};
+        d.handle().getDataGraphPipelineSessionMemoryRequirementsARM(&of, &needs, d.table());
         if (needs.memoryRequirements.size == 0) return;
         memory_.push_back(allocate_for(d, needs.memoryRequirements.size,
                                        needs.memoryRequirements.memoryTypeBits, who));
-        VkBindDataGraphPipelineSessionMemoryInfoARM info{};
-        info.sType = VK_STRUCTURE_TYPE_BIND_DATA_GRAPH_PIPELINE_SESSION_MEMORY_INFO_ARM;
+        vk::BindDataGraphPipelineSessionMemoryInfoARM info{};
         info.session = session_;
         info.bindPoint = point;
         info.objectIndex = object;
         info.memory = memory_.back();
-        d.check((d.table().vkBindDataGraphPipelineSessionMemoryARM(handle, 1, &info)),
+        d.check(d.handle().bindDataGraphPipelineSessionMemoryARM(1, &info, d.table()),
                 "vkBindDataGraphPipelineSessionMemoryARM", who);
     }
     void close() noexcept {
         const device& d = device_;
-        if (session_) d.table().vkDestroyDataGraphPipelineSessionARM(d.handle(), session_, nullptr);
-        for (const VkDeviceMemory m : memory_) d.table().vkFreeMemory(d.handle(), m, nullptr);
+        if (session_) d.handle().destroyDataGraphPipelineSessionARM(session_, nullptr, d.table());
+        for (const vk::DeviceMemory m : memory_) d.handle().freeMemory(m, nullptr, d.table());
     }
 
     const device& device_;
-    VkDataGraphPipelineSessionARM session_ = VK_NULL_HANDLE;
-    array_list<VkDeviceMemory> memory_;
+    vk::DataGraphPipelineSessionARM session_{};
+    array_list<vk::DeviceMemory> memory_;
 };
 
 #endif
@@ -220,59 +204,56 @@ public:
     tensor_set(const tensor_set&) = delete;
     tensor_set& operator=(const tensor_set&) = delete;
     ~tensor_set() {
-        if (pool_) device_->table().vkDestroyDescriptorPool(device_->handle(), pool_, nullptr);
+        if (pool_) device_->handle().destroyDescriptorPool(pool_, nullptr, device_->table());
     }
 
-    VkDescriptorSet handle() const noexcept { return set_; }
+    vk::DescriptorSet handle() const noexcept { return set_; }
 
 #ifdef VK_ARM_data_graph
     /// Makes the tensors, a session where the pipeline is a data graph's (else null), and a set of
     /// that layout, of which `writes` says what is no tensor. Throws errc::out_of_memory, and what
     /// else the driver reports.
-    void open(std::span<const pushed_range> list, VkDescriptorSetLayout layout, VkPipeline graph,
-              std::span<structure<VkWriteDescriptorSet>> writes) {
+    void open(std::span<const pushed_range> list, vk::DescriptorSetLayout layout,
+              vk::Pipeline graph, std::span<vk::WriteDescriptorSet> writes) {
         const device& d = *device_;
-        const auto handle = d.handle();
-        array_list<VkDescriptorPoolSize> sizes;
-        array_list<VkWriteDescriptorSetTensorARM> shown(list.size());
-        array_list<VkTensorViewARM> views(list.size());
+        array_list<vk::DescriptorPoolSize> sizes(list.size());
+        array_list<vk::WriteDescriptorSetTensorARM> shown(list.size());
+        array_list<vk::TensorViewARM> views(list.size());
         for (std::size_t i = 0; i < list.size(); ++i) {
-            sizes.push_back({writes[i].descriptorType, 1});
+            sizes[i].type = writes[i].descriptorType;
+            sizes[i].descriptorCount = 1;
             auto& tensor = tensors_.emplace_back();
             if (list[i].as != shader_descriptor::tensor) continue;
-            tensor = std::make_unique<shader_tensor>(d, list[i], graph != VK_NULL_HANDLE, who_);
+            tensor = std::make_unique<shader_tensor>(d, list[i], bool(graph), who_);
             views[i] = tensor->view();
-            shown[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_TENSOR_ARM;
             shown[i].tensorViewCount = 1;
             shown[i].pTensorViews = &views[i];
             writes[i].pNext = &shown[i];
         }
         if (graph) session_ = std::make_unique<graph_session>(d, graph, who_);
-        VkDescriptorPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+        vk::DescriptorPoolCreateInfo info{};
         info.maxSets = 1;
         info.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
         info.pPoolSizes = sizes.data();
-        d.check((d.table().vkCreateDescriptorPool(handle, &info, nullptr, &pool_)),
+        d.check(d.handle().createDescriptorPool(&info, nullptr, &pool_, d.table()),
                 "vkCreateDescriptorPool", who_);
-        VkDescriptorSetAllocateInfo of{};
-        of.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        vk::DescriptorSetAllocateInfo of{};
         of.descriptorPool = pool_;
         of.descriptorSetCount = 1;
         of.pSetLayouts = &layout;
-        d.check((d.table().vkAllocateDescriptorSets(handle, &of, &set_)),
+        d.check(d.handle().allocateDescriptorSets(&of, &set_, d.table()),
                 "vkAllocateDescriptorSets", who_);
         for (auto& w : writes) w.dstSet = set_;
-        d.table().vkUpdateDescriptorSets(handle, static_cast<std::uint32_t>(writes.size()),
-                                         writes.data(), 0, nullptr);
+        d.handle().updateDescriptorSets(static_cast<std::uint32_t>(writes.size()), writes.data(), 0,
+                                        nullptr, d.table());
     }
     bool is_graph() const noexcept { return session_ != nullptr; }
     /// The buffer over the memory that tensor i has for itself; null where it has none.
-    VkBuffer copy_of(std::size_t i) const noexcept {
-        return tensors_[i] ? tensors_[i]->copy() : VkBuffer{VK_NULL_HANDLE};
+    vk::Buffer copy_of(std::size_t i) const noexcept {
+        return tensors_[i] ? tensors_[i]->copy() : vk::Buffer{};
     }
-    void dispatch(VkCommandBuffer to) const noexcept {
-        device_->table().vkCmdDispatchDataGraphARM(to, session_->handle(), nullptr);
+    void dispatch(vk::CommandBuffer to) const noexcept {
+        to.dispatchDataGraphARM(session_->handle(), nullptr, device_->table());
     }
 
 private:
@@ -280,18 +261,18 @@ private:
     std::unique_ptr<graph_session> session_;
 #else
     // Headers without the extensions: no device has tensors.
-    void open(std::span<const pushed_range>, VkDescriptorSetLayout, VkPipeline,
-              std::span<structure<VkWriteDescriptorSet>>) {}
+    void open(std::span<const pushed_range>, vk::DescriptorSetLayout, vk::Pipeline,
+              std::span<vk::WriteDescriptorSet>) {}
     bool is_graph() const noexcept { return false; }
-    VkBuffer copy_of(std::size_t) const noexcept { return VK_NULL_HANDLE; }
-    void dispatch(VkCommandBuffer) const noexcept {}
+    vk::Buffer copy_of(std::size_t) const noexcept { return {}; }
+    void dispatch(vk::CommandBuffer) const noexcept {}
 
 private:
 #endif
     std::shared_ptr<const device> device_;
     std::string who_;
-    VkDescriptorPool pool_ = VK_NULL_HANDLE;
-    VkDescriptorSet set_ = VK_NULL_HANDLE;
+    vk::DescriptorPool pool_{};
+    vk::DescriptorSet set_{};
 };
 
 }  // namespace detail
