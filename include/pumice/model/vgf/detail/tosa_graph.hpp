@@ -424,7 +424,6 @@ private:
     std::size_t at_ = 0;
     spv::Op op_ = spv::OpNop;
     word length_ = 0;
-
     tosa_graph made_;
     std::set<word> ids_, values_;
     std::map<word, type_fact> types_;
