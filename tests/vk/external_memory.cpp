@@ -76,6 +76,13 @@ TEST_CASE("external memory: what one buffer exports another imports, and both se
         made->flush(0, 10000);
         other->invalidate(0, 10000);
         CHECK(static_cast<const char*>(other->piece().mapped)[9999] == 7);
+        const int again = other->export_fd(why);  // of what was imported itself
+        REQUIRE_MESSAGE(again >= 0, why);
+        const auto third =
+            vulkan::external_memory::open(gpu.device, {kind, 10000, nullptr, again}, why);
+        REQUIRE_MESSAGE(third, why);
+        third->invalidate(0, 10000);
+        CHECK(static_cast<const char*>(third->piece().mapped)[9999] == 7);
     }
     std::string why;
     const auto own =

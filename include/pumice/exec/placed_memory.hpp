@@ -30,15 +30,6 @@ inline constexpr std::int64_t placed_alignment = 16;  // of what kernels read fr
     fail(errc::unsupported, "memory",
          {"no memory of kind ", to_string(wanted.kind), " on ", device.name, ": ", why});
 }
-/// A copy of the caller's descriptor.
-inline int copy_of_descriptor(int fd) {
-#if defined(__linux__)
-    return ::dup(fd);
-#else
-    static_cast<void>(fd);
-    return -1;
-#endif
-}
 
 class vulkan_placed final : public placed_memory {
 public:
@@ -58,7 +49,7 @@ public:
             default: r.kind = vulkan::external_kind::own;
         }
         if (wanted.kind == memory_kind::fd && wanted.fd >= 0) {
-            r.fd = copy_of_descriptor(wanted.fd);
+            r.fd = vulkan::copy_of_descriptor(wanted.fd);
             if (r.fd < 0) refuse_memory(wanted, info, "the descriptor is not open");
         }
         std::string why;
@@ -180,7 +171,7 @@ public:
     }
     std::byte* mapped() const noexcept override { return data_; }
     int export_fd() const override {
-        const int fd = fd_ < 0 ? -1 : copy_of_descriptor(fd_);
+        const int fd = fd_ < 0 ? -1 : vulkan::copy_of_descriptor(fd_);
         if (fd < 0)
             fail(errc::unsupported, "memory",
                  {"it cannot be exported: it was not made as memory of a file descriptor"});
@@ -192,7 +183,8 @@ private:
     void map(const placed_request& wanted) {
 #if defined(__linux__)
         const auto length = static_cast<std::size_t>(size_);
-        fd_ = wanted.fd >= 0 ? ::dup(wanted.fd) : ::memfd_create("pumice", MFD_CLOEXEC);
+        fd_ = wanted.fd >= 0 ? vulkan::copy_of_descriptor(wanted.fd)
+                             : ::memfd_create("pumice", MFD_CLOEXEC);
         struct closed {
             int& fd;
             bool keep = false;

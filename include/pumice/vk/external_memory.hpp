@@ -8,8 +8,23 @@
 #include <pumice/vk/allocation.hpp>
 
 #include <optional>
+#if defined(__linux__)
+#include <fcntl.h>
+#include <unistd.h>
+#endif
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
+
+/// Another descriptor of what one stands for, which processes that this one starts do not get;
+/// below 0 where there can be none.
+inline int copy_of_descriptor(int fd) noexcept {
+#if defined(__linux__)
+    return ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+#else
+    static_cast<void>(fd);
+    return -1;
+#endif
+}
 
 /// Where the memory comes from, and whether it can be handed on.
 enum class external_kind : std::uint8_t {
@@ -44,6 +59,9 @@ public:
     ~external_memory() {
         device_->handle().destroyBuffer(buffer_, nullptr, device_->table());
         device_->handle().freeMemory(memory_, nullptr, device_->table());  // unmaps
+#if defined(__linux__)
+        if (imported_ >= 0) ::close(imported_);
+#endif
     }
 
     /// Never for memory::free.
@@ -55,6 +73,11 @@ public:
         if (kind_ != external_kind::opaque_fd && kind_ != external_kind::dma_buf) {
             why = "it was not made as memory of a file descriptor";
             return -1;
+        }
+        if (imported_ >= 0) {
+            const int copy = copy_of_descriptor(imported_);
+            if (copy < 0) why = "its descriptor cannot be copied";
+            return copy;
         }
         vk::MemoryGetFdInfoKHR info{};
         info.memory = memory_;
@@ -227,10 +250,15 @@ private:
             dedicated.buffer = buffer_;
             link(dedicated);
             exported.handleTypes = vk::ExternalMemoryHandleTypeFlags(handle);
-            link(exported);
             imported.handleType = handle;
             imported.fd = wanted.fd;
-            if (wanted.fd >= 0) link(imported);
+            if (wanted.fd < 0) link(exported);
+            else link(imported);  // alone: beside an export a driver may leave it unheeded
+        }
+        if (wanted.fd >= 0) {  // before the driver owns it
+            imported_ = copy_of_descriptor(wanted.fd);
+            why = "its descriptor cannot be copied";
+            if (imported_ < 0) return false;
         }
         vk::MemoryAllocateInfo what{};
         what.pNext = next;
@@ -289,6 +317,7 @@ private:
 
     std::shared_ptr<const device> device_;
     external_kind kind_;
+    int imported_ = -1;  // a copy of what was imported, to be handed on
     vk::Buffer buffer_{};
     vk::DeviceMemory memory_{};
     allocation piece_;
