@@ -211,6 +211,14 @@ TEST_CASE("shader_attributes: each fault is told by its key") {
     CHECK(all.reasons().size() == 9);
 }
 
+TEST_CASE("shader_attributes: too many objects are refused") {
+    std::string fields = "[";
+    for (int i = 0; i < 200000; ++i) fields += R"({"type": "f32", "value": 1},)";
+    const std::string text = with({{"push_constants", fields + "1]"}});
+    const pm::error told = test::thrown_by([&] { parse(text); });
+    CHECK(std::string_view(told.what()).find("more than 10000 objects") != std::string_view::npos);
+}
+
 TEST_CASE("shader_attributes: base64") {
     const auto text = [](std::string_view from) {
         const auto bytes = pm::from_base64(from);

@@ -69,6 +69,7 @@ public:
                                        if (depth == 1 && event == json::parse_event_t::key &&
                                            !seen_.insert(key).second)
                                            say({"the key \"", part_of(key), "\" stands twice"});
+                                       if (event == json::parse_event_t::object_start) count();
                                        return true;
                                    });
                 if (all_.is_object()) keys();
@@ -84,10 +85,18 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 32, most_faults = 100;
+    static constexpr std::size_t most = 32, most_faults = 100, most_objects = 10000;
+    std::size_t objects_ = 0;
 
     void say(std::initializer_list<piece> fault) {
         if (faults_.size() < most_faults) faults_.push_back(cat(fault));
+    }
+    /// At each object's end the parser looks through the list that it stands in.
+    void count() {
+        if (++objects_ > most_objects)
+            throw error(errc::bad_file, "shader operator",
+                        cat({"implementation_attrs of ", name_, " has more than ", most_objects,
+                             " objects"}));
     }
     /// What a fault shows of a text.
     static std::string part_of(const std::string& text) { return text.substr(0, 64); }
