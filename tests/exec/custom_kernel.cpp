@@ -435,6 +435,9 @@ TEST_CASE("own kernel: a grid or a workgroup beyond the device's limits") {
     has(fault(errc::unsupported,
               [&] { pm::eval(with({1, 1}, {1, device.max_workgroup_count[1] + 1})); }),
         "idle has a grid of");
+    // Each axis within its limit, but more than drivers count: one ran none of them in silence.
+    has(fault(errc::unsupported, [&] { pm::eval(with({1, 1, 1}, {65535, 65535, 65535})); }),
+        "drivers count fewer than 2^32");
     // A line of any length is spread over two axes.
     pm::eval(with({1}, {device.max_workgroup_count[0] < 70000 ? device.max_workgroup_count[0] + 1
                                                               : 70000}));

@@ -269,15 +269,12 @@ struct custom_kernel_slang {
         if (element_count(group) > device.max_workgroup_invocations)
             return support::no({who, " has workgroups of ", element_count(group),
                                 " threads, the device takes ", device.max_workgroup_invocations});
-        for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t i = 0; i < 3; ++i)
             if (l.group(i) > device.max_workgroup_size[i])
                 return support::no({who, " has workgroups of ", l.group(i), " threads along axis ",
                                     i, ", the device takes ", device.max_workgroup_size[i]});
-            if (!l.is_line() && l.groups()[i] > device.max_workgroup_count[i])
-                return support::no({who, " has a grid of ", l.groups()[i],
-                                    " workgroups along axis ", i, ", the device takes ",
-                                    device.max_workgroup_count[i]});
-        }
+        if (!l.is_line())
+            if (support s = supports_grid(who, l.groups(), device); !s.yes) return s;
         double bytes = 0;
         for (const auto* list : {&call.inputs, &call.outputs})
             for (const kernel_value& v : *list)

@@ -34,11 +34,7 @@ struct custom_kernel_shader {
         if (static_cast<std::int64_t>(s.push.size()) > device.max_push_constants)
             return support::no({s.name, " has ", s.push.size(), " bytes of push constants, ",
                                 device.name, " takes ", device.max_push_constants});
-        for (std::size_t i = 0; i < 3; ++i)
-            if (s.groups[i] > device.max_workgroup_count[i])
-                return support::no({s.name, " has a grid of ", s.groups[i],
-                                    " workgroups along axis ", i, ", the device takes ",
-                                    device.max_workgroup_count[i]});
+        if (support grid = supports_grid(s.name, s.groups, device); !grid.yes) return grid;
         double bytes = 0;
         const array_list<shader_binding> places = s.bindings();
         std::size_t at = 0;

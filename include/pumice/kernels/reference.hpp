@@ -8,6 +8,7 @@
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/launch.hpp>
 
+#include <array>
 #include <concepts>
 #include <span>
 
@@ -91,6 +92,24 @@ inline std::uint32_t spread(launch& l, std::int64_t groups, const device_info& d
     l.grid = {static_cast<std::uint32_t>(std::max<std::int64_t>(width, 1)),
               static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1)), 1};
     return l.grid[0];
+}
+
+/// Whether the device dispatches so many workgroups along each axis, and in all: drivers count
+/// them in 32 bits, whatever the limits of the axes.
+template <class Number>
+support supports_grid(std::string_view name, const std::array<Number, 3>& groups,
+                      const device_info& device) {
+    double total = 1;
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (groups[i] > device.max_workgroup_count[i])
+            return support::no({name, " has a grid of ", groups[i], " workgroups along axis ", i,
+                                ", the device takes ", device.max_workgroup_count[i]});
+        total *= static_cast<double>(groups[i]);
+    }
+    if (total >= 0x1p32)
+        return support::no({name, " has a grid of ", groups[0], " x ", groups[1], " x ", groups[2],
+                            " workgroups, and drivers count fewer than 2^32"});
+    return {};
 }
 
 /// A program on the host over rows of its domain: n coordinates along the last axis, starting at
