@@ -69,7 +69,7 @@ public:
     /// out[r][j] for `rows` <= tile_rows rows of the left factor, whose rows lie `step` apart.
     void rows(const T* left, std::int64_t step, std::int64_t rows, T* out) const {
         for (std::int64_t p = 0; p < panels_; ++p) {
-            alignas(32) T sums[tile_rows * columns] = {};
+            alignas(32) T sums[static_cast<std::size_t>(tile_rows * columns)] = {};
             const T* const panel = packed_.data() + p * columns * k_;
             for (std::int64_t k = 0; k < k_; k += tile_depth) {
                 const std::int64_t depth = std::min(tile_depth, k_ - k);
