@@ -62,6 +62,11 @@ void multiplies_as_plain_loops(const pm::context& home) {
             b(pm::from_span<T>({k, n}, y, home));
         const pm::matrix<T> c = pm::matmul(a + a, b) + T(1);
         const std::vector<T> got = c.to_vector();
+        // What reads a product in the same kernel sees it wrapped, as who reads it from memory.
+        const pm::any_tensor product = pm::matmul(pm::any_tensor(a), pm::any_tensor(b));
+        const auto read_at_once = pm::to_vector<double>(pm::astype(product, pm::dtype::f64));
+        pm::eval(product);
+        CHECK(read_at_once == pm::to_vector<double>(pm::astype(product, pm::dtype::f64)));
         std::int64_t wrong = 0;
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < n; ++j) {

@@ -349,8 +349,12 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     if (!common)
         detail::throw_types("matmul", types,
                             "the array API does not mix these kinds; convert one with astype");
-    a = astype(a, *common);
-    b = astype(b, *common);
+    // Sums of narrow integers are taken in 32 bits and wrap once, before anything reads them.
+    const bool narrow =
+        *common != dtype::boolean && !is_floating(*common) && info(*common).bits < 32;
+    const dtype type = narrow ? dtype::i32 : *common;
+    a = astype(a, type);
+    b = astype(b, type);
     if (sa.rank() == 1) a = expand_dims(a, 0);
     if (sb.rank() == 1) b = expand_dims(b, 1);
     const shape &x = a.shape(), &y = b.shape();
@@ -370,9 +374,10 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
     }
     out.push_back(x[x.rank() - 2]);
     out.push_back(y.back());
-    any_tensor r = *common == dtype::boolean
+    any_tensor r = type == dtype::boolean
                        ? detail::product_of_booleans(a, b, out)
-                       : any_tensor(make_node(*common, out, matmul_op{}, {a.get(), b.get()}));
+                       : any_tensor(make_node(type, out, matmul_op{}, {a.get(), b.get()}));
+    r = astype(r, *common);
     if (sb.rank() == 1) r = squeeze(r, r.rank() - 1);
     if (sa.rank() == 1) r = squeeze(r, r.rank() - (sb.rank() == 1 ? 1 : 2));
     return r;
