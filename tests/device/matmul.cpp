@@ -221,12 +221,19 @@ TEST_CASE("matmul: every size of tile and of cut") {
                            placing::dense);
         run_each<matmul_tiled>(*m, plain, count);
         run_each<matmul_split_k>(*m, plain, count);
+        // Where all of every tile is there.
+        run_each<matmul_tiled>(*m,
+                               sample(d, dtype::f32, {{2}, 128, 256, 64}, prologue::copy,
+                                      epilogue::several, placing::dense),
+                               count);
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
-            // Few rows over a factor that lies along its columns: in slices of k.
-            run_each<matmul_split_k>(*m,
-                                     sample(d, t, {{2}, 5, 260, 2048}, prologue::copy,
-                                            epilogue::several, placing::dense),
-                                     count);
+            // Few rows over a factor that lies along its columns: in slices of k, and of half types
+            // by chunks of four and of eight.
+            for (const std::int64_t n : {260, 264})
+                run_each<matmul_split_k>(*m,
+                                         sample(d, t, {{2}, 5, n, 2048}, prologue::copy,
+                                                epilogue::several, placing::dense),
+                                         count);
             run_each<matmul_split_k>(*m,
                                      sample(d, t, {{}, 3, 37, 512}, prologue::fused, epilogue::bias,
                                             placing::any),

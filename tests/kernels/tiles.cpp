@@ -75,7 +75,7 @@ TEST_CASE("tiles: sizes follow the problem and stay within the device") {
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
           "Matrices<Half,128,128,64,64,64,16,16,16,32,true,false>");
     CHECK(type(product(dtype::bf16, 1, 128, 784)) ==
-          "Matrices<Bfloat,32,32,32,16,16,16,16,16,32,true,false>");
+          "Matrices<Bfloat,32,64,64,16,32,16,16,16,32,true,false>");
     d.shared_memory = 32 << 10;
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
           "Matrices<Half,128,128,32,64,64,16,16,16,32,true,false>");

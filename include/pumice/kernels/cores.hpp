@@ -39,7 +39,7 @@ inline core_choice register_core(const product& p, const configuration& way,
 inline support supports_registers(const product& p, const device_info& device) {
     const device_rates rates = device.rates();
     const int size = size_of(p.sum);
-    support s = tile_ways(register_tiles, p, rates.arithmetic * 4 / size, 4, 0.5, rates,
+    support s = tile_ways(register_tiles, p, rates.arithmetic * 4 / size, 4, rates,
                           [&](const register_tile& t) {
                               return t.shared(size) <= device.shared_memory &&
                                      t.threads() <= device.max_workgroup_invocations &&
@@ -115,7 +115,7 @@ inline support supports_matrices(const product& p, dtype a, dtype b, const devic
     const device_rates rates = device.rates();
     const bool shifts = is_ragged(p, p.left, p.m) || (!p.gathers() && is_ragged(p, p.right, p.n));
     const double rate = rates.matrix * (shifts ? 0.4 : 1);
-    support s = tile_ways(matrix_tiles, p, rate, 10, 0.33, rates, [&](const matrix_tile& t) {
+    support s = tile_ways(matrix_tiles, p, rate, 10, rates, [&](const matrix_tile& t) {
         return t.wm % f->m == 0 && t.wn % f->n == 0 && t.k % f->k == 0 && t.wm * t.wn <= sums &&
                t.k <= depth && t.shared(f->m) <= device.shared_memory &&
                t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;

@@ -80,7 +80,7 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
 }
 
 /// The same for chunks of four values as sums have them, which a mere copy of memory can skip the
-/// program for. One kernel serves all extents: whether tiles are all there is not part of it.
+/// program for.
 inline reading plain_reading(const fused& f, const shape& batch, std::int64_t rows,
                              const shape& depth) {
     reading way = reading_of(f, batch, rows, depth, 4);

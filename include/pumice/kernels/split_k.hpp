@@ -17,15 +17,28 @@ inline constexpr std::int64_t few_rows = 8;
 /// How a product of few sums is cut into workgroups.
 struct split_k_shape {
     reading left, right;
+    int lanes = 4;               // values in a chunk of a factor
+    std::string_view held = {};  // Half or Bfloat, where chunks are eight of them as they lie
     int rows = 1, together = 1, lines = 8, slices = 16, ahead = 1, wide = 1;  // as in the shader
     std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
 
     int columns() const noexcept { return lines * wide; }
 };
 
-/// How the factors are read, whatever the cut.
+/// How the factors are read, whatever the cut: by 16 bytes, where their memory needs no program.
 inline split_k_shape split_k_readings(const product& p) {
     split_k_shape f;
+    const dtype type = p.left.type();
+    if (!p.gathers() && type == p.right.type() && (type == dtype::f16 || type == dtype::bf16)) {
+        f.left = packed_reading(p.left, p.batch, p.m, p.depth, type);
+        f.right = packed_reading(p.right, p.batch, p.n, p.depth, type);
+        if (f.left.bare == reading::aligned && f.left.chunk_along_k() &&
+            f.right.bare == reading::aligned) {
+            f.lanes = 8;
+            f.held = type == dtype::f16 ? "Half" : "Bfloat";
+            return f;
+        }
+    }
     f.left = reading_of(p.left, p.batch, p.m, p.depth, 4);
     if (!f.left.chunk_along_k()) f.left = {reading::elements_along_rows};
     f.right = p.gathers() ? reading{reading::vectors_along_k}
@@ -33,10 +46,11 @@ inline split_k_shape split_k_readings(const product& p) {
     return f;
 }
 
-/// Four where the right factor lies along its rows. Where it lies along k, one, or four if there
-/// are rows enough that what is read of the left factor should serve several columns.
+/// Those of a chunk where the right factor lies along its rows. Where it lies along k, one, or four
+/// if there are rows enough that what is read of the left factor should serve several columns.
 inline int columns_of_invocation(const product& p, const split_k_shape& readings, int rows) {
-    return !readings.right.chunk_along_k() || (rows >= 4 && !p.gathers()) ? 4 : 1;
+    if (!readings.right.chunk_along_k()) return readings.lanes;
+    return rows >= 4 && !p.gathers() ? 4 : 1;
 }
 
 /// Factors that are read so, with so many rows and lines.
@@ -47,12 +61,14 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     f.lines = lines;
     f.slices = invocations / lines;
     f.wide = columns_of_invocation(p, f, rows);
-    // Memory answers late. Where chunks run along rows an invocation asks for four of them anyway.
-    const bool narrow = info(p.right.type()).bits < 32;
+    // Memory answers late. Where chunks run along rows an invocation asks for as many as they have
+    // values anyway.
+    const bool narrow = f.lanes * info(p.right.type()).bits < 128;
     if (p.gathers()) f.ahead = 1;
-    else if (!f.right.chunk_along_k()) f.ahead = narrow ? 1 : 2;
-    else f.ahead = narrow && f.wide == 1 ? 8 : 4;
-    while (f.ahead > 1 && p.k < std::int64_t{8} * f.slices * f.ahead) f.ahead /= 2;
+    else if (!f.right.chunk_along_k()) f.ahead = narrow || f.lanes == 8 ? 1 : 2;
+    else if (f.wide == 1) f.ahead = narrow ? 8 : 4;
+    else f.ahead = f.lanes == 8 ? 2 : 4;
+    while (f.ahead > 1 && p.k < std::int64_t{2} * f.lanes * f.slices * f.ahead) f.ahead /= 2;
     f.across = (p.n + f.columns() - 1) / f.columns();
     f.down = (p.m + rows - 1) / rows;
     f.groups = f.down * f.across * element_count(p.batch);
@@ -78,8 +94,9 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     const shape result = p.batch + p.m + p.columns;
     const std::string sum(slang_name(p.sum));
     const std::string_view half = rounded_factor(p, device);
-    const std::string chunk =
-        half.empty() ? cat({"Plain<", sum, ">"}) : cat({"Rounded<", half, ">"});
+    const std::string chunk = !f.held.empty() ? cat({"Packed<", f.held, ">"})
+                              : half.empty()  ? cat({"Plain<", sum, ">"})
+                                              : cat({"Rounded<", half, ">"});
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum, chunk,
@@ -105,26 +122,26 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 }
 
 /// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
-/// invocation waits for four of k at a time, of all of its rows, for less where they are narrow;
+/// invocation waits for a chunk of k at a time, of all of its rows, for less where it is narrow;
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
-/// one by one and row by row. What is read several times comes from caches.
+/// half of them at a time and row by row. What is read several times comes from caches.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
-                 turns = std::ceil(k / (4 * f.slices * f.ahead)) *
-                         std::max(1.0, groups / (3 * rates.groups)),
+                 turns = std::ceil(k / (f.lanes * f.slices * f.ahead)) *
+                         std::max(1.0, groups * f.lines * f.slices / (768 * rates.groups)),
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
                         k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;
-    // Neighbouring invocations read so many bytes that lie together; memory takes 32 more.
-    const double run = (f.right.chunk_along_k() ? f.slices : f.lines) * 4 *
-                       info(p.right.type()).bits / 8.0,
-                 moved = std::max(bytes, again / 2) * (p.gathers() ? 1 : 1 + 32 / run);
-    return rates.launch + (2 + f.slices * (8 + f.rows) / 80.0) * rates.latency +
-           std::max(sums / rate, std::hypot(turns * rates.latency * info(p.right.type()).bits / 32,
-                                            moved / rates.bandwidth));
+    // Neighbouring invocations read so many bytes that lie together; memory takes four more.
+    const double chunk = f.lanes * info(p.right.type()).bits / 8.0,
+                 run = (f.right.chunk_along_k() ? f.slices : f.lines) * chunk,
+                 moved = std::max(bytes, again / 2) * (p.gathers() ? 1 : 1 + 4 / run);
+    return rates.launch + (2 + std::log2(f.slices) * (8 + f.rows) / 16) * rates.latency +
+           std::max(sums / rate,
+                    std::hypot(1.6 * turns * rates.latency * chunk / 16, moved / rates.bandwidth));
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
@@ -133,22 +150,28 @@ inline support supports_split_k(const product& p, const device_info& device,
                                 std::initializer_list<int> widths = {8, 16, 32, 64}) {
     if (p.gathers() && !rounded_factor(p, device).empty())
         return support::no("cooperative matrices round a fused factor, which this would not");
-    const int invocations =
-        static_cast<int>(std::min<std::int64_t>(256, device.max_workgroup_invocations)) / 128 * 128;
-    if (invocations == 0) return support::no("needs workgroups of 128 invocations");
+    const std::int64_t most = device.max_workgroup_invocations;
+    if (most < 128) return support::no("needs workgroups of 128 invocations");
     const device_rates rates = device.rates();
     const split_k_shape readings = split_k_readings(p);
     const double bytes = bytes_of(p), right_bytes = bytes_of(p.right, right_domain(p));
     support s;
     const auto least = static_cast<int>(
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
+    const auto add = [&](int rows, int lines, int invocations) {
+        if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
+        const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
+        if (f.groups > 0x7fffffffLL) return;
+        s.ways.push_back({{rows, lines, f.slices},
+                          split_k_seconds(p, bytes, right_bytes, f, rates)});
+    };
     for (int rows = 1; rows <= least; rows *= 2)
-        for (int lines : widths) {
-            if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
-            const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
-            if (f.groups > 0x7fffffffLL) continue;
-            s.ways.push_back({{rows, lines, f.slices},
-                              split_k_seconds(p, bytes, right_bytes, f, rates)});
+        for (const int lines : widths) {
+            add(rows, lines, most < 256 ? 128 : 256);
+            // One row and few columns keep a device busy so, without a kernel that joins slices.
+            if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
+                most >= 1024 && device.type != device_type::cpu)
+                add(rows, lines, 1024);
         }
     if (s.ways.empty()) return support::no("the product has more than 2^31 workgroups");
     return s;

@@ -23,10 +23,13 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const auto way_of = [&](const fused& f, std::int64_t counting, int tile) {
         const std::int64_t rows = p.readable(counting);
-        if (core.half.empty()) return plain_reading(f, p.batch, rows, p.depth);
-        reading way = packed_reading(f, p.batch, rows, p.depth,
-                                     core.half == "Half" ? dtype::f16 : dtype::bf16);
-        way.whole = (rows % tile == 0 ? 1 : 0) | (p.k % core.k == 0 ? 2 : 0);
+        reading way = core.half.empty()
+                          ? plain_reading(f, p.batch, rows, p.depth)
+                          : packed_reading(f, p.batch, rows, p.depth,
+                                           core.half == "Half" ? dtype::f16 : dtype::bf16);
+        const int whole = (rows % tile == 0 ? 1 : 0) | (p.k % core.k == 0 ? 2 : 0);
+        // A program in f32 gains nothing by it, a copy only where every chunk is there.
+        if (!core.half.empty() || (way.bare && whole == 3)) way.whole = whole;
         return way;
     };
     const reading a = way_of(p.left, p.m, core.m),

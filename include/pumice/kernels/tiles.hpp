@@ -5,6 +5,8 @@
 
 #include <pumice/kernels/product.hpp>
 
+#include <cmath>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// A tile of sums in registers, per workgroup and per invocation (shaders/tile_math.slang,
@@ -15,6 +17,8 @@ struct register_tile {
     int steps;     // of k that are written out
     double speed;  // the share of the device's rate that it reaches
     constexpr int threads() const noexcept { return m / tm * (n / tn); }
+    /// Latencies that a step along k takes at least: of two buffers one fills while one is read.
+    constexpr double wait() const noexcept { return buffers == 1 ? 1.2 : 0.5; }
     constexpr std::int64_t shared(int element) const noexcept {
         return static_cast<std::int64_t>(buffers) * k * (m + n + 8) * element;
     }
@@ -31,6 +35,7 @@ struct matrix_tile {
     int m, n, k, wm, wn;
     double speed;  // the same
     constexpr int subgroups() const noexcept { return m / wm * (n / wn); }
+    constexpr double wait() const noexcept { return 1; }  // as above
     /// Whichever way the factors lie, and for a line of sums.
     constexpr std::int64_t shared(int fragment_m) const noexcept {
         const std::int64_t left = std::max(m * (k / 8 + 1), k * (m / 8 + 1)),
@@ -89,9 +94,9 @@ inline double prologue_work(const fused& f, double access) {
 
 /// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
 /// full device: where they are fewer than keep it busy, each has its part of the device all the
-/// same, and half as much again where it shares a processor with none; `wait` says which part of a
-/// latency each step along k, of `depth`, takes at least. Each tile computes its factors' prologues
-/// and, by plain arithmetic, where its windows are.
+/// same, and half as much again where it shares a processor with none; each step along k, of
+/// `depth`, waits for so many latencies. Each tile computes its factors' prologues and, by plain
+/// arithmetic, where its windows are.
 inline double tile_seconds(const product& p, double bytes, int m, int n, int depth, double rate,
                            double access, double wait, const device_rates& rates) {
     const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
@@ -102,22 +107,22 @@ inline double tile_seconds(const product& p, double bytes, int m, int n, int dep
         static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
                                     n * (prologue_work(p.right, access) + (p.gathers() ? 160 : 0)));
     return rates.launch + 4 * rates.latency +
-           std::max({rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
-                     static_cast<double>(p.k) / depth * wait * rates.latency,
-                     bytes / rates.bandwidth});
+           std::max(rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
+                    std::hypot(static_cast<double>(p.k) / depth * wait * rates.latency,
+                               bytes / rates.bandwidth));
 }
 
 /// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work.
 template <class Row, std::size_t N, class Fits>
 support tile_ways(const std::array<Row, N>& rows, const product& p, double rate, double access,
-                  double wait, const device_rates& rates, Fits&& fits) {
+                  const device_rates& rates, Fits&& fits) {
     support s;
     const double bytes = bytes_of(p);
     for (const Row& r : rows)
         if (fits(r))
             s.ways.push_back({{r.m, r.n, r.k},
-                              tile_seconds(p, bytes, r.m, r.n, r.k, r.speed * rate, access, wait,
-                                           rates)});
+                              tile_seconds(p, bytes, r.m, r.n, r.k, r.speed * rate, access,
+                                           r.wait(), rates)});
     s.yes = !s.ways.empty();
     return s;
 }
