@@ -38,19 +38,19 @@ TEST_CASE("a strided, broadcast, reversed program of two outputs, longer than a 
     constexpr std::int64_t rows = 3, columns = 700;
     std::vector<float> a = counting(rows * columns), c = counting(columns, 100),
                        sums(rows * columns, -1);
-    std::unique_ptr<bool[]> less(new bool[rows * columns]);
-    const host_array out_less{
-        reinterpret_cast<std::byte*>(less.get()), dtype::boolean, 0, {columns, 1}};
+    std::unique_ptr<bool[]> below(new bool[rows * columns]);
+    const host_array out_below{
+        reinterpret_cast<std::byte*>(below.get()), dtype::boolean, 0, {columns, 1}};
     // a is read from its end, c is repeated over the rows, the sums are stored transposed.
     run(b, {rows, columns}, {view_of(a, {-columns, -1}, rows * columns - 1), view_of(c, {0, 1})},
-        {scalar(0.5f)}, {view_of(sums, {1, rows}), out_less});
+        {scalar(0.5f)}, {view_of(sums, {1, rows}), out_below});
     int wrong = 0;
     for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) {
             const float u = a[static_cast<std::size_t>(rows * columns - 1 - i * columns - j)],
                         v = c[static_cast<std::size_t>(j)];
             wrong += sums[static_cast<std::size_t>(j * rows + i)] != u * v + 0.5f;
-            wrong += less[static_cast<std::size_t>(i * columns + j)] != (u < v);
+            wrong += below[static_cast<std::size_t>(i * columns + j)] != (u < v);
         }
     CHECK(wrong == 0);
 }

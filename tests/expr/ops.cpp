@@ -201,7 +201,7 @@ TEST_CASE("host code of every op on floats, special values included") {
         left.erase(op.name);
         const bool boolean = op.rule.gives == type_rule::result::boolean;
         int wrong = 0;
-        std::string where;
+        std::string found_at;
         const auto check = [&](double x, double y, double z) {
             // log1p and expm1 make the chain of roundings of a composite op a few units long.
             const double got = boolean ? call<bool>(op, arithmetic::f64, x, y, z)
@@ -216,9 +216,9 @@ TEST_CASE("host code of every op on floats, special values included") {
             const double allowed =
                 op.name == "celu" ? 512 : 16;  // the quotient's rounding grows in the exponential
             if (ulps(got, wanted) > allowed && !cancelled && !overflows && wrong++ == 0)
-                where = "(" + std::to_string(x) + ", " + std::to_string(y) + ", " +
-                        std::to_string(z) + ") gives " + std::to_string(got) + ", not " +
-                        std::to_string(wanted);
+                found_at = "(" + std::to_string(x) + ", " + std::to_string(y) + ", " +
+                           std::to_string(z) + ") gives " + std::to_string(got) + ", not " +
+                           std::to_string(wanted);
         };
         for (double x : values)
             for (double y : values) {
@@ -232,7 +232,7 @@ TEST_CASE("host code of every op on floats, special values included") {
                     }
                 if (op.arity == 1) break;
             }
-        CHECK_MESSAGE(wrong == 0, std::string(op.name), where);
+        CHECK_MESSAGE(wrong == 0, std::string(op.name), found_at);
     });
     for (std::string_view name : left) FAIL_CHECK("no op is called ", std::string(name));
 }

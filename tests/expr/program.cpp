@@ -99,37 +99,37 @@ TEST_CASE("the form does not depend on how the program was written down") {
 
 TEST_CASE("keys differ where programs do") {
     std::set<std::uint64_t> keys;
-    const auto add = [&](auto make) {
+    const auto add_key = [&](auto make) {
         builder b;
         make(b);
         keys.insert(form(b.view()).key());
     };
-    add([](builder& b) { b.out({b.leaf(0)}); });
-    add([](builder& b) { b.out({b.leaf(0, dtype::f16)}); });
-    add([](builder& b) { b.out({b.number(0)}); });
-    add([](builder& b) { b.out({b.given(0)}); });
-    add([](builder& b) { b.out({b.iota(0)}); });
-    add([](builder& b) { b.out({b.apply<op::exp>(b.leaf(0))}); });
-    add([](builder& b) { b.out({b.apply<op::log>(b.leaf(0))}); });
-    add([](builder& b) { b.out({b.cast(dtype::f16, b.leaf(0))}); });
-    add([](builder& b) { b.out({b.cast(dtype::bf16, b.leaf(0))}); });
-    add([](builder& b) {
+    add_key([](builder& b) { b.out({b.leaf(0)}); });
+    add_key([](builder& b) { b.out({b.leaf(0, dtype::f16)}); });
+    add_key([](builder& b) { b.out({b.number(0)}); });
+    add_key([](builder& b) { b.out({b.given(0)}); });
+    add_key([](builder& b) { b.out({b.iota(0)}); });
+    add_key([](builder& b) { b.out({b.apply<op::exp>(b.leaf(0))}); });
+    add_key([](builder& b) { b.out({b.apply<op::log>(b.leaf(0))}); });
+    add_key([](builder& b) { b.out({b.cast(dtype::f16, b.leaf(0))}); });
+    add_key([](builder& b) { b.out({b.cast(dtype::bf16, b.leaf(0))}); });
+    add_key([](builder& b) {
         const auto x = b.leaf(0);
         b.out({b.apply<op::subtract>(x, b.leaf(1))});
     });
-    add([](builder& b) {
+    add_key([](builder& b) {
         const auto x = b.leaf(0);
         b.out({b.apply<op::subtract>(x, x)});
     });
-    add([](builder& b) {
+    add_key([](builder& b) {
         const auto x = b.leaf(0), e = b.apply<op::exp>(x);
         b.out({e, x});
     });
-    add([](builder& b) {
+    add_key([](builder& b) {
         const auto x = b.leaf(0), e = b.apply<op::exp>(x);
         b.out({x, e});
     });
-    add([](builder& b) {
+    add_key([](builder& b) {
         const auto x = b.leaf(0), e = b.apply<op::exp>(x);
         b.out({e, e});
     });
