@@ -21,6 +21,8 @@ TEST_CASE("cat joins texts of every kind and whole numbers") {
                std::numeric_limits<std::uint64_t>::max()}) ==
           "-9223372036854775808 18446744073709551615");
     CHECK(cat({std::string_view("a\0b", 3)}) == std::string("a\0b", 3));
+    const char in_place[8] = "ends";
+    CHECK(cat({in_place, static_cast<const char*>("here")}) == "endshere");
 }
 
 TEST_CASE("append_text keeps what is there") {

@@ -35,7 +35,7 @@ inline std::size_t list_room(std::size_t size, std::size_t more, std::size_t roo
     return size + more < 4 ? 4 : size + more;
 }
 
-/// Moves n elements to raw memory, and ends those that were.
+/// Moves n elements to raw memory, where it is not null, and ends those that were.
 using list_mover = void(void* to, void* from, std::size_t n);
 
 /// What lists of all types are: where they grow there is one call, whatever the type.
@@ -44,7 +44,7 @@ struct list_base {
     std::size_t size_ = 0, room_ = 0;
 
     /// Room for `room` elements of so many bytes, which are moved as bytes without a mover.
-    void move_to(std::size_t room, std::size_t element, list_mover* mover) {
+    [[gnu::noinline]] void move_to(std::size_t room, std::size_t element, list_mover* mover) {
         void* const to = list_memory(room, element);
         if (mover) mover(to, memory_, size_);
         else if (size_ > 0) std::memcpy(to, memory_, size_ * element);
@@ -52,8 +52,17 @@ struct list_base {
         memory_ = to;
         room_ = room;
     }
-    void grow(std::size_t more, std::size_t element, list_mover* mover) {
+    [[gnu::noinline]] void grow(std::size_t more, std::size_t element, list_mover* mover) {
         move_to(list_room(size_, more, room_), element, mover);
+    }
+    /// Ends the elements behind the first n, of which there are some.
+    [[gnu::noinline]] void end_behind(std::size_t n, std::size_t element, list_mover* mover) {
+        mover(nullptr, static_cast<char*>(memory_) + n * element, size_ - n);
+        size_ = n;
+    }
+    [[gnu::noinline]] void end_all(list_mover* mover) {
+        mover(nullptr, memory_, size_);
+        ::operator delete(memory_);
     }
 };
 
@@ -80,7 +89,8 @@ public:
     }
     array_list(const array_list& other) : array_list() { append(other.begin(), other.end()); }
     array_list(array_list&& other) noexcept : list_base(other) {
-        static_cast<list_base&>(other) = {};
+        other.memory_ = nullptr;
+        other.size_ = other.room_ = 0;
     }
     // Two operators: one that took its argument by value would make the implicit copy assignments
     // of what has a list as a member noexcept.
@@ -93,8 +103,8 @@ public:
         return *this;
     }
     ~array_list() {
-        cut(0);
-        ::operator delete(memory_);
+        if constexpr (plain) ::operator delete(memory_);
+        else if (memory_) end_all(move_each);
     }
     void swap(array_list& other) noexcept {
         const list_base base = *this;
@@ -103,37 +113,41 @@ public:
     }
 
     T* begin() noexcept { return static_cast<T*>(memory_); }
-    T* end() noexcept { return begin() + size_; }
+    T* end() noexcept { return static_cast<T*>(memory_) + size_; }
     const T* begin() const noexcept { return static_cast<const T*>(memory_); }
-    const T* end() const noexcept { return begin() + size_; }
+    const T* end() const noexcept { return static_cast<const T*>(memory_) + size_; }
     auto rbegin() const noexcept { return std::reverse_iterator(end()); }
     auto rend() const noexcept { return std::reverse_iterator(begin()); }
-    T* data() noexcept { return begin(); }
-    const T* data() const noexcept { return begin(); }
+    T* data() noexcept { return static_cast<T*>(memory_); }
+    const T* data() const noexcept { return static_cast<const T*>(memory_); }
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
-    T& operator[](std::size_t i) noexcept { return begin()[i]; }
-    const T& operator[](std::size_t i) const noexcept { return begin()[i]; }
+    T& operator[](std::size_t i) noexcept { return static_cast<T*>(memory_)[i]; }
+    const T& operator[](std::size_t i) const noexcept { return static_cast<const T*>(memory_)[i]; }
     /// Throws std::out_of_range.
     const T& at(std::size_t i) const {
         if (i >= size_) throw std::out_of_range("pumice: an array_list is shorter");
         return begin()[i];
     }
-    T& front() noexcept { return *begin(); }
-    const T& front() const noexcept { return *begin(); }
-    T& back() noexcept { return begin()[size_ - 1]; }
-    const T& back() const noexcept { return begin()[size_ - 1]; }
+    T& front() noexcept { return *static_cast<T*>(memory_); }
+    const T& front() const noexcept { return *static_cast<const T*>(memory_); }
+    T& back() noexcept { return static_cast<T*>(memory_)[size_ - 1]; }
+    const T& back() const noexcept { return static_cast<const T*>(memory_)[size_ - 1]; }
 
     void reserve(std::size_t n) {
-        if (n > room_) move_to(n, sizeof(T), mover());
+        if (n <= room_) return;
+        if constexpr (plain) move_to(n, sizeof(T), nullptr);
+        else move_to(n, sizeof(T), move_each);
     }
     /// For `more` elements behind those that are there, in amortised constant time each.
     void make_room(std::size_t more) {
-        if (more > room_ - size_) grow(more, sizeof(T), mover());
+        if (more <= room_ - size_) return;
+        if constexpr (plain) grow(more, sizeof(T), nullptr);
+        else grow(more, sizeof(T), move_each);
     }
     void push_back(T value) {  // by value: it may lie in this list
         make_room(1);
-        new (begin() + size_++) T(static_cast<T&&>(value));
+        new (static_cast<T*>(memory_) + size_++) T(static_cast<T&&>(value));
     }
     template <class... A>
     T& emplace_back(A&&... a) {
@@ -145,7 +159,7 @@ public:
     void append(Iterator first, Iterator last) {
         make_room(static_cast<std::size_t>(last - first));
         for (; first != last; ++first) {
-            new (begin() + size_) T(*first);
+            new (static_cast<T*>(memory_) + size_) T(*first);
             ++size_;
         }
     }
@@ -196,13 +210,13 @@ public:
     void resize(std::size_t n) {
         cut(n);
         if (n > size_) make_room(n - size_);
-        for (; size_ < n; ++size_) new (begin() + size_) T();
+        for (; size_ < n; ++size_) new (static_cast<T*>(memory_) + size_) T();
     }
     void resize(std::size_t n, const T& value) {
         const T copy = value;
         cut(n);
         if (n > size_) make_room(n - size_);
-        for (; size_ < n; ++size_) new (begin() + size_) T(copy);
+        for (; size_ < n; ++size_) new (static_cast<T*>(memory_) + size_) T(copy);
     }
     /// n of `value` and nothing else.
     void assign(std::size_t n, const T& value) { *this = array_list(n, value); }
@@ -242,20 +256,14 @@ private:
     /// Leaves at most n elements.
     void cut(std::size_t n) noexcept {
         if constexpr (plain) size_ = size_ < n ? size_ : n;
-        else
-            while (size_ > n) begin()[--size_].~T();
+        else if (size_ > n) end_behind(n, sizeof(T), move_each);
     }
     static void move_each(void* to, void* from, std::size_t n) {
         for (T *source = static_cast<T*>(from), *last = source + n; source != last; ++source) {
             static_assert(noexcept(T(static_cast<T&&>(*source))));
-            to = new (to) T(static_cast<T&&>(*source)) + 1;
+            if (to) to = new (to) T(static_cast<T&&>(*source)) + 1;
             source->~T();
         }
-    }
-    static constexpr detail::list_mover* mover() {
-        static_assert(!std::is_const_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-        if constexpr (plain) return nullptr;
-        else return move_each;
     }
 };
 

@@ -22,7 +22,7 @@ public:
     std::size_t size() const noexcept { return keys_.size(); }
     std::uint64_t operator[](std::size_t number) const noexcept { return keys_[number]; }
     /// The key's number, or none.
-    std::size_t find(std::uint64_t key) const noexcept {
+    [[gnu::noinline]] std::size_t find(std::uint64_t key) const noexcept {
         if (slots_.empty()) {
             for (std::size_t i = 0; i < keys_.size(); ++i)
                 if (keys_[i] == key) return i;
@@ -32,7 +32,7 @@ public:
         return in == 0 ? none : in - 1;
     }
     /// The key's number; a new one is size() - 1 from now on.
-    std::size_t insert(std::uint64_t key) {
+    [[gnu::noinline]] std::size_t insert(std::uint64_t key) {
         if (const std::size_t known = find(key); known != none) return known;
         make_room();
         keys_.push_back(key);
@@ -45,7 +45,7 @@ public:
         for (std::uint32_t& slot : slots_) slot = 0;
     }
     /// After it the next insertion does not throw.
-    void make_room() {
+    [[gnu::noinline]] void make_room() {
         const std::size_t wanted = keys_.size() + 1;
         keys_.make_room(1);
         if (wanted <= few || 2 * wanted <= slots_.size()) return;

@@ -15,12 +15,12 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A part of a message: a text, which it refers to, or a whole number in decimal. Two words, since
-/// each caller's code fills them in.
+/// each caller's code fills them in, which leaves the length of a literal for later.
 class piece {
 public:
     constexpr piece(std::string_view text) noexcept : text_(text.data()), length_(text.size()) {}
-    constexpr piece(const char* text) noexcept : piece(std::string_view(text)) {}
-    constexpr piece(const std::string& text) noexcept : piece(std::string_view(text)) {}
+    constexpr piece(const char* text) noexcept : text_(text), length_(ends_with_zero) {}
+    constexpr piece(const std::string& text) noexcept : text_(text.data()), length_(text.size()) {}
     template <std::integral I>
         requires(!std::same_as<I, bool> && !std::same_as<I, char>)
     constexpr piece(I number) noexcept
@@ -31,12 +31,13 @@ public:
 
 private:
     static constexpr std::uint64_t signed_number = ~std::uint64_t{0},
-                                   unsigned_number = signed_number - 1;
+                                   unsigned_number = signed_number - 1,
+                                   ends_with_zero = signed_number - 2;
     union {
         const char* text_;
         std::uint64_t number_;
     };
-    std::uint64_t length_;  // of the text, or which number it is
+    std::uint64_t length_;  // of the text, or how it ends, or which number it is
 };
 
 /// Appends the pieces.
@@ -47,6 +48,7 @@ std::string cat(std::initializer_list<piece> pieces);
 #ifndef PUMICE_COMPILED
 
 PUMICE_INLINE void piece::append_to(std::string& out) const {
+    if (length_ == ends_with_zero) return void(out.append(text_));
     if (length_ < unsigned_number) return void(out.append(text_, length_));
     const bool minus = length_ == signed_number && static_cast<std::int64_t>(number_) < 0;
     std::uint64_t rest = minus ? 0 - number_ : number_;
@@ -58,10 +60,11 @@ PUMICE_INLINE void piece::append_to(std::string& out) const {
     if (minus) *--first = '-';
     out.append(first, static_cast<std::size_t>(end - first));
 }
-PUMICE_INLINE void append_text(std::string& out, std::initializer_list<piece> pieces) {
+[[gnu::noinline]] PUMICE_INLINE void append_text(std::string& out,
+                                                 std::initializer_list<piece> pieces) {
     for (const piece& p : pieces) p.append_to(out);
 }
-PUMICE_INLINE std::string cat(std::initializer_list<piece> pieces) {
+[[gnu::noinline]] PUMICE_INLINE std::string cat(std::initializer_list<piece> pieces) {
     std::string text;
     append_text(text, pieces);
     return text;
