@@ -149,6 +149,30 @@ const varying_case cases[] = {
      [](tensors x) { return pm::expand_dims(x[0], 1) * pm::expand_dims(x[0], 0); }},
     {"transposed", 300, {{{-1, 6}}}, [](tensors x) { return pm::exp(transposed(x[0])); }},
     {"flipped", 300, {{{-1, 6}}}, [](tensors x) { return pm::flip(x[0], axis(0)) + 1.0; }},
+    {"rolled", 300, {{{-1, 6}}}, [](tensors x) { return pm::roll(x[0], 2, 0) - x[0]; }},
+    {"rolled along it", 300, {{{6, -1}}}, [](tensors x) { return pm::roll(x[0], -9, 1) - x[0]; }},
+    {"padded",
+     300,
+     {{{-1, 6}}},
+     [](tensors x) {
+         const pm::pad_width widths[] = {{2, 3}, {1, 1}};
+         return pm::pad(x[0], widths, pm::pad_mode::constant, 2.5) * 2.0;
+     }},
+    {"mirrored",
+     300,
+     {{{6, -1}}},
+     [](tensors x) {
+         const pm::pad_width widths[] = {{0, 0}, {4, 7}};
+         return pm::sum(pm::pad(x[0], widths, pm::pad_mode::reflect), axis(1));
+     },
+     1},
+    {"tiled",
+     300,
+     {{{-1, 6}}},
+     [](tensors x) {
+         const std::int64_t times[] = {2, 3};
+         return pm::tile(x[0], times) + 1.0;
+     }},
     {"joined",
      300,
      {{{-1, 6}}, {{-1, 6}}},

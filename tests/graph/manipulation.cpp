@@ -116,7 +116,7 @@ TEST_CASE(
         CHECK(code_of([&] { pad(counted({0}), {{pad_width{1, 1}}}, mode); }) ==
               errc::shape_mismatch);
     CHECK(code_of([&] { padded(-2, -2, pad_mode::edge); }) == errc::shape_mismatch);
-    CHECK(code_of([&] { padded(4000, 0, pad_mode::wrap); }) == errc::unsupported);
+    CHECK(padded(4000, 0, pad_mode::wrap).size() == 4003);
     CHECK(code_of([&] { pad(x, {}); }) == errc::rank_mismatch);
     CHECK(code_of([&] {
               pad(astype(x, dtype::i32), {{pad_width{1, 0}}}, pad_mode::constant, 0.5);

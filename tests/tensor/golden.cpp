@@ -157,7 +157,9 @@ TEST_CASE("golden: mathematical functions and a user's own op") {
     golden("custom_op", mine::swish2(a) + 1.0f);
 }
 
-TEST_CASE("golden: what only the run-time fuser makes: indices, random numbers, several outputs") {
+TEST_CASE(
+    "golden: what only the run-time fuser makes: indices, random numbers, several outputs, index "
+    "maps") {
     const operands o;
     const auto text = [](const std::vector<pm::any_tensor>& roots) {
         return pm::emit(pumice_test::fused_program(roots)->view());
@@ -169,6 +171,9 @@ TEST_CASE("golden: what only the run-time fuser makes: indices, random numbers, 
             text({pm::random::uniform<float>({4, 6}, pm::random::key(1), 0, 1, o.home)}));
     const auto y = pm::relu(a * b);
     compare("two_outputs", text({y * 2.0f, y + 1.0f}));
+    compare("rolled", text({pm::roll(a, 1, pm::axis<1>) - a}));
+    compare("padded_and_mirrored", text({pm::pad(a, {{1, 1}, {1, 1}}) *
+                                         pm::pad(b, {{1, 1}, {1, 1}}, pm::pad_mode::reflect)}));
 }
 
 TEST_CASE("golden: the constant text of a type is the text of distinct operands") {

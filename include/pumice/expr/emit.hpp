@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/fixed_string.hpp>
+#include <pumice/expr/emit_map.hpp>
 #include <pumice/expr/program.hpp>
 
 #include <string>
@@ -21,15 +22,18 @@ constexpr bool is_identifier(char c) noexcept {
 template <class Text>
 class emitter {
 public:
-    constexpr emitter(Text& out, program_view p) : out_(out), p_(p), leaves_(p.leaves()) {}
+    constexpr emitter(Text& out, program_view p)
+        : out_(out), p_(p), leaves_(p.leaves()), map_(out) {}
 
     constexpr void run() {
         line("import element;");
         formats();
+        if (has(code::mapped)) line("import index_map;");
         if (calls_math()) line("import math;");
         line("import program;");
         header();
         out_.append("{\n");
+        each(code::mapped, [&](const instruction& i) { map_.type(i.index, i.map); });
         args();
         inputs();
         load();
@@ -65,6 +69,15 @@ private:
     constexpr void each(code what, F&& f) {
         for (const instruction& i : p_.code)
             if (i.what == what) f(i);
+    }
+
+    constexpr bool has(code what) const {
+        for (const instruction& i : p_.code)
+            if (i.what == what) return true;
+        return false;
+    }
+    constexpr map_leaf map_leaf_of(const instruction& i) const {
+        return {i.index, i.map, element(i.type), arith(i.type)};
     }
 
     /// Where the loaders of coded leaves come from.
@@ -120,6 +133,11 @@ private:
         bool any = false;
         each_argument(p_, [&](const program_argument& a) {
             any = true;
+            if (a.what == program_argument::map) {
+                item("        public M", a.index);
+                item(" m", a.index);
+                return line(";");
+            }
             if (a.what != program_argument::number)
                 return pointer(a.what == program_argument::read ? "x" : "y", a.index, a.type);
             out_.append("        public ").append(arith(a.type));
@@ -155,7 +173,7 @@ private:
         if (leaves_ == 0) line("        public int none;");
         leaf_list([&](const instruction& i) {
             out_.append("        public ").append(arith(i.type));
-            item(" x", i.index);
+            item(i.what == code::inside ? " w" : " x", i.index);
             line(";");
         });
         line("    };");
@@ -171,7 +189,7 @@ private:
     template <class F>
     constexpr void leaf_list(F&& f) {
         for (const instruction& i : p_.code)
-            if (i.is_leaf() || i.what == code::iota) f(i);
+            if (i.is_leaf() || i.what == code::iota || i.what == code::inside) f(i);
     }
 
     constexpr void load() {
@@ -180,9 +198,16 @@ private:
         line("        In v;");
         if (leaves_ == 0) line("        v.none = 0;");
         leaf_list([&](const instruction& i) {
+            if (i.what == code::inside) return;
+            if (i.what == code::mapped) return map_.load(map_leaf_of(i));
             item("        v.x", i.index);
             out_.append(" = ");
             read(i);
+            line(";");
+        });
+        each(code::inside, [&](const instruction& i) {
+            item("        v.w", i.index);
+            item(" = w", i.index);
             line(";");
         });
         line("        return v;");
@@ -212,9 +237,11 @@ private:
             "o[operands], out In v[W])");
         line("    {");
         leaf_list([&](const instruction& i) {
+            if (i.what == code::inside) return;
             out_.append("        ").append(arith(i.type));
             item(" x", i.index);
             line("[W];");
+            if (i.what == code::mapped) return map_.load_run(map_leaf_of(i));
             const bool iota = i.what == code::iota;
             if (iota) {
                 item("        [ForceUnroll] for (int k = 0; k < W; ++k) x", i.index);
@@ -238,8 +265,9 @@ private:
         line("        {");
         if (leaves_ == 0) line("            v[k].none = 0;");
         leaf_list([&](const instruction& i) {
-            item("            v[k].x", i.index);
-            item(" = x", i.index);
+            const bool asks = i.what == code::inside;
+            item(asks ? "            v[k].w" : "            v[k].x", i.index);
+            item(asks ? " = w" : " = x", i.index);
             line("[k];");
         });
         line("        }");
@@ -284,7 +312,9 @@ private:
         switch (i.what) {
             case code::leaf:
             case code::coded:
+            case code::mapped:
             case code::iota: item("v.x", i.index); break;
+            case code::inside: item("v.w", i.index); break;
             case code::scalar: item("a.s", i.index); break;
             case code::given:
                 out_.append(p_.givens() < 2 ? "g" : i.index == 0 ? "g.first" : "g.second");
@@ -356,6 +386,7 @@ private:
     Text& out_;
     program_view p_;
     int leaves_;
+    map_emitter<Text> map_;
 };
 
 }  // namespace detail

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/host_block.hpp>
@@ -22,6 +23,7 @@ struct host_array {
     std::int64_t offset = 0;
     strides steps;
     const storage_format* format = nullptr;  // of blocks: strides count decoded elements
+    index_map map = {};                      // strides count its indices
 };
 
 namespace detail {
@@ -274,6 +276,8 @@ public:
                 case instruction::code::leaf:
                 case instruction::code::coded:
                 case instruction::code::iota: where_[k] = load(k, to); break;
+                case instruction::code::mapped: where_[k] = load_mapped(k, to); break;
+                case instruction::code::inside: where_[k] = ask_mapped(k, to); break;
                 case instruction::code::given: where_[k] = take(k, given_type, given, to); break;
                 case instruction::code::scalar: break;
                 case instruction::code::cast:
@@ -344,6 +348,39 @@ private:
         const std::int64_t offset = at.offset(a);
         for (std::int64_t j = 0; j < at.count; ++j) places[j] = offset + j * step;
         detail::cast_block(dtype::i64, i.type, places, own(k), at.count);
+        return own(k);
+    }
+
+    /// f(stretch, elements before it) for each stretch of a mapped leaf.
+    template <class F>
+    static void each_stretch(const host_array& a, const host_place& at, F&& f) {
+        const std::int64_t first = at.offset(a), step = at.step(a);
+        for (std::int64_t done = 0; done < at.count;) {
+            const map_stretch s = a.map.stretch(first + done * step, step, at.count - done);
+            f(s, done);
+            done += s.count;
+        }
+    }
+    void* load_mapped(std::size_t k, const host_place& at) {
+        const host_array& a = leaves_[p_.code[k].index];
+        const dtype held = detail::computed_as(a.type);
+        void* r = own(k);
+        each_stretch(a, at, [&](const map_stretch& s, std::int64_t done) {
+            if (s.count == at.count && s.step == 1 && s.within && held == a.type) {
+                r = a.data + byte_offset(a.type, s.begin);
+                return;
+            }
+            std::byte* const to = static_cast<std::byte*>(own(k)) + byte_offset(held, done);
+            if (s.within) detail::exchange(a.type, true, a.data, s.begin, s.step, to, s.count);
+            else std::memset(to, 0, static_cast<std::size_t>(byte_offset(held, s.count)));
+        });
+        return r;
+    }
+    void* ask_mapped(std::size_t k, const host_place& at) {
+        each_stretch(leaves_[p_.code[k].index], at, [&](const map_stretch& s, std::int64_t done) {
+            std::memset(static_cast<bool*>(own(k)) + done, s.within,
+                        static_cast<std::size_t>(s.count));
+        });
         return own(k);
     }
 

@@ -28,6 +28,8 @@ struct instruction {
         apply,   // *op over `args`
         cast,    // args[0] converted to `type`, rounded or wrapped to its storage form
         coded,   // a leaf that lies in blocks of `format`; its strides count decoded elements
+        mapped,  // a leaf read by an index map of the form `map` (core/index_map.hpp)
+        inside   // whether mapped leaf `index` has an element at hand
     };
     code what = code::leaf;
     dtype type = dtype::f32;  // of the value
@@ -35,14 +37,18 @@ struct instruction {
     std::uint16_t args[3] = {};  // earlier instructions
     const op_info* op = nullptr;
     const storage_format* format = nullptr;
+    std::uint32_t map = 0;
 
     /// Whether it reads a memory operand.
-    constexpr bool is_leaf() const noexcept { return what == code::leaf || what == code::coded; }
+    constexpr bool is_leaf() const noexcept {
+        return what == code::leaf || what == code::coded || what == code::mapped;
+    }
     constexpr int arity() const noexcept {
         return what == code::apply ? op->arity : what == code::cast ? 1 : 0;
     }
     friend constexpr bool operator==(const instruction& a, const instruction& b) noexcept {
-        if (a.what != b.what || a.type != b.type || a.index != b.index) return false;
+        if (a.what != b.what || a.type != b.type || a.index != b.index || a.map != b.map)
+            return false;
         // Not by address: under -fsanitize=undefined that is no constant to g++.
         if (a.what == code::apply && (a.op->name != b.op->name || a.op->body != b.op->body))
             return false;
@@ -66,9 +72,11 @@ struct program_view {
     }
     /// Operands with strides: leaves and iotas share one numbering.
     constexpr int leaves() const noexcept {
-        const int a = count(instruction::code::leaf), b = count(instruction::code::iota),
-                  c = count(instruction::code::coded), most = a > b ? a : b;
-        return most > c ? most : c;
+        int n = 0;
+        for (const auto what : {instruction::code::leaf, instruction::code::iota,
+                                instruction::code::coded, instruction::code::mapped})
+            if (const int k = count(what); k > n) n = k;
+        return n;
     }
     constexpr int scalars() const noexcept { return count(instruction::code::scalar); }
     constexpr int givens() const noexcept { return count(instruction::code::given); }
@@ -79,17 +87,20 @@ struct program_view {
 
 /// What a program is handed: an address that it reads or writes, or a number.
 struct program_argument {
-    enum : std::uint8_t { read, written, number } what;
-    int index;  // of the leaf, the output or the scalar
+    enum : std::uint8_t { read, written, number, map } what;
+    int index;  // of the leaf, which the map is of too, the output or the scalar
     dtype type;
 };
 /// f(argument) in the order of the struct Args, which the emitter writes and blocks hold.
 template <class F>
 constexpr void each_argument(program_view p, F&& f) {
-    for (const instruction& i : p.code)
+    for (const instruction& i : p.code) {
         if (i.is_leaf())
             f(program_argument{program_argument::read, i.index,
                                i.format ? i.format->memory : i.type});
+        if (i.what == instruction::code::mapped)
+            f(program_argument{program_argument::map, i.index, i.type});
+    }
     for (std::size_t k = 0; k < p.outputs.size(); ++k) {
         const int number = static_cast<int>(k);
         f(program_argument{program_argument::written, number, p.output_type(number)});
@@ -188,6 +199,7 @@ constexpr std::uint64_t key_of(program_view p) noexcept {
         if (i.what == instruction::code::apply) h.add(i.op->name).add(i.op->body);
         if (i.what == instruction::code::coded)
             h.add(i.format->name).add(i.format->slang).add(i.format->text);
+        if (i.what == instruction::code::mapped) h.add(i.map);
         for (int k = 0; k < i.arity(); ++k) h.add(i.args[k]);
     }
     for (std::uint16_t o : p.outputs) h.add(o);

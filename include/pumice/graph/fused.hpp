@@ -18,6 +18,10 @@ struct operand {
     strides steps;  // one per coordinate of the domain it is read over
     /// Of an operand that lies in blocks: strides and offset count decoded elements.
     const storage_format* format = nullptr;
+    /// Of an operand that is read by an index map: strides and offset count the map's indices in
+    /// row-major order; its elements lie from `origin` on.
+    array_list<mapped_axis> map = {};
+    std::int64_t origin = 0;
 
     constexpr bool in_memory() const noexcept { return buffer != -1; }
 };

@@ -56,9 +56,13 @@ struct op_words {
                             static_cast<std::uint64_t>(i.type) << 16 | i.index,
                         static_cast<std::uint64_t>(i.args[0]) << 32 |
                             static_cast<std::uint64_t>(i.args[1]) << 16 | i.args[2],
-                        i.format ? detail::bits_of_key(i.format) : detail::bits_of_key(i.op));
+                        i.format ? detail::bits_of_key(i.format)
+                        : i.map  ? i.map
+                                 : detail::bits_of_key(i.op));
         for (const std::uint16_t o : op.body->outputs) key.add(o);
         key.add_axes(op.iota_axes);
+        for (const mapped_axis& a : op.map)  // as many as the program's form says
+            key.add_all(a.extent, a.add, a.length);
     }
     void operator()(const view_op& op) const {
         key.add_list(op.start);

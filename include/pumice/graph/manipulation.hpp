@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops that cut, join, repeat and pad: views and concatenations, no kernel of their own.
+// Ops that cut, join, repeat and pad: views, concatenations, and index maps that whatever reads
+// them applies as it loads (core/index_map.hpp).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/expr/ops.hpp>
 #include <pumice/graph/build.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -68,52 +70,86 @@ PUMICE_FUNCTION shape folded_at(const shape& s, int axis) {
     return {element_count(outer), element_count(rest)};
 }
 
-/// `x` repeated along new axes, repeats[i] times before axis i or after it.
-PUMICE_FUNCTION any_tensor repeated(const any_tensor& x, const index_list& repeats, bool after) {
-    view_op v{index_list::filled(x.rank(), 0), {}, {}};
-    shape wide, flat;
-    for (int i = 0; i < x.rank(); ++i) {
-        for (const bool own : {after, !after}) {
-            if (!own && repeats[i] == 1) continue;
-            v.source.push_back(own ? i : -1);
-            v.step.push_back(1);
-            wide.push_back(own ? x.shape()[i] : repeats[i]);
+/// The map of what is read by `inner` of a tensor of shape `between`, and that by `outer`; nothing
+/// where it is more than one.
+PUMICE_FUNCTION std::optional<array_list<mapped_axis>> composed(
+    const array_list<mapped_axis>& outer, const array_list<mapped_axis>& inner,
+    const shape& between) {
+    array_list<mapped_axis> both;
+    if (inner.size() != outer.size()) return std::nullopt;
+    for (std::size_t k = 0; k < outer.size(); ++k) {
+        mapped_axis a = outer[k];
+        const mapped_axis& b = inner[k];
+        if (b.extent != between[static_cast<int>(k)]) return std::nullopt;
+        if (a.how == fold::none) {
+            a = b;
+        } else if (b.how != fold::none) {
+            const bool turns = a.how == fold::around && b.how == fold::around;
+            if (!turns || b.length == 0 || a.length % b.length != 0) return std::nullopt;
+            a.add += b.add;
+            a.length = b.length;
         }
-        flat.push_back(checked_multiply(x.shape()[i], repeats[i], after ? "repeat" : "tile"));
+        both.push_back(a);
     }
-    return reshape(make_view(x, wide, v), flat);
+    return both;
 }
 
-/// What pads `x` along an axis at the places [from, to) counted from its first element.
-PUMICE_FUNCTION void pad_along(std::vector<any_tensor>& parts, const any_tensor& x, int axis,
-                               std::int64_t from, std::int64_t to, pad_mode mode,
-                               const any_tensor& value) {
-    if (from == to) return;
-    const std::int64_t n = x.shape()[axis];
-    shape s = x.shape();
-    s[axis] = to - from;
-    if (mode == pad_mode::constant) return parts.push_back(broadcast_to(value, s));
-    if (n == 0) fail(errc::shape_mismatch, "pad", {"axis ", axis, " has no elements to repeat"});
-    if (mode == pad_mode::edge || (mode == pad_mode::reflect && n == 1)) {
-        const std::int64_t edge = from < 0 ? 0 : n - 1;
-        return parts.push_back(broadcast_to(cut(x, axis, edge, edge + 1), s));
+/// A tensor of shape `extent` whose elements, in row-major order, are those that `map` finds in
+/// `x`; `fill`, a number or a tensor of no axes, where it finds none.
+PUMICE_FUNCTION any_tensor read_by_map(const any_tensor& x, const shape& extent,
+                                       array_list<mapped_axis> map, const any_operand* fill,
+                                       const char* place) {
+    using code = instruction::code;
+    elementwise_op op;
+    node_ptr from = x.get();
+    // What is read by a map itself is read where it lies, unless each has a value to fill with, or
+    // one that is a tensor.
+    if (reads_by_map(*from)) {
+        const auto& e = *from->op.get_if<elementwise_op>();
+        bool takes = !fill || e.scalars.empty();
+        for (const instruction& i : e.body->code) takes = takes && i.what != code::leaf;
+        node_ptr base = takes ? from->viewed() : nullptr;
+        if (auto both = base ? composed(map, e.map, from->extent) : std::nullopt) {
+            from = std::move(base);
+            map = std::move(*both);
+            op.scalars = e.scalars;
+        }
     }
-    const std::int64_t period = mode == pad_mode::wrap ? n : 2 * (n - 1), axes[] = {axis};
-    if ((to - from) / period > 1024)
-        fail(errc::unsupported, "pad",
-             {"axis ", axis, " of ", to_string(x.shape()), " is repeated more than 1024 times"});
-    while (from < to) {
-        // The period is x without its last element, then x backwards without its first.
-        const std::int64_t at = ((from % period) + period) % period,
-                           left = at < n - 1 || mode == pad_mode::wrap ? -1 : period - at,
-                           room = left > 0                 ? left
-                                  : mode == pad_mode::wrap ? n - at
-                                                           : n - 1 - at,
-                           count = room < to - from ? room : to - from;
-        parts.push_back(left > 0 ? flip(cut(x, axis, left - count + 1, left + 1), axes)
-                                 : cut(x, axis, at, at + count));
-        from += count;
+    auto body = std::make_shared<program>();
+    array_list<node_ptr> inputs;
+    inputs.push_back(std::move(from));
+    instruction read{code::mapped, x.dtype()};
+    read.map = form_of(std::span(map.data(), map.size()));
+    std::uint16_t value = body->push(read);
+    if (fill && fill->is_number) {
+        op.scalars.emplace_back();
+        if (const dtype type = x.dtype(); !bring_to(type, fill->number, op.scalars[0]))
+            throw_types(place, std::span(&type, 1),
+                        "the number " + std::to_string(fill->number.as<double>()) +
+                            " is not an integer");
+    } else if (fill) {
+        inputs.push_back(fill->array.get());
     }
+    if (fill || !op.scalars.empty()) {
+        instruction choice{code::apply, x.dtype()};
+        choice.op = &op_info_of<op::where>;
+        choice.args[0] = body->push({code::inside, dtype::boolean});
+        choice.args[1] = value;
+        choice.args[2] = body->push(op.scalars.empty() ? instruction{code::leaf, x.dtype(), 1}
+                                                       : instruction{code::scalar, x.dtype()});
+        value = body->push(choice);
+    }
+    body->outputs.push_back(value);
+    op.body = std::move(body);
+    op.map = std::move(map);
+    return any_tensor(make_node(x.dtype(), extent, std::move(op), std::move(inputs)));
+}
+
+/// Axes that are read as they are.
+PUMICE_FUNCTION array_list<mapped_axis> plain_map(const shape& s) {
+    array_list<mapped_axis> map;
+    for (const std::int64_t n : s) map.push_back({fold::none, n, 0, n});
+    return map;
 }
 
 }  // namespace detail
@@ -170,11 +206,6 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, std::int64_t times,
     const int at = normalize_axis(*axis, x.rank(), "repeat");
     if (times < 0) fail(errc::invalid_argument, "repeat", {times, " times"});
     if (times == 1) return x;
-    if (x.rank() < max_rank) {
-        index_list repeats = index_list::filled(x.rank(), 1);
-        repeats[at] = times;
-        return detail::repeated(x, repeats, true);
-    }
     shape to = x.shape();
     to[at] = checked_multiply(to[at], times, "repeat");
     const shape two = detail::folded_at(x.shape(), at + 1);
@@ -186,64 +217,48 @@ PUMICE_BODY any_tensor tile(any_tensor x, std::span<const std::int64_t> repeats)
     shape s = x.shape();
     while (s.size() < repeats.size()) s.insert(0, 1);
     x = reshape(x, s);
-    index_list left = index_list::filled(x.rank(), 1);
+    array_list<mapped_axis> map = detail::plain_map(s);
+    bool whole = true;
     for (std::size_t k = 0; k < repeats.size(); ++k) {
         if (repeats[k] < 0) fail(errc::invalid_argument, "tile", {repeats[k], " times"});
-        left[static_cast<int>(left.size() - repeats.size() + k)] = repeats[k];
+        if (repeats[k] == 1) continue;
+        const std::size_t axis = s.size() - repeats.size() + k;
+        mapped_axis& a = map[axis];
+        a.how = fold::around;
+        a.extent = s[static_cast<int>(axis)] = checked_multiply(a.length, repeats[k], "tile");
+        whole = false;
     }
-    // As many axes at once as the rank has room for; an axis alone where it has none.
-    for (;;) {
-        index_list now = index_list::filled(x.rank(), 1);
-        int room = max_rank - x.rank(), first = -1;
-        for (int i = 0; i < x.rank(); ++i) {
-            if (left[i] == 1) continue;
-            if (first < 0) first = i;
-            if (room-- > 0) std::swap(now[i], left[i]);
-        }
-        if (first < 0) return x;
-        if (x.rank() < max_rank) {
-            x = detail::repeated(x, now, false);
-            continue;
-        }
-        shape to = x.shape();
-        to[first] = checked_multiply(to[first], left[first], "tile");
-        const index_list one{1, left[first]};
-        x = reshape(detail::repeated(reshape(x, detail::folded_at(x.shape(), first)), one, false),
-                    to);
-        left[first] = 1;
-    }
+    return whole ? x : detail::read_by_map(x, s, std::move(map), nullptr, "tile");
 }
 
 PUMICE_BODY any_tensor roll(const any_tensor& x, std::int64_t shift,
                             std::optional<std::int64_t> axis) {
-    if (!axis) return reshape(roll(reshape(x, {-1}), shift, 0), x.shape());
-    const int at = normalize_axis(*axis, x.rank(), "roll");
-    const std::int64_t n = x.shape()[at];
-    const std::int64_t by = n == 0 ? 0 : (shift % n + n) % n;
-    if (by == 0) return x;
-    if (2 * by == n && x.rank() < max_rank) {  // two halves change places: one copy
-        shape halves = x.shape();
-        halves[at] = by;
-        halves.insert(at, 2);
-        const std::int64_t two[] = {at};
-        return reshape(flip(reshape(x, halves), two), x.shape());
-    }
-    const any_tensor parts[] = {detail::cut(x, at, n - by, n), detail::cut(x, at, 0, n - by)};
-    return concat(parts, at);
+    const any_tensor from = axis ? x : reshape(x, {-1});
+    const int at = axis ? normalize_axis(*axis, x.rank(), "roll") : 0;
+    if (shift == 0 || x.size() == 0) return x;
+    constexpr std::int64_t far = 1 << 30;  // nearer ones do not depend on the extent
+    if (shift > far || shift < -far) shift %= from.shape()[at];
+    array_list<mapped_axis> map = detail::plain_map(from.shape());
+    map[static_cast<std::size_t>(at)].how = fold::around;
+    map[static_cast<std::size_t>(at)].add = -shift;
+    return detail::read_by_map(from, x.shape(), std::move(map), nullptr, "roll");
 }
 
 PUMICE_BODY any_tensor pad(any_tensor x, std::span<const pad_width> widths, pad_mode mode,
                            const any_operand& value) {
     if (widths.size() != x.shape().size())
         fail(errc::rank_mismatch, "pad", {widths.size(), " widths for rank ", x.rank()});
-    any_tensor fill = value.array;
-    if (mode == pad_mode::constant && value.is_number) {
-        fill = detail::constant_like(x, value.number, "pad");
-    } else if (mode == pad_mode::constant) {
-        const dtype types[] = {x.dtype(), fill.dtype()};
+    any_operand fill = value;
+    const bool fills = mode == pad_mode::constant;
+    if (fills && !value.is_number) {
+        const dtype types[] = {x.dtype(), fill.array.dtype()};
         if (types[0] != types[1]) detail::throw_types("pad", types, "needs one type; use astype");
-        fill = reshape(fill, {});
+        fill = reshape(fill.array, {});
     }
+    constexpr fold folds[] = {fold::inside, fold::edge, fold::mirror, fold::around};
+    array_list<mapped_axis> map = detail::plain_map(x.shape());
+    shape to = x.shape();
+    bool wider = false;
     for (int axis = 0; axis < x.rank(); ++axis) {
         const auto [before, after] = widths[static_cast<std::size_t>(axis)];
         const std::int64_t n = x.shape()[axis], most = std::int64_t(1) << 40;
@@ -251,15 +266,24 @@ PUMICE_BODY any_tensor pad(any_tensor x, std::span<const pad_width> widths, pad_
         if (before < -n || after < -n || before > most || after > most || before + after < -n)
             fail(errc::shape_mismatch, "pad",
                  {"axis ", axis, " of ", to_string(x.shape()), " by ", before, " and ", after});
-        std::vector<any_tensor> parts;
-        detail::pad_along(parts, x, axis, before > 0 ? -before : 0, 0, mode, fill);
-        parts.push_back(before < 0 || after < 0 ? detail::cut(x, axis, before < 0 ? -before : 0,
-                                                              after < 0 ? n + after : n)
-                                                : x);
-        detail::pad_along(parts, x, axis, n, after > 0 ? n + after : n, mode, fill);
-        x = parts.size() == 1 ? parts[0] : concat(parts, axis);
+        to[axis] = n + before + after;
+        mapped_axis& a = map[static_cast<std::size_t>(axis)];
+        if (before <= 0 && after <= 0) {  // cut off: a view
+            x = detail::cut(x, axis, -before, n + after);
+            a.extent = a.length = to[axis];
+            continue;
+        }
+        if (n == 0 && !fills)
+            fail(errc::shape_mismatch, "pad", {"axis ", axis, " has no elements to repeat"});
+        a = {folds[static_cast<int>(mode)], to[axis], -before, n};
+        wider = true;
     }
-    return x;
+    if (!wider) return x;
+    if (x.size() == 0 && fills)
+        return broadcast_to(fill.is_number ? detail::constant_like(x, fill.number, "pad")
+                                           : fill.array,
+                            to);
+    return detail::read_by_map(x, to, std::move(map), fills ? &fill : nullptr, "pad");
 }
 
 #endif

@@ -101,8 +101,8 @@ struct node {
     /// A node that reads this one is made (1), or is done with it (-1).
     void count_use(int change) noexcept;
 
-    /// Of a view: the node that it looks at, null once it is realised. Others may evaluate it
-    /// meanwhile.
+    /// Of a view, or what is read by a map: the node that it looks at, null once it is realised.
+    /// Others may evaluate it meanwhile.
     node_ptr viewed() const noexcept {
         const small_lock lock(inputs_of_view_);
         return inputs.empty() ? nullptr : inputs[0];
@@ -131,6 +131,11 @@ private:
 /// reshape, as long as both are lazy: views of views are composed when they are made
 /// (graph/view.hpp).
 inline bool is_view(const node& n) noexcept { return n.op.is<view_op>() || n.op.is<reshape_op>(); }
+/// A node that is read of its first input by an index map: another map of it may be composed with.
+inline bool reads_by_map(const node& n) noexcept {
+    const auto* const e = n.op.get_if<elementwise_op>();
+    return e && !e->map.empty();
+}
 
 /// The label of what shows a value: its name with a word behind, "x (view)".
 /// `from`: the shape of that, where it is known.
@@ -204,7 +209,7 @@ PUMICE_INLINE void node::release_inputs() noexcept {
     // Of a view no use was counted: nobody reads it any more, or what it looks at is realised.
     const bool counted = !is_view(*this);
     array_list<node_ptr> list;
-    if (counted) {
+    if (counted && !reads_by_map(*this)) {
         list.swap(inputs);
     } else {
         const small_lock lock(inputs_of_view_);

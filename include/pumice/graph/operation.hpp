@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/hash.hpp>
 #include <pumice/base/of_engine.hpp>
+#include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/program.hpp>
@@ -51,12 +52,13 @@ struct elementwise_op {
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
     std::shared_ptr<const program> body;
     array_list<scalar> scalars;
-    /// Inputs come first; iotas of the program have numbers from inputs.size() on and run along
-    /// these axes (row-major linear index where the axis is -1).
+    /// Iotas have numbers behind the inputs, and run along these axes (-1: the row-major index).
     array_list<int> iota_axes;
-    /// The program as the host runs it, over the inputs and scalars; null where only the program is
-    /// known.
+    /// The program as the host runs it, over inputs and scalars; null where there is none.
     native_loop* native = nullptr;
+    /// Of a program that reads input 0 by an index map: of each of its axes. Their extents hold the
+    /// node's elements in row-major order.
+    array_list<mapped_axis> map = {};
 };
 
 /// An affine view: input index along axis a = start[a] + sum over output axes d with source[d] == a
@@ -182,8 +184,7 @@ constexpr std::string_view to_string(pooling p) noexcept {
     return p == pooling::max ? "max" : "average";
 }
 
-/// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool has the window of the
-/// input.
+/// Two spatial axes, NCHW, as ONNX MaxPool and AveragePool; a global pool's window is the input's.
 struct pool_op {
     static constexpr std::string_view name = "pool";
     static constexpr fusion_traits fusion{.prologue = true, .epilogue = true};
@@ -217,8 +218,7 @@ enum class taking : std::uint8_t {
     tuples     // the last axis of indices holds an index for each axis from `axis` on (GatherND)
 };
 
-/// Inputs: values, indices (i32 or i64).
-struct take_op {
+struct take_op {  // inputs: values, indices (i32 or i64)
     static constexpr std::string_view name = "take";
     static constexpr fusion_traits fusion{};
     int axis = 0;
@@ -302,7 +302,7 @@ using operations = type_list<source_op, elementwise_op, view_op, reshape_op, cop
                              normalize_op, matmul_op, conv_op, pool_op, concat_op, take_op, scan_op,
                              sort_op, scatter_op, assign_op, kernel_op>;
 
-/// What tells families apart, in every part of a program.
+/// What tells families apart.
 template <class Family>
 inline constexpr std::uint64_t family_id = hash_of(Family::name);
 

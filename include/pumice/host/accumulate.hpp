@@ -31,8 +31,8 @@ public:
             }
         const fused& f = plan_.p.prologue;
         ready_ = f.leaves.size() == 1 && f.body->view().code.size() == 1 &&
-                 f.leaves[0].in_memory() && !f.leaves[0].format && f.leaves[0].steps.back() == 1 &&
-                 computed_as(type_) == type_;
+                 f.leaves[0].in_memory() && !f.leaves[0].format && f.leaves[0].map.empty() &&
+                 f.leaves[0].steps.back() == 1 && computed_as(type_) == type_;
     }
 
     void run() {

@@ -122,6 +122,18 @@ inline void run_elementwise(const host_loop& bound, std::byte* to, const thread_
         if (i.what == instruction::code::coded)
             work.leaves[i.index] = {first_value(*given.inputs[i.index]), i.format->memory, 0, dense,
                                     i.format};
+    array_list<mapped_axis> map = op.map;
+    if (!map.empty()) {
+        const node& from = *given.inputs[0];
+        for (std::size_t k = 0; k < map.size(); ++k)
+            map[k].step = from.layout()[static_cast<int>(k)];
+        work.leaves[0] = {bytes_on_host(from),
+                          from.type,
+                          0,
+                          dense,
+                          nullptr,
+                          {{map.data(), map.size()}, from.offset}};
+    }
     for (const int axis : op.iota_axes) {
         strides steps = axis < 0 ? dense : strides::filled(given.extent.rank(), 0);
         if (axis >= 0) steps[axis] = 1;

@@ -61,7 +61,8 @@ inline std::optional<std::uint32_t> vector_mask(const fused& f, const shape& dom
     std::uint32_t mask = 0;
     for (std::size_t k = 0; k < f.leaves.size(); ++k) {
         const operand& o = f.leaves[k];
-        if (o.steps[inner] == 1 && (!o.in_memory() || aligned(o))) mask |= 1u << k;
+        if (o.steps[inner] == 1 && (!o.in_memory() || !o.map.empty() || aligned(o)))
+            mask |= 1u << k;
         else if (o.steps[inner] != 0) return std::nullopt;
     }
     for (const operand& o : f.outputs)

@@ -34,11 +34,19 @@ void each_field(T& object, F&& f) {
 }
 
 template <>
+struct fields_of<mapped_axis> {
+    static constexpr auto list =
+        std::tuple{field{"how", &mapped_axis::how}, field{"extent", &mapped_axis::extent},
+                   field{"add", &mapped_axis::add}, field{"length", &mapped_axis::length},
+                   field{"step", &mapped_axis::step}};
+};
+template <>
 struct fields_of<operand> {
     static constexpr auto list =
         std::tuple{field{"buffer", &operand::buffer}, field{"type", &operand::type},
                    field{"offset", &operand::offset}, field{"steps", &operand::steps},
-                   field{"format", &operand::format}};
+                   field{"format", &operand::format}, field{"map", &operand::map},
+                   field{"origin", &operand::origin}};
 };
 template <>
 struct fields_of<fused> {

@@ -79,7 +79,8 @@ struct launch {
     array_list<block_member> members;
     array_list<relocation> relocations;
     array_list<number_place> numbers;
-    array_list<varying_number> varying = {};  // of a plan for a range of extents
+    array_list<std::size_t> map_numbers = {};  // places of those of index maps, of 8 bytes
+    array_list<varying_number> varying = {};   // of a plan for a range of extents
     array_list<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
@@ -152,6 +153,10 @@ inline access range_of(const operand& o, const shape& domain, bool write) {
         (reach < 0 ? low : high) += reach;
     }
     if (o.format) return {o.buffer, o.format->begin_of(low), o.format->end_of(high), write};
+    if (!o.map.empty()) {
+        const map_range read = range_of(o.map, o.origin);
+        low = read.low, high = read.high;
+    }
     const std::int64_t begin = byte_offset(o.type, low), end = byte_end(o.type, high + 1);
     // Elements that share a byte are written a word at a time, the others' bits as they were.
     if (write && is_packed(o.type)) return {o.buffer, begin & ~3LL, (end + 3) & ~3LL, write};
@@ -163,6 +168,11 @@ inline bool needs_wide_index(const array_list<operand>& operands, const shape& d
     for (const operand& o : operands) {
         const access a = range_of({o.buffer, dtype::u8, o.offset, o.steps}, domain, false);
         if (a.begin < -0x7fffffffLL || a.end > 0x7fffffffLL) return true;
+        const map_range read = range_of(o.map, o.origin);
+        bool wide = read.low < -0x7fffffffLL || read.high > 0x7fffffffLL;
+        for (const mapped_axis& each : o.map)
+            wide = wide || each.extent + std::abs(each.add) + 2 * each.length > 0x7fffffffLL;
+        if (wide) return true;
     }
     std::int64_t n = 1;
     for (std::int64_t d : domain)

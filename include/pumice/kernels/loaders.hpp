@@ -63,7 +63,8 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
                               const shape& depth, dtype type) {
     reading way = reading_of(f, batch, rows, depth, 8);
     const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (!o || !o->in_memory() || o->type != type || depth.rank() != 1) return way;
+    if (!o || !o->in_memory() || !o->map.empty() || o->type != type || depth.rank() != 1)
+        return way;
     const int row = batch.rank();
     if (way.flat != 1 || way.way > reading::vectors_along_rows) {
         if (o->steps[row + 1] == 1) return {reading::vectors_along_k, 0, reading::ragged};
@@ -86,7 +87,7 @@ inline reading plain_reading(const fused& f, const shape& batch, std::int64_t ro
     reading way = reading_of(f, batch, rows, depth, 4);
     const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
     if (way.flat != 1 || way.way > reading::vectors_along_rows || !o || !o->in_memory() ||
-        o->format || info(o->type).bits < 32 || depth.rank() != 1)
+        o->format || !o->map.empty() || info(o->type).bits < 32 || depth.rank() != 1)
         return way;
     way.bare = reading::aligned;
     return way;

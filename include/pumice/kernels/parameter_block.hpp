@@ -248,7 +248,7 @@ private:
         return f.leaves.size() + f.body->outputs.size();
     }
     static const operand& operand_of(const fused& f, std::size_t k) {
-        static constexpr operand nowhere{};
+        static const operand nowhere{};
         if (k < f.leaves.size()) return f.leaves[k];
         k -= f.leaves.size();
         return k < f.outputs.size() ? f.outputs[k] : nowhere;
@@ -263,6 +263,7 @@ private:
                 if (s.number >= 0) out_.numbers.push_back({out_.parameters.size(), s.number});
                 return append(&s.value.bits, 8);
             }
+            if (a.what == program_argument::map) return map(f.leaves[n]);
             const bool written = a.what == program_argument::written;
             if (written && n >= f.outputs.size()) return address(-1, 0);
             const operand& o = written ? f.outputs[n] : f.leaves[n];
@@ -270,6 +271,16 @@ private:
             if (over) out_.accesses.push_back(range_of(o, *over, written));
         });
         if (out_.parameters.size() == at) address(-1, 0);
+    }
+    /// As the emitter names the numbers: the origin, then four for each axis, the last one first.
+    void map(const operand& o) {
+        for (std::size_t k = 0; k <= 4 * o.map.size(); ++k)
+            out_.map_numbers.push_back(out_.parameters.size() + 8 * k);
+        append(&o.origin, 8);
+        for (std::size_t k = o.map.size(); k-- > 0;)
+            for (const std::int64_t v :
+                 {o.map[k].extent, o.map[k].add, o.map[k].length, o.map[k].step})
+                append(&v, 8);
     }
     void address(int buffer, std::int64_t byte_offset) {
         if (buffer != -1) out_.relocations.push_back({out_.parameters.size(), buffer, byte_offset});

@@ -27,8 +27,12 @@ struct host_buffers {
     }
 
     host_array array(const operand& o) const {
-        return {o.buffer < 0 ? nullptr : memory[static_cast<std::size_t>(o.buffer)], o.type,
-                o.offset, o.steps, o.format};
+        return {o.buffer < 0 ? nullptr : memory[static_cast<std::size_t>(o.buffer)],
+                o.type,
+                o.offset,
+                o.steps,
+                o.format,
+                {std::span(o.map.data(), o.map.size()), o.origin}};
     }
     array_list<host_array> arrays(const array_list<operand>& list) const {
         array_list<host_array> r;

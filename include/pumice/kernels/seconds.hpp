@@ -5,6 +5,7 @@
 
 #include <pumice/kernels/reference.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -13,12 +14,15 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// used.
 inline double bytes_of(const operand& o, const shape& domain) {
     if (!o.in_memory()) return 0;
-    double bytes =
+    const double bytes =
         o.format ? static_cast<double>(o.format->bytes) / static_cast<double>(o.format->elements)
                  : info(o.type).bits / 8.0;
+    double elements = 1, held = 1;
     for (int i = 0; i < domain.rank(); ++i)
-        if (o.steps[i] != 0) bytes *= static_cast<double>(domain[i]);
-    return bytes;
+        if (o.steps[i] != 0) elements *= static_cast<double>(domain[i]);
+    for (const mapped_axis& a : o.map)
+        if (a.step != 0) held *= static_cast<double>(a.length);
+    return bytes * (o.map.empty() ? elements : std::min(elements, held));
 }
 inline double bytes_of(const fused& f, const shape& domain) {
     double bytes = 0;

@@ -86,9 +86,14 @@ inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 11>{{
 /// What it takes to compute a factor's element as it is read, in plain operations, where reading
 /// one of its operands takes `access`; of one that is read as it lies it is part of a tile's rate.
 inline double prologue_work(const fused& f, double access) {
-    if (f.body->code.size() == 1) return 0;
-    double parts = 0;
-    for (const instruction& i : f.body->code) parts += i.is_leaf() || i.arity() > 0;
+    double parts = 0, maps = 0;
+    for (const instruction& i : f.body->code) {
+        parts += i.is_leaf() || i.arity() > 0;
+        maps += i.what == instruction::code::mapped;
+    }
+    if (f.body->code.size() == 1 && maps == 0) return 0;
+    constexpr double map = 8;  // what it takes more to find an element by an index map
+    parts += map * maps;
     return access * parts;
 }
 

@@ -25,7 +25,8 @@ inline bool same_places(const operand& a, const operand& b, const shape& domain)
 inline bool may_write_over(const elementwise_problem& p, const operand& out, const operand& leaf) {
     if (leaf.buffer < 0 || leaf.format || info(leaf.type).bits != info(out.type).bits) return false;
     for (const operand& each : p.body.leaves)
-        if (each.buffer == leaf.buffer && !same_places(each, out, p.domain)) return false;
+        if (each.buffer == leaf.buffer && (!each.map.empty() || !same_places(each, out, p.domain)))
+            return false;
     return true;
 }
 

@@ -140,8 +140,10 @@ private:
                     return fault({"step ", i, " has an operand with ", o.steps.rank(),
                                   " strides over ", domain.rank(), " axes"});
                 if (!countable(o.offset, o.steps, domain))
-                    fault({"step ", i, " has an operand over ", to_string(domain),
-                           ", which cannot be counted"});
+                    return fault({"step ", i, " has an operand over ", to_string(domain),
+                                  ", which cannot be counted"});
+                if (!o.map.empty() && (!reads_by_program(p, o) || !maps(o, domain)))
+                    fault({"step ", i, " has a map that leads out of its operand"});
             });
         }
         return faults_.size() == before;
@@ -220,8 +222,41 @@ private:
         }
         return true;
     }
+    static bool reads_by_program(const problem& p, const operand& o) {
+        const fused* const after = p.kind().after(p.get());
+        array_list<const fused*> parts;
+        for (const fused* f : p.kind().before(p.get())) parts.push_back(f);
+        if (after) parts.push_back(after);
+        for (const fused* f : parts)
+            for (const operand& leaf : f->leaves)
+                if (&leaf == &o) return true;
+        return false;
+    }
+    /// Whether every index that the operand has over the domain is one of its map.
+    static bool maps(const operand& o, const shape& domain) {
+        if (element_count(domain) == 0) return true;
+        strides steps;
+        shape lengths;
+        std::int64_t indices = 1;
+        for (const mapped_axis& a : o.map) {
+            if (a.extent < 1 || a.length < 1 || !countable(a.add, {a.extent}, {1}) ||
+                !countable(0, {indices}, {a.extent}) ||
+                (a.how == fold::none && (a.add != 0 || a.extent > a.length)))
+                return false;
+            indices *= a.extent;
+            steps.push_back(a.step);
+            lengths.push_back(a.length);
+        }
+        const access read = range_of({0, dtype::u8, o.offset, o.steps}, domain, false);
+        return countable(o.origin, steps, lengths) && read.begin >= 0 && read.end <= indices;
+    }
     static bool reduced(const reduce_problem& p) {
         return p.what == reduction::by_op ? p.by && reduces(*p.by, p.prologue.type()) : !p.by;
+    }
+    static bool is_mapped(const program_view& v, std::uint16_t leaf) {
+        for (const instruction& i : v.code)
+            if (i.what == instruction::code::mapped && i.index == leaf) return true;
+        return false;
     }
     void program(std::size_t step, const fused& f, int givens) {
         using code = instruction::code;
@@ -240,14 +275,22 @@ private:
                 if (i.args[a] >= k) return wrong(k, "reads one behind it");
                 types[a] = v.code[i.args[a]].type;
             }
-            if (i.is_leaf() || i.what == code::iota) {
+            if (i.is_leaf() || i.what == code::iota || i.what == code::inside) {
                 if (i.index >= f.leaves.size())
                     return wrong(k, "reads an operand that is not there");
                 const operand& o = f.leaves[i.index];
+                if (i.what == code::inside) {
+                    if (i.type != dtype::boolean || !is_mapped(v, i.index))
+                        return wrong(k, "asks for an element of an operand that has no map");
+                    continue;
+                }
                 if ((i.format ? o.format != i.format || o.type != i.format->memory
                               : o.format || o.type != i.type) ||
                     (o.buffer < 0) != (i.what == code::iota))
                     return wrong(k, "reads an operand of another type");
+                if (o.map.size() > max_rank || o.map.empty() == (i.what == code::mapped) ||
+                    form_of(std::span(o.map.data(), o.map.size())) != i.map)
+                    return wrong(k, "reads an operand by another map");
             } else if (i.what == code::scalar) {
                 if (i.index >= f.scalars.size() || f.scalars[i.index].value.type != i.type)
                     return wrong(k, "takes a number that is not there");

@@ -9,6 +9,8 @@
 #include <pumice/graph/affine.hpp>
 #include <pumice/graph/op_graph.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// The scalars of the user's nodes, numbered as kernels ask for them.
@@ -142,6 +144,13 @@ private:
             f.at.locate(row_major_strides(f.n->extent()), o);
             return numbers_.push_back(place(i.what, o, i.type));
         }
+        if (i.what == instruction::code::mapped || i.what == instruction::code::inside) {
+            operand o = mapped(f.n->inputs[i.index], e.map);
+            f.at.locate(row_major_strides(f.n->extent()), o);
+            if (i.what == instruction::code::mapped)
+                i.map = form_of(std::span(o.map.data(), o.map.size()));
+            return numbers_.push_back(place(i.what, o, i.type, i.map));
+        }
         if (i.what == instruction::code::leaf) {
             graph_node* const input = f.n->inputs[i.index];
             return open(input, f.at.broadcast_to(f.n->extent(), input->extent()));
@@ -173,6 +182,44 @@ private:
         return place(instruction::code::iota, o, type);
     }
 
+    /// What `n`, whose elements lie in memory, is read by: without axes that need not be told
+    /// apart.
+    operand mapped(graph_node* n, const array_list<mapped_axis>& map) {
+        affine at = affine::identity(n->extent().rank());
+        for (const view_op* v; !n->is_given() && (v = n->op().get_if<view_op>());) {
+            at = at.through(*v);
+            n = n->inputs[0];
+        }
+        strides layout = n->layout();
+        if (!n->is_given() && n->op().is<reshape_op>()) {
+            layout = row_major_strides(n->extent());
+            n = n->inputs[0];
+        }
+        operand o{
+            buffers_.number_of(n), n->type(), n->is_given() ? offset_from_base(*n->what) : 0, {}};
+        at.locate(layout, o);
+        o.origin = std::exchange(o.offset, 0);
+        for (std::size_t k = 0; k < map.size(); ++k) {
+            mapped_axis a = map[k];
+            a.step = o.steps[static_cast<int>(k)];
+            if (!o.map.empty() && joins(o.map.back(), a)) o.map.back() = joined(o.map.back(), a);
+            else o.map.push_back(a);
+        }
+        return o;
+    }
+    /// Whether two axes are one to the map: what goes around by whole rows does so by elements.
+    static bool joins(const mapped_axis& outer, const mapped_axis& inner) {
+        return inner.how == fold::none && outer.step == inner.step * inner.extent &&
+               (outer.how == fold::none || outer.how == fold::around);
+    }
+    static mapped_axis joined(mapped_axis a, const mapped_axis& inner) {
+        a.extent *= inner.extent;
+        a.add *= inner.extent;
+        a.length *= inner.extent;
+        a.step = inner.step;
+        return a;
+    }
+
     std::uint16_t memory(graph_node* base, const strides& layout, std::int64_t offset,
                          const affine& at) {
         operand o{buffers_.number_of(base), base->type(), offset, {}};
@@ -180,15 +227,19 @@ private:
         return place(instruction::code::leaf, o, o.type);
     }
 
-    std::uint16_t place(instruction::code what, const operand& o, dtype type) {
+    std::uint16_t place(instruction::code what, const operand& o, dtype type,
+                        std::uint32_t map = 0) {
         std::size_t i = 0;
         while (i < leaves_.size() &&
                !(leaves_[i].buffer == o.buffer && leaves_[i].type == o.type &&
                  leaves_[i].format == o.format && leaves_[i].offset == o.offset &&
-                 leaves_[i].steps == o.steps))
+                 leaves_[i].steps == o.steps && leaves_[i].origin == o.origin &&
+                 std::equal(leaves_[i].map.begin(), leaves_[i].map.end(), o.map.begin(),
+                            o.map.end())))
             ++i;
         if (i == leaves_.size()) leaves_.push_back(o);
-        return program_.push({what, type, static_cast<std::uint16_t>(i), {}, nullptr, o.format});
+        return program_
+            .push({what, type, static_cast<std::uint16_t>(i), {}, nullptr, o.format, map});
     }
 
     buffer_list& buffers_;

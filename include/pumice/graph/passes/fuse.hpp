@@ -278,7 +278,7 @@ private:
     bool finishes_anchor(const graph_node* n, int depth = 16) const {
         for (const graph_node* i : n->inputs) {
             if (i->is_given() || i->extent() != n->extent() || i->kept ||
-                readers_[i->number].size() != 1)
+                readers_[i->number].size() != 1 || reads_memory(*elementwise(*n), *n, i))
                 continue;
             if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
                                 : !is_view(*i) && has_epilogue(*i))
@@ -286,10 +286,13 @@ private:
         }
         return false;
     }
-    /// Whether the op reads `from` as the memory of blocks, which nothing can compute on the way.
-    static bool reads_blocks(const elementwise_op& e, const graph_node& n, const graph_node* from) {
+    /// Whether the op reads `from` as memory that lies in blocks, or by an index map: nothing can
+    /// compute that on the way.
+    static bool reads_memory(const elementwise_op& e, const graph_node& n, const graph_node* from) {
         for (const instruction& i : e.body->code)
-            if (i.what == instruction::code::coded && n.inputs[i.index] == from) return true;
+            if ((i.what == instruction::code::coded || i.what == instruction::code::mapped) &&
+                n.inputs[i.index] == from)
+                return true;
         return false;
     }
     /// Whether the kernel of `n` can compute its input `from` as it reads it.
@@ -317,7 +320,7 @@ private:
             const int group = group_of(u);
             PUMICE_ASSERT(group >= 0);
             if (const auto* e = elementwise(*u)) {
-                if (reads_blocks(*e, *u, via ? via : n)) return false;
+                if (reads_memory(*e, *u, via ? via : n)) return false;
                 direct = direct && member_[u->number].direct && u->extent() == n->extent() &&
                          u->extent() == at(group).domain;
             } else {

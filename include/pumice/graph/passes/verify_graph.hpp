@@ -88,7 +88,11 @@ public:
         if (op.body->outputs.size() != 1 || op.body->code[op.body->outputs[0]].type != at_->type())
             fault({"is ", to_string(at_->type()), ", which its program does not give"});
         for (std::size_t i = 0; i < at_->inputs.size(); ++i)
-            if (const storage_format* f = format_of(op, i)) {
+            if (i == 0 && !op.map.empty()) {
+                if (!maps(op.map, extent(0), at_->what->count()))
+                    fault({"of shape ", to_string(at_->extent()), " has a map of another than ",
+                           to_string(extent(0))});
+            } else if (const storage_format* f = format_of(op, i)) {
                 if (at_->what->count() % f->unit() != 0 ||
                     element_count(extent(i)) != f->held(at_->what->count()))
                     fault({"of shape ", to_string(at_->extent()), " reads blocks of ", f->name,
@@ -96,6 +100,17 @@ public:
             } else if (!broadcasts(extent(i), at_->extent())) {
                 fault({"of shape ", to_string(at_->extent()), " reads ", to_string(extent(i))});
             }
+    }
+    static bool maps(const array_list<mapped_axis>& map, const shape& from, std::int64_t count) {
+        std::int64_t indices = 1;
+        bool same = static_cast<int>(map.size()) == from.rank();
+        for (std::size_t k = 0; same && k < map.size(); ++k) {
+            indices *= map[k].extent;
+            same =
+                map[k].length == from[static_cast<int>(k)] &&
+                (map[k].how != fold::none || (map[k].add == 0 && map[k].extent == map[k].length));
+        }
+        return same && indices == count;
     }
     static const storage_format* format_of(const elementwise_op& op, std::size_t input) {
         for (const instruction& i : op.body->code)

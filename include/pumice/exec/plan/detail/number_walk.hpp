@@ -63,6 +63,7 @@ public:
             for (int k = 0; k < i.arity(); ++k) to_.fixed(i.args[k]);
             if (i.what == instruction::code::apply) (*this)(i.op);
             if (i.what == instruction::code::coded) (*this)(i.format);
+            if (i.what == instruction::code::mapped) (*this)(i.map);
         }
         for (const std::uint16_t o : p->outputs) to_.fixed(o);
     }

@@ -153,6 +153,7 @@ private:
             return static_cast<int>(scattering::min) + 1;
         else if constexpr (std::is_same_v<Enum, pooling>)
             return static_cast<int>(pooling::average) + 1;
+        else if constexpr (std::is_same_v<Enum, fold>) return static_cast<int>(fold::inside) + 1;
         else if constexpr (std::is_same_v<Enum, deciding>)
             return static_cast<int>(deciding::loop) + 1;
     }
@@ -315,8 +316,8 @@ private:
     /// is computed.
     void code_one(json& j, value<instruction>& i) {
         using code_of = instruction::code;
-        static constexpr std::string_view words[] = {"leaf",  "iota", "scalar", "given",
-                                                     "apply", "cast", "coded"};
+        static constexpr std::string_view words[] = {"leaf", "iota",  "scalar", "given", "apply",
+                                                     "cast", "coded", "mapped", "inside"};
         if constexpr (reads) {
             wanted(j.is_array() && j.size() >= 3 && j[0].is_string(), j, "an instruction");
             const auto word = j[0].template get<std::string>();
@@ -331,8 +332,9 @@ private:
                     &op_named(wanted(name.is_string(), name, "an op").template get<std::string>());
             }
             if (i.what == code_of::coded) code(element(j, 3, 4), i.format, "format");
+            if (i.what == code_of::mapped) code(element(j, 3, 4), i.map, "form");
             if (j.size() != next + static_cast<std::size_t>(std::max(i.arity(), i.op ? 0 : 1)) +
-                                (i.format ? 1 : 0))
+                                (i.format || i.map != 0 ? 1 : 0))
                 fault({"has ", j.size(), " parts"});
             if (i.arity() == 0) code(j[next], i.index, "number");
             for (int a = 0; a < i.arity(); ++a)
@@ -344,6 +346,7 @@ private:
             }
             if (i.arity() == 0) j.push_back(i.index);
             if (i.what == code_of::coded) j.push_back(i.format->name);
+            if (i.what == code_of::mapped) j.push_back(i.map);
             for (int a = 0; a < i.arity(); ++a) j.push_back(i.args[a]);
         }
     }

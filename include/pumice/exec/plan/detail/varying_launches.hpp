@@ -60,11 +60,18 @@ inline std::string find_varying(launch& last, std::span<const launch* const> lau
                                        last.parameters.begin() + row.at);
         const std::string_view name = row.slang;
         if (!differs || cuts_grid(name)) continue;
-        const bool index = name.starts_with("I ");
-        if (!index && !name.starts_with("int "))
+        const bool index = name.starts_with("I "), arguments = name.starts_with("P.Args ");
+        if (!index && !arguments && !name.starts_with("int "))
             return cat({"its parameter `", name, "` depends on the extent"});
-        const std::size_t bytes = index && last.wide ? 8 : 4;
+        const std::size_t bytes = arguments || (index && last.wide) ? 8 : 4;
         for (std::size_t at = row.at; at + bytes <= end; at += bytes) {
+            const auto& maps = last.map_numbers;
+            if (arguments && std::find(maps.begin(), maps.end(), at) == maps.end()) {
+                for (const launch* l : launches)
+                    if (std::memcmp(&l->parameters[at], &last.parameters[at], bytes) != 0)
+                        return cat({"its parameter `", name, "` depends on the extent"});
+                continue;
+            }
             std::int64_t values[extent_formula::samples] = {};
             for (std::size_t k = 0; k < launches.size(); ++k) {
                 std::int32_t narrow = 0;

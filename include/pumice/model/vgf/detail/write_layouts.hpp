@@ -35,13 +35,55 @@ protected:
     value write(const node& n, const copy_op&) { return input(n, 0); }
     value write(const node& n, const concat_op& op) {
         value all = input(n, 0);
-        for (std::size_t i = 1; i < n.inputs.size(); ++i) {
-            const value& next = input(n, i);
-            shape s = all.shape;
-            s[op.axis] += next.shape[op.axis];
-            all = w_.op("concat", {all, next}, n.type, s, cat({"axis = ", op.axis, " : i32"}));
-        }
+        for (std::size_t i = 1; i < n.inputs.size(); ++i) all = joined(all, input(n, i), op.axis);
         return all;
+    }
+    value joined(const value& a, const value& b, int axis) {
+        shape s = a.shape;
+        s[axis] += b.shape[axis];
+        return w_.op("concat", {a, b}, a.type, s, cat({"axis = ", axis, " : i32"}));
+    }
+    /// What an index map reads: along each axis its runs, joined.
+    value mapped(value x, const array_list<mapped_axis>& map) {
+        for (int axis = 0; axis < static_cast<int>(map.size()); ++axis) {
+            const mapped_axis& a = map[static_cast<std::size_t>(axis)];
+            if (a.how == fold::none) continue;
+            shape whole = x.shape;
+            whole[axis] = a.extent;
+            if (a.how == fold::around && a.add == 0 && a.extent % a.length == 0) {
+                x = w_.tiled(x, whole);
+                continue;
+            }
+            value made;
+            std::int64_t done = 0;
+            for (int runs = 0; done < a.extent; ++runs) {
+                if (runs == 1024) tosa_writer::lacks({"padding that goes around so often"});
+                const map_stretch s = stretch_at(a, done);
+                const bool still = s.step == 0;
+                value run = along(x, axis, s.begin, still ? 1 : s.step, still ? 1 : s.count);
+                whole[axis] = s.count;
+                run = w_.tiled(run, whole);
+                made = runs == 0 ? run : joined(made, run, axis);
+                done += s.count;
+            }
+            x = made;
+        }
+        return x;
+    }
+    /// Whether it finds an element.
+    value inside(const array_list<mapped_axis>& map) {
+        value made;
+        for (std::size_t axis = 0; axis < map.size(); ++axis) {
+            const mapped_axis& a = map[axis];
+            if (a.how != fold::inside) continue;
+            shape s = shape::filled(static_cast<int>(map.size()), 1);
+            s[static_cast<int>(axis)] = a.extent;
+            std::vector<std::uint8_t> list;
+            for (std::int64_t i = 0; i < a.extent; ++i) list.push_back(stretch_at(a, i).within);
+            const value v = w_.constant(dtype::boolean, s, std::as_bytes(std::span(list)));
+            made = made.name.empty() ? v : w_.two("logical_and", made, v, dtype::boolean);
+        }
+        return made;
     }
     /// Along each axis of the input a slice, every k-th of it, or backwards; then its axes in their
     /// order, and repeated ones.

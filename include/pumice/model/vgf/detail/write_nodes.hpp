@@ -132,6 +132,10 @@ private:
                     made.push_back(counting(i.type, domain,
                                             op.iota_axes[i.index - n.inputs.size()]));
                     break;
+                case instruction::code::mapped:
+                    made.push_back(w_.reshaped(mapped(input(n, 0), op.map), domain));
+                    break;
+                case instruction::code::inside: made.push_back(inside(op.map)); break;
                 case instruction::code::cast: made.push_back(converted(in[0], i.type)); break;
                 case instruction::code::apply: made.push_back(w_.apply(*i.op, in, i.type)); break;
                 default: tosa_writer::lacks({"operations for weights in blocks"});
