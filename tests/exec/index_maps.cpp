@@ -385,7 +385,7 @@ TEST_CASE("index maps: reductions, norms, products and the like read through the
         const any_tensor x = tensor(p, home), rolled_x = pm::roll(x, 5, 1);
         const any_tensor stored = tensor(rolled(p, 5, 1), home);
         const std::int64_t last[] = {1}, first[] = {0};
-        const auto alike = [](const any_tensor& a, const any_tensor& b, std::uint64_t most) {
+        const auto alike = [&](const any_tensor& a, const any_tensor& b, std::uint64_t most) {
             CHECK(kernels_of(home, [&] { pm::eval(a); }) <= most);
             const std::vector<float> u = pm::to_vector<float>(a), v = pm::to_vector<float>(b);
             REQUIRE(u.size() == v.size());
