@@ -48,21 +48,23 @@ struct map_stretch {
     bool within = true;               // false: there are none, those at hand stand for them
 };
 
+namespace detail {
 /// i in [0, n), by whole turns.
 constexpr std::int64_t turned(std::int64_t i, std::int64_t n) noexcept {
     const std::int64_t rest = i % n;
     return rest < 0 ? rest + n : rest;
 }
+}  // namespace detail
 
 /// The run that begins at index i, up to the axis's end.
 constexpr map_stretch stretch_at(const mapped_axis& a, std::int64_t i) noexcept {
     const std::int64_t at = i + a.add, n = a.length, left = a.extent - i;
     map_stretch s{at, 1, left};
     if (a.how == fold::around) {
-        s.begin = turned(at, n);
+        s.begin = detail::turned(at, n);
         s.count = n - s.begin;
     } else if (a.how == fold::mirror && n > 1) {
-        const std::int64_t period = 2 * (n - 1), k = turned(at, period);
+        const std::int64_t period = 2 * (n - 1), k = detail::turned(at, period);
         if (k < n - 1) s = {k, 1, n - 1 - k};
         else s = {period - k, -1, period - k};
     } else if (a.how != fold::none && at < 0) {

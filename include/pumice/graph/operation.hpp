@@ -160,8 +160,7 @@ struct scan_op {
     bool leads = false, reverse = false;
 };
 
-/// Matrix product over the last two axes, the others broadcast (NumPy matmul; inputs have rank >=
-/// 2).
+/// Matrix product over the last two axes, the others broadcast (NumPy matmul); ranks are >= 2.
 struct matmul_op {
     static constexpr std::string_view name = "matmul";
     static constexpr fusion_traits fusion{
@@ -218,7 +217,8 @@ enum class taking : std::uint8_t {
     tuples     // the last axis of indices holds an index for each axis from `axis` on (GatherND)
 };
 
-struct take_op {  // inputs: values, indices (i32 or i64)
+/// Inputs: values, indices (i32 or i64).
+struct take_op {
     static constexpr std::string_view name = "take";
     static constexpr fusion_traits fusion{};
     int axis = 0;
