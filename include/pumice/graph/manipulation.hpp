@@ -70,22 +70,22 @@ PUMICE_FUNCTION shape folded_at(const shape& s, int axis) {
     return {element_count(outer), element_count(rest)};
 }
 
-/// The map of what is read by `inner` of a tensor of shape `between`, and that by `outer`; nothing
-/// where it is more than one.
-PUMICE_FUNCTION std::optional<array_list<mapped_axis>> composed(
-    const array_list<mapped_axis>& outer, const array_list<mapped_axis>& inner,
-    const shape& between) {
+/// The map of what is read by `inner` of a tensor of shape `between`, and that by `outer`; no
+/// axes where it is more than one.
+PUMICE_FUNCTION array_list<mapped_axis> composed(const array_list<mapped_axis>& outer,
+                                                 const array_list<mapped_axis>& inner,
+                                                 const shape& between) {
     array_list<mapped_axis> both;
-    if (inner.size() != outer.size()) return std::nullopt;
+    if (inner.size() != outer.size()) return {};
     for (std::size_t k = 0; k < outer.size(); ++k) {
         mapped_axis a = outer[k];
         const mapped_axis& b = inner[k];
-        if (b.extent != between[static_cast<int>(k)]) return std::nullopt;
+        if (b.extent != between[static_cast<int>(k)]) return {};
         if (a.how == fold::none) {
             a = b;
         } else if (b.how != fold::none) {
             const bool turns = a.how == fold::around && b.how == fold::around;
-            if (!turns || b.length == 0 || a.length % b.length != 0) return std::nullopt;
+            if (!turns || b.length == 0 || a.length % b.length != 0) return {};
             a.add += b.add;
             a.length = b.length;
         }
@@ -109,9 +109,11 @@ PUMICE_FUNCTION any_tensor read_by_map(const any_tensor& x, const shape& extent,
         bool takes = !fill || e.scalars.empty();
         for (const instruction& i : e.body->code) takes = takes && i.what != code::leaf;
         node_ptr base = takes ? from->viewed() : nullptr;
-        if (auto both = base ? composed(map, e.map, from->extent) : std::nullopt) {
+        array_list<mapped_axis> both;
+        if (base) both = composed(map, e.map, from->extent);
+        if (!both.empty()) {
             from = std::move(base);
-            map = std::move(*both);
+            map = std::move(both);
             op.scalars = e.scalars;
         }
     }
