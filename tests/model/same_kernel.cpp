@@ -164,16 +164,16 @@ std::vector<chain> chains() {
                    {floats("two", {}, {2}), floats("one", {}, {1})}});
     all.push_back({"padded and tiled",
                    {a, row},
-                   {node_of("Pad", {"a", "widths", "fill"}, {"p"}),
+                   {node_of("Pad", {"a", "widths"}, {"p"}),
                     node_of("Reshape", {"c", "line"}, {"l"}),
                     node_of("Tile", {"l", "times"}, {"t"}), node_of("Mul", {"p", "t"}, {"y"})},
                    [](const list& x) {
-                       return list{pm::pad(m(x[0]), {{1, 1}, {3, 2}}, pm::pad_mode::constant, 7) *
+                       return list{pm::pad(m(x[0]), {{1, 1}, {3, 2}}) *
                                    pm::tile(v(x[1]), {rows + 2, 2})};
                    },
                    {"y"},
-                   {longs("widths", {4}, {1, 3, 1, 2}), floats("fill", {}, {7}),
-                    longs("line", {2}, {1, 5}), longs("times", {2}, {rows + 2, 2})}});
+                   {longs("widths", {4}, {1, 3, 1, 2}), longs("line", {2}, {1, 5}),
+                    longs("times", {2}, {rows + 2, 2})}});
     return all;
 }
 
