@@ -96,8 +96,9 @@ plain each(float (*f)(float, float), const plain& a, const plain& b) {
 }
 
 any_tensor tensor(const plain& p, const pm::context& home, pm::dtype type = pm::dtype::f32) {
-    any_tensor x = pm::astype(
-        pm::from_bytes(pm::dtype::f32, p.extent, std::as_bytes(std::span(p.v)), home), type);
+    any_tensor x =
+        pm::astype(pm::from_bytes(pm::dtype::f32, p.extent, std::as_bytes(std::span(p.v)), home),
+                   type);
     pm::eval(x);
     return x;
 }
@@ -113,8 +114,8 @@ std::uint64_t kernels_of(const pm::context& home, F&& f) {
     return home.stats().dispatches - before;
 }
 
-constexpr pm::pad_mode modes[] = {pm::pad_mode::constant, pm::pad_mode::edge,
-                                  pm::pad_mode::reflect, pm::pad_mode::wrap};
+constexpr pm::pad_mode modes[] = {pm::pad_mode::constant, pm::pad_mode::edge, pm::pad_mode::reflect,
+                                  pm::pad_mode::wrap};
 
 /// A lazy tensor with what it is in plain C++.
 struct pair {
@@ -252,12 +253,12 @@ TEST_CASE("index maps: of each other, and of views") {
         most.extent[axis] = 1;
         most = plain::of(most.extent, [&](pm::index_list at) {
             float m = -1;
-            for (at[axis] = 0; at[axis] < a.p.extent[axis]; ++at[axis])
-                m = std::max(m, a.p.at(at));
+            for (at[axis] = 0; at[axis] < a.p.extent[axis]; ++at[axis]) m = std::max(m, a.p.at(at));
             return m;
         });
         same(pm::reduce(pm::reduction::max, a.x, axes, true), most);
-        same(pm::apply<pm::op::multiply>(a.x, 3), each([](float v, float) { return 3 * v; }, a.p, a.p));
+        same(pm::apply<pm::op::multiply>(a.x, 3),
+             each([](float v, float) { return 3 * v; }, a.p, a.p));
         same(a.x, a.p);
     }
 }
@@ -268,7 +269,8 @@ TEST_CASE("index maps: no elements") {
         CHECK(pm::roll(none, 2, 0).shape() == pm::shape{3, 0});
         CHECK(pm::to_vector<float>(pm::tile(none, integers{2, 2})).empty());
         const std::vector<pm::pad_width> widths{{1, 0}, {2, 1}}, down{{1, 0}, {0, 0}};
-        same(pm::pad(none, widths, pm::pad_mode::constant, 4), padded({{3, 0}, {}}, widths, modes[0], 4));
+        same(pm::pad(none, widths, pm::pad_mode::constant, 4),
+             padded({{3, 0}, {}}, widths, modes[0], 4));
         CHECK(pm::to_vector<float>(pm::pad(none, down, pm::pad_mode::reflect)).empty());
         const any_tensor x = tensor(plain::counting({2, 3}), home);
         CHECK(pm::to_vector<float>(pm::tile(x, integers{0, 2})).empty());
@@ -299,10 +301,11 @@ TEST_CASE("index maps: stencils, windows and tiles are one kernel, at once and r
             return p.at({modulo(i, rows), modulo(j, columns)});
         };
         once([](const pm::vector<float>& u) { return pm::roll(u, 1) + pm::roll(u, -1) - 2.0f * u; },
-             plain::of({columns}, [&](const pm::index_list& i) {
-                 return q.at({modulo(i[0] - 1, columns)}) + q.at({modulo(i[0] + 1, columns)}) -
-                        2 * q.at(i);
-             }),
+             plain::of({columns},
+                       [&](const pm::index_list& i) {
+                           return q.at({modulo(i[0] - 1, columns)}) +
+                                  q.at({modulo(i[0] + 1, columns)}) - 2 * q.at(i);
+                       }),
              v);
         // The neighbours of a cell on a torus, the diagonal ones by two rolls each.
         once(
@@ -313,13 +316,14 @@ TEST_CASE("index maps: stencils, windows and tiles are one kernel, at once and r
                        pm::roll(up, 1, pm::axis<1>) + pm::roll(up, -1, pm::axis<1>) +
                        pm::roll(down, 1, pm::axis<1>) + pm::roll(down, -1, pm::axis<1>);
             },
-            plain::of({rows, columns}, [&](const pm::index_list& i) {
-                float sum = 0;
-                for (int a = -1; a <= 1; ++a)
-                    for (int b = -1; b <= 1; ++b)
-                        if (a != 0 || b != 0) sum += at(i[0] + a, i[1] + b);
-                return sum;
-            }),
+            plain::of({rows, columns},
+                      [&](const pm::index_list& i) {
+                          float sum = 0;
+                          for (int a = -1; a <= 1; ++a)
+                              for (int b = -1; b <= 1; ++b)
+                                  if (a != 0 || b != 0) sum += at(i[0] + a, i[1] + b);
+                          return sum;
+                      }),
             x);
         // A window of a padded image.
         for (const pm::pad_mode mode : modes)
@@ -335,13 +339,11 @@ TEST_CASE("index maps: stencils, windows and tiles are one kernel, at once and r
                                      w.at({i[0] + 2, i[1] + 2});
                           }),
                 x);
-        once(
-            [](const pm::matrix<float>& u, const pm::matrix<float>& w) {
-                return u * pm::tile(w, {rows, columns / 20});
-            },
-            plain::of({rows, columns},
-                      [&](const pm::index_list& i) { return p.at(i) * r.at({0, i[1] % 20}); }),
-            x, row);
+        once([](const pm::matrix<float>& u,
+                const pm::matrix<float>& w) { return u * pm::tile(w, {rows, columns / 20}); },
+             plain::of({rows, columns},
+                       [&](const pm::index_list& i) { return p.at(i) * r.at({0, i[1] % 20}); }),
+             x, row);
     }
 }
 

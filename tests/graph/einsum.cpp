@@ -35,13 +35,13 @@ int count_of(const node_ptr& n) {
 }  // namespace
 
 TEST_CASE("einsum: one operand is permuted, summed and its diagonal taken") {
-    const any_tensor m = counted({2, 3}), square = counted({3, 3});
+    const any_tensor m = counted({2, 3}), quadratic = counted({3, 3});
     CHECK(values(sum_of("ij->ji", m)) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(sum_of("ji", m)) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(sum_of("ij->", m)) == reals{15});
     CHECK(values(sum_of("ij -> j", m)) == reals{3, 5, 7});
-    CHECK(values(sum_of("ii->i", square)) == reals{0, 4, 8});
-    CHECK(values(sum_of("ii", square)) == reals{12});
+    CHECK(values(sum_of("ii->i", quadratic)) == reals{0, 4, 8});
+    CHECK(values(sum_of("ii", quadratic)) == reals{12});
     CHECK(values(sum_of("iji->ji", counted({2, 3, 2}))) == reals{0, 7, 2, 9, 4, 11});
     CHECK(values(sum_of("iii->i", counted({2, 2, 2}))) == reals{0, 7});
     CHECK(values(sum_of("...i->i...", m)) == reals{0, 3, 1, 4, 2, 5});

@@ -18,10 +18,10 @@ static_assert(!std::is_nothrow_copy_assignable_v<fused> &&
 TEST_CASE("fused: the types are those of the program's outputs, in their order") {
     auto body = std::make_shared<program>();
     const auto x = body->push({instruction::code::leaf, dtype::f32, 0, {}, nullptr});
-    const auto less =
+    const auto below =
         body->push({instruction::code::apply, dtype::boolean, 0, {x, x}, &op_info_of<op::less>});
     const auto half = body->push({instruction::code::cast, dtype::f16, 0, {x}, nullptr});
-    body->outputs = {half, less};
+    body->outputs = {half, below};
     fused f;
     f.body = body;
     CHECK(f.type() == dtype::f16);

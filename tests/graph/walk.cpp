@@ -83,20 +83,20 @@ TEST_CASE("walk: what changes the work changes the key") {
     const std::int64_t order[] = {1, 0};
     const slice column[] = {{}, {1, 3, 1}}, next[] = {{}, {2, 4, 1}}, top[] = {{0, 1, 1}};
     array_list<array_list<std::uint64_t>> keys;
-    const auto add = [&](const any_tensor& root) { keys.push_back(pumice_test::key_of(root)); };
-    add(apply<op::add>(a, b));
-    add(apply<op::subtract>(a, b));
-    add(apply<op::add>(a, a));
-    add(apply<op::add>(half, half));
-    add(apply<op::add>(a, given({4})));
-    add(apply<op::add>(permute_dims(a, order), b));
-    add(apply<op::add>(a, permute_dims(b, order)));
-    add(apply<op::add>(slice_view(a, column), 1.0));
-    add(apply<op::add>(slice_view(a, next), 1.0));  // begins elsewhere in sixteen bytes
-    add(apply<op::add>(a, slice_view(a, top)));
+    const auto add_key = [&](const any_tensor& root) { keys.push_back(pumice_test::key_of(root)); };
+    add_key(apply<op::add>(a, b));
+    add_key(apply<op::subtract>(a, b));
+    add_key(apply<op::add>(a, a));
+    add_key(apply<op::add>(half, half));
+    add_key(apply<op::add>(a, given({4})));
+    add_key(apply<op::add>(permute_dims(a, order), b));
+    add_key(apply<op::add>(a, permute_dims(b, order)));
+    add_key(apply<op::add>(slice_view(a, column), 1.0));
+    add_key(apply<op::add>(slice_view(a, next), 1.0));  // begins elsewhere in sixteen bytes
+    add_key(apply<op::add>(a, slice_view(a, top)));
     const any_tensor sum = apply<op::add>(a, b), other = apply<op::negative>(sum);
-    add(apply<op::exp>(sum));  // somebody else goes on reading the sum
-    add(apply<op::exp>(apply<op::add>(a, b)));
+    add_key(apply<op::exp>(sum));  // somebody else goes on reading the sum
+    add_key(apply<op::exp>(apply<op::add>(a, b)));
     for (std::size_t i = 0; i < keys.size(); ++i)
         for (std::size_t k = 0; k < i; ++k) {
             CAPTURE(i);

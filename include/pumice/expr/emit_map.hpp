@@ -39,22 +39,26 @@ public:
         for (std::uint32_t rest = form; rest != 0; rest >>= 4) ++count;
         add({"    public struct M", leaf, " : IIndexMap\n    {\n        public uint2 m[",
              1 + 4 * count, "];\n"});
-        add({"        public I length<I : IIndex>() { return at<I>(m[1]); }\n"
+        add(
+            {"        public I length<I : IIndex>() { return at<I>(m[1]); }\n"
              "        public bool dense() { return all(m[4] == uint2(1u, 0u)); }\n"
              "        public I row<I : IIndex>(I i, out I along)\n        {\n"});
-        add({count == 1 ? "            along = i;\n            return I(0);\n"
-                       : "            I r = i / at<I>(m[1]);\n            along = i - r * at<I>(m[1]);\n"
-                         "            return r;\n"});
-        add({"        }\n        public I element<I : IIndex>(I i, inout bool within)\n"
+        add({count == 1
+                 ? "            along = i;\n            return I(0);\n"
+                 : "            I r = i / at<I>(m[1]);\n            along = i - r * at<I>(m[1]);\n"
+                   "            return r;\n"});
+        add(
+            {"        }\n        public I element<I : IIndex>(I i, inout bool within)\n"
              "        {\n            return "});
         index(form, 0);
-        add({";\n        }\n        public I start<I : IIndex>(I row, inout bool within)\n"
+        add(
+            {";\n        }\n        public I start<I : IIndex>(I row, inout bool within)\n"
              "        {\n            I o = at<I>(m[0]), i = row;\n"});
         for (int k = 1; k < count; ++k) {
             const int extent = 1 + 4 * k;
             if (k + 1 < count)
-                add({"            I r", k, " = i / at<I>(m[", extent, "]);\n            i = i - r", k,
-                     " * at<I>(m[", extent, "]);\n"});
+                add({"            I r", k, " = i / at<I>(m[", extent, "]);\n            i = i - r",
+                     k, " * at<I>(m[", extent, "]);\n"});
             add({"            o = o + "});
             index(form, k);
             add({";\n"});
@@ -73,9 +77,26 @@ public:
     /// A run of it; what lies as a run is loaded as one.
     constexpr void load_run(const map_leaf& l) {
         add({"        bool w", l.number, "[W];\n        if ((Flat & ", 1 << l.number, ") != 0)\n"});
-        add({"        {\n            I i", l.number, "[W];\n            if (placesOf<I, M", l.number,
-             ", W>(a.m", l.number, ", o[", l.number, "], i", l.number, ", w", l.number, ")) ",
-             l.element, ".loadRun<I, W>(a.x", l.number, ", i", l.number, "[0], x", l.number,
+        add({"        {\n            I i",
+             l.number,
+             "[W];\n            if (placesOf<I, M",
+             l.number,
+             ", W>(a.m",
+             l.number,
+             ", o[",
+             l.number,
+             "], i",
+             l.number,
+             ", w",
+             l.number,
+             ")) ",
+             l.element,
+             ".loadRun<I, W>(a.x",
+             l.number,
+             ", i",
+             l.number,
+             "[0], x",
+             l.number,
              ");\n"});
         add({"            else [ForceUnroll] for (int k = 0; k < W; ++k) x", l.number, "[k] = "});
         element(l, "i", "w", "[k]");
