@@ -48,5 +48,8 @@ on_newer_libc() {                      # SEARCH-PATH COMMAND ARGUMENTS...
 [[ $# -gt 0 ]] || die "usage: [VALIDATION=1] $0 COMMAND ARGUMENTS..."
 need slang
 export PUMICE_SLANG_LIBRARY=${PUMICE_SLANG_LIBRARY:-$deps/slang/lib/libslang-compiler.so}
+# What validates SPIR-V of files; without it that is libslang-glslang.
+[[ ! -e $deps/spirv_tools ]] ||
+  export PUMICE_SPIRV_TOOLS=${PUMICE_SPIRV_TOOLS:-$deps/spirv_tools/lib/libSPIRV-Tools-shared.so}
 PUMICE_RUN=$(readlink -f "$0")         # for tools/launch
 export PUMICE_RUN

@@ -147,6 +147,31 @@ TEST_CASE("check spirv: resources of a kernel's own") {
     })));
 }
 
+TEST_CASE("check spirv: what a shader is given by descriptors, and no addresses") {
+    constexpr shader_descriptor given[] = {shader_descriptor::storage_buffer};
+    vulkan::pipeline_options shader;
+    shader.descriptors = given;
+    const auto sees = [](bool block, std::uint32_t length = 0) {
+        return with([&](spirv_text& t) {
+            t.name(b, "mine");
+            if (block)
+                spirv_text::add(t.decorations, spv::OpDecorate, {a - 1, spv::DecorationBlock});
+            spirv_text::add(t.decorations, spv::OpDecorate, {b, spv::DecorationDescriptorSet, 0});
+            spirv_text::add(t.decorations, spv::OpDecorate, {b, spv::DecorationBinding, 0});
+            spirv_text::add(t.types, spv::OpTypeStruct, {a - 1, spirv_text::f32});
+            if (length > 0) spirv_text::add(t.types, spv::OpTypeArray, {a, a - 1, length});
+            t.variable(b, length > 0 ? a : a - 1, spv::StorageClassStorageBuffer);
+        });
+    };
+    CHECK(passes(sees(true), shader));
+    for (const spirv_text& t : {sees(false), sees(true, spirv_text::three)})
+        has(unsupported(t, shader), {"kernel k sees `mine` as other than one block"});
+    spirv_text addressed = sees(true);
+    spirv_text::add(addressed.capabilities, spv::OpCapability,
+                    {spv::CapabilityPhysicalStorageBufferAddresses});
+    has(unsupported(addressed, shader), {"kernel k reaches memory by addresses"});
+}
+
 TEST_CASE("check spirv: push constants beyond the parameters' address") {
     const auto block = [](std::uint32_t members) {
         return with([&](spirv_text& t) {

@@ -58,6 +58,7 @@ struct data_graph {
 /// A compute shader with its workgroups, descriptors and push constants.
 struct own_shader {
     std::string name;            // of the operator, in errors, profiles and debuggers
+    std::string file;            // that it comes from, in errors
     std::string entry = "main";  // entry point
     shader_language language = shader_language::slang;
     std::string text;                              // unless it is SPIR-V

@@ -65,12 +65,9 @@ inline bool version_less(std::string_view a, std::string_view b) {
     return a.size() < b.size();
 }
 
-/// The library in `folder`: under its plain name, else the last of its versioned names.
-inline fs::path slang_in(const fs::path& folder) {
+/// The last of the versioned names in `folder` that begin with `prefix`; empty where none does.
+inline fs::path newest_in(const fs::path& folder, const std::string& prefix) {
     std::error_code failed;
-    for (const std::string& name : slang_names())
-        if (fs::is_regular_file(folder / name, failed)) return folder / name;
-    const std::string prefix = slang_names().front();
     std::string best;
     fs::directory_iterator it(folder, failed), end;
     for (; !failed && it != end; it.increment(failed)) {
@@ -78,6 +75,13 @@ inline fs::path slang_in(const fs::path& folder) {
         if (name.starts_with(prefix) && version_less(best, name)) best = name;
     }
     return best.empty() ? fs::path() : folder / best;
+}
+/// The library in `folder`: under its plain name, else the last of its versioned names.
+inline fs::path slang_in(const fs::path& folder) {
+    std::error_code failed;
+    for (const std::string& name : slang_names())
+        if (fs::is_regular_file(folder / name, failed)) return folder / name;
+    return newest_in(folder, slang_names().front());
 }
 
 inline void add_path_list(array_list<fs::path>& folders, const std::string& list) {
@@ -95,7 +99,7 @@ inline void add_path_list(array_list<fs::path>& folders, const std::string& list
 
 /// Folders to look in, in order: beside the program, the Vulkan SDK, then where the dynamic loader
 /// looks, as far as that can be known without it.
-inline array_list<fs::path> slang_folders() {
+inline array_list<fs::path> library_folders() {
     array_list<fs::path> folders;
     for (const fs::path& folder : program_folders()) {
         folders.push_back(folder);
@@ -154,7 +158,7 @@ inline slang_location find_slang(const std::string& named = {}) {
                                                         : " (named by the program)"));
         return place;
     }
-    for (const fs::path& folder : detail::slang_folders()) {
+    for (const fs::path& folder : detail::library_folders()) {
         const fs::path file = detail::slang_in(folder);
         if (!file.empty()) {
             take(file);

@@ -5,6 +5,7 @@
 // at.
 #pragma once
 
+#include <pumice/base/callback.hpp>
 #include <pumice/base/shader_language.hpp>
 #include <pumice/vk/detail/spirv_module.hpp>
 #include <pumice/vk/detail/tensor_type.hpp>
@@ -24,6 +25,8 @@ struct pipeline_options {
     std::uint32_t pushed = 0;
     /// Of each descriptor that shows a tensor: which.
     std::span<const tensor_type> tensors{};
+    /// Asked of a module that a file brings, and throws where it is not valid; behind check_spirv.
+    callback<void(std::span<const std::uint32_t>)> validate{};
 };
 
 namespace detail {
@@ -105,6 +108,10 @@ private:
     }
 
     void capability(word what) const {
+        // What a shader reaches by descriptors the device bounds.
+        if (what == spv::CapabilityPhysicalStorageBufferAddresses && !given_.empty())
+            refuse(errc::unsupported, {"reaches memory by addresses"},
+                   {"it is given descriptors of its inputs and outputs alone"});
         for (const word each : on_.capabilities)
             if (each == what) return;
         refuse(errc::unsupported, {"needs the SPIR-V capability ", capability_text(what)},
@@ -142,6 +149,7 @@ private:
                 of.built_in = true;
                 if (operand(i) == spv::BuiltInWorkgroupSize) size_constant_ = operand(1);
                 return;
+            case spv::DecorationBlock: of.block = true; return;
             case spv::DecorationBufferBlock: of.buffer_block = true; return;
             case spv::DecorationArrayStride: of.stride = std::min(operand(i), huge); return;
             case spv::DecorationSpecId:
@@ -210,6 +218,9 @@ private:
     /// One of those that dispatches push.
     void resource(const fact& variable, const fact& of, word which, word storage) const {
         if (!variable.bound || variable.value >= given_.size()) no_resource(which, storage);
+        if (storage != spv::StorageClassUniformConstant && !of.block && !of.buffer_block)
+            refuse(errc::unsupported, {"sees ", name_of(which), " as other than one block"},
+                   {"a buffer is a struct with the decoration Block, and no array of them"});
         std::optional<shader_descriptor> is;
         if (storage == spv::StorageClassUniformConstant) is = texels(of);
         else if (storage == spv::StorageClassUniform && !of.buffer_block)
@@ -267,15 +278,6 @@ private:
                {given_.empty() ? "Pumice binds no buffers, textures or samplers: take an Input or "
                                  "Output of the kernel, or `groupshared` memory"
                                : "it is given its inputs and outputs alone"});
-    }
-    static std::string storage_text(word storage) {
-        switch (storage) {
-            case spv::StorageClassUniformConstant: return "a texture or sampler";
-            case spv::StorageClassUniform: return "a constant buffer";
-            case spv::StorageClassStorageBuffer: return "a buffer";
-            case spv::StorageClassOutput: return "a pipeline's output";
-            default: return cat({"storage class ", storage});
-        }
     }
 
     void begin_function() {

@@ -100,6 +100,7 @@ public:
                                            const pipeline_options& options = {}) {
         check_options(name, options);
         check_spirv(spirv, name, device_->made_from(), options);
+        if (options.validate) options.validate(spirv);
         const device& d = *device_;
         vk::ShaderModuleCreateInfo code{};
         code.codeSize = spirv.size_bytes();
@@ -363,6 +364,7 @@ inline std::shared_ptr<const pipeline> pipeline_factory::create_graph(
     vk::Pipeline handle{};
 #ifdef VK_ARM_data_graph
     const std::string who = "data graph " + name;
+    if (options.validate) options.validate(spirv);
     vk::ShaderModuleCreateInfo code{};
     code.codeSize = spirv.size_bytes();
     code.pCode = spirv.data();

@@ -5,6 +5,7 @@
 
 #include <pumice/exec/vulkan/numbered_bindings.hpp>
 #include <pumice/exec/vulkan/recorder.hpp>
+#include <pumice/exec/vulkan/spirv_validator.hpp>
 #include <pumice/slang/shader.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -37,6 +38,10 @@ public:
         }
         o.descriptors = {descriptors.data(), descriptors.size()};
         o.tensors = {tensors.data(), tensors.size()};
+        if (!compiled)
+            o.validate = [&](std::span<const std::uint32_t> words) {
+                validate_spirv(words, s.name, s.file, on.device_->info().api_version);
+            };
         if (s.graph) {
             array_list<vulkan::graph_constant> constants;
             for (const data_graph::constant& c : s.graph->constants)

@@ -71,6 +71,7 @@ inline own_shader read_shader(const package_reader& from, const tables::Node& n)
     const tables::Shader& t = *n.shader();
     own_shader s;
     s.name = n.name()->str();
+    s.file = from.file();
     const auto refuse = [&](const char* why) {
         from.refuse({"the shader operator ", s.name, " has ", why});
     };

@@ -73,8 +73,9 @@ public:
         }
     }
 
+    std::string file() const { return from_.string(); }
     [[noreturn]] void refuse(std::initializer_list<piece> why) const {
-        fail(errc::bad_file, "package", {from_.string(), ": ", cat(why)});
+        fail(errc::bad_file, "package", {file(), ": ", cat(why)});
     }
     dtype type_of(const flatbuffers::String& name) const {
         for (std::size_t i = 0; i < dtype_table.size(); ++i)

@@ -34,7 +34,8 @@ protected:
         word stride = 0;  // of a type: of an array's elements; where a struct's last member begins
         std::uint16_t depth = 0;  // of a type: how deep types nest
         bool known = false, built_in = false, special = false, bound = false, forward = false;
-        bool buffer_block = false;  // of a type: of storage buffers, as SPIR-V 1.0 has them
+        bool block = false;         // of a type: of a buffer
+        bool buffer_block = false;  // the same of storage buffers, as SPIR-V 1.0 has them
     };
     static constexpr word huge = 0x7fffffff;
 
@@ -118,6 +119,16 @@ protected:
             if (const std::string_view given = text(f.name, 2); !given.empty())
                 return cat({"`", given, "`"});
         return f.bound ? cat({"at binding ", f.value}) : cat({"with the id ", which});
+    }
+
+    static std::string storage_text(word storage) {
+        switch (storage) {
+            case spv::StorageClassUniformConstant: return "a texture or sampler";
+            case spv::StorageClassUniform: return "a constant buffer";
+            case spv::StorageClassStorageBuffer: return "a buffer";
+            case spv::StorageClassOutput: return "a pipeline's output";
+            default: return cat({"storage class ", storage});
+        }
     }
 
     /// Where SPIR-V wants an instruction that is no part of a function; -1: nowhere.

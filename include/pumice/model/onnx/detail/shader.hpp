@@ -85,6 +85,7 @@ inline void take_shader(resolved_node& s, const model_proto& m) {
                                  "say type and shape of output ",
                                  i}));
         }
+        a.shader.file = m.from.name;
         own->kernel = make_shader_kernel(std::move(a.shader), std::move(how));
     } catch (const error& e) {
         own->refusal = e;

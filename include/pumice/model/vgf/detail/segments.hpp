@@ -100,6 +100,7 @@ private:
         if (!r.graph.beyond.empty()) return nullptr;
         own_shader made;
         made.name = s.name;
+        made.file = file_.name;
         made.entry = file_.modules[s.module].entry;
         made.language = shader_language::spirv;
         const std::vector<std::uint32_t>& words = file_.modules[s.module].words;
@@ -190,6 +191,7 @@ private:
             if (n == 0) refuse(errc::bad_file, {"it dispatches no workgroups"});
         own_shader made;
         made.name = m.name.empty() ? s.name : m.name;
+        made.file = file_.name;
         made.entry = m.entry;
         made.language = m.language;
         made.text = m.text;
