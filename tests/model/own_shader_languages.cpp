@@ -9,10 +9,13 @@
 #include <pumice/package.hpp>
 
 #include <tests/model/support.hpp>
+#include <tests/support/samples.hpp>
 #include <tests/support/skip.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <thread>
 
 using namespace pumice_test;
 namespace pm = pumice;
@@ -395,6 +398,8 @@ TEST_CASE(
                        .second,
                    "nothing"));
     CHECK(run(attributes_of("GLSL", glsl_twice, "other", both)).first == pm::errc::compile_failed);
+    for (const char* no_name : {"main(", "\u00e8", "1", "a b", "x.y"})
+        CHECK(contains(run(attributes_of("GLSL", glsl_twice, no_name, both)).second, "is no name"));
     const auto place = run(attributes_of("GLSL", glsl_twice, "main",
                                          resource("input_0", 0) + resource("output_0", 2)));
     CHECK(contains(place.second, "in set 0 at binding 1"));
@@ -406,4 +411,75 @@ TEST_CASE(
                    "SPIR-V 2.0"));
     CHECK(run(attributes_of("SPIR-V", spirv_twice.substr(0, 400), "main", both)).first ==
           pm::errc::compile_failed);
+}
+
+TEST_CASE("shader operators: within branches and loops, loaded and run by 32 threads at once") {
+    const pm::context home;
+    if (home.device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "shaders are of a device");
+    const std::string twice =
+        attributes_of("SPIR-V", spirv_twice, "main",
+                      resource("input_0", 0) + resource("output_0", 1), "[5, 1, 1]");
+    const auto graph_as = [](std::string_view name, const message& graph) {
+        return message{}.text(1, name).put(6, graph).number(20, 5);
+    };
+    const message then = message{}
+                             .put(1, shader_node("Then", {"x"}, {"t"}, twice))
+                             .put(12, value_of("t", 1, {5})),
+                  otherwise = message{}
+                                  .put(1, node_of("Neg", {"x"}, {"n"}))
+                                  .put(1, shader_node("Else", {"n"}, {"e"}, twice))
+                                  .put(12, value_of("e", 1, {5})),
+                  body = message{}
+                             .put(1, node_of("Identity", {"goes"}, {"on"}))
+                             .put(1, shader_node("Again", {"s"}, {"d"}, twice))
+                             .put(1, node_of("Add", {"d", "x"}, {"next"}))
+                             .put(11, value_of("i", 7, {}))
+                             .put(11, value_of("goes", 9, {}))
+                             .put(11, value_of("s", 1, {5}))
+                             .put(12, value_of("on", 9, {}))
+                             .put(12, value_of("next", 1, {5}));
+    const message graph =
+        message{}
+            .put(1, node_of("If", {"c"}, {"z"},
+                            {graph_as("then_branch", then), graph_as("else_branch", otherwise)}))
+            .put(1, node_of("Loop", {"three", "", "z"}, {"y"}, {graph_as("body", body)}))
+            .put(5, longs("three", {}, {3}))
+            .put(11, value_of("x", 1, {5}))
+            .put(11, value_of("c", 9, {}))
+            .put(12, value_of("y", 1, {5}));
+    const message file = model_with_shaders(graph);
+    const auto right = [&](const pm::context& on, float start, bool c) {
+        const pm::model m = pm::model::from_bytes(file.view(), on);
+        const any_tensor y = m.run({floats_on(on, {5}, {start, 1, 2, 3, 4}),
+                                    pm::full(pm::dtype::boolean, {}, c, on)})[0];
+        const float by = c ? 23 : -9;
+        return pm::to_vector<float>(y) ==
+               std::vector<float>{by * start, by, 2 * by, 3 * by, 4 * by};
+    };
+    // Loads leave nothing behind.
+    const auto load = [&](int times) {
+        bool all = true;
+        for (int i = 0; i < times; ++i) all &= right(home, float(i), i % 2 == 0);
+        CHECK(all);
+        return home.stats();
+    };
+    const auto before = load(20), after = load(test::samples(300));
+    CHECK(after.device_bytes < before.device_bytes + 4096);
+    std::atomic<int> wrong{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 32; ++t)
+            threads.emplace_back([&, t] {
+                try {
+                    const pm::context own = t % 8 == 0 ? pm::context() : home;
+                    for (int i = 0; i < 6; ++i) wrong += !right(own, float(t + i), i % 2 == 0);
+                } catch (const pm::error& e) {
+                    ++wrong;
+                    MESSAGE(e.what());
+                }
+            });
+    }
+    CHECK(wrong == 0);
+    CHECK(home.stats().pipelines == before.pipelines);
 }

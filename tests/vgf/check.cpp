@@ -44,12 +44,12 @@ void run(std::istream& words) {
     }
 }
 
-/// Of one value each, for the shapes of the file.
+/// Of one value each, for the shapes of the file; an open axis has an extent of 1.
 std::vector<pm::any_tensor> inputs_of(const pm::model& m, double value) {
     std::vector<pm::any_tensor> inputs;
     for (const pm::model_value& v : m.inputs()) {
         pm::shape extent;
-        for (const pm::model_dim& d : v.dims) extent.push_back(d.size);
+        for (const pm::model_dim& d : v.dims) extent.push_back(d.size < 0 ? 1 : d.size);
         inputs.push_back(pm::full(v.dtype, extent, value, m.where()));
     }
     return inputs;

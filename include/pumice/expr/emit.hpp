@@ -17,6 +17,11 @@ namespace detail {
 constexpr bool is_identifier(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
+constexpr bool is_name(std::string_view text) noexcept {
+    for (const char c : text)
+        if (!is_identifier(c)) return false;
+    return !text.empty() && !(text[0] >= '0' && text[0] <= '9');
+}
 
 /// Writes the text of one program; `Text` is std::string or fixed_string.
 template <class Text>

@@ -147,11 +147,6 @@ PUMICE_FUNCTION std::vector<any_tensor> call_kernel(
 
 namespace detail {
 
-inline bool is_name(std::string_view text) {
-    for (const char c : text)
-        if (!is_identifier(c)) return false;
-    return !text.empty() && !(text[0] >= '0' && text[0] <= '9');
-}
 /// Whether Slang reads the identifier as a word of its own.
 inline bool is_reserved(std::string_view name) {
     constexpr std::string_view words[] = {"as",          "associatedtype",

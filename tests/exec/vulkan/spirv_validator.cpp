@@ -80,8 +80,7 @@ pm::any_tensor run(const pm::context& home, words code, pm::shader_descriptor as
     s.groups = {2, 1, 1};
     s.inputs = {{0, 0, as}};
     s.outputs = {{0, 1}};
-    const auto kernel =
-        pm::make_shader_kernel(std::move(s), {.inputs = {{}}, .outputs = {{}}});
+    const auto kernel = pm::make_shader_kernel(std::move(s), {.inputs = {{}}, .outputs = {{}}});
     const pm::any_tensor x[] = {test::numbers(home, 8, 1)};
     return pm::call_kernel(kernel, x, {}, [&] { return home.get(); })[0];
 }
@@ -139,6 +138,8 @@ TEST_CASE("spirv_validator: what PUMICE_SPIRV_TOOLS names is taken, or an error 
 TEST_CASE("spirv_validator: each word of a module changed, it runs or is refused") {
     const std::optional<pm::context> home = test::open_context();
     if (!home) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    if (home->device().type != pm::device_type::cpu)
+        PUMICE_SKIP("cpu-driver", "valid shaders that nobody wrote may hang a GPU");
     struct sample {
         std::string_view text;
         pm::shader_descriptor as = pm::shader_descriptor::storage_buffer;

@@ -14,6 +14,10 @@ namespace pumice { inline namespace PUMICE_ABI {
 class shader_operators {
 public:
     static kernel_request request(const launch& l) {
+        // Slang reads it as an expression, and crashes over some.
+        if (!detail::is_name(l.entry))
+            fail(errc::compile_failed, cat({"shader operator ", l.shader->name}),
+                 {"its entry point \"", std::string_view(l.entry).substr(0, 64), "\" is no name"});
         kernel_request r{l.module, l.entry, {}, {}};
         r.language = l.shader->language;
         r.build = build_shader;

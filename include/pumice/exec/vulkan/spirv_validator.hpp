@@ -55,8 +55,9 @@ public:
         if (why.empty()) return;
         std::vector<std::string> reasons{std::move(why)};
         if (!file.empty()) reasons.push_back(cat({"it comes from ", file}));
-        reasons.push_back(cat({name_, " says so; without it drivers may crash "
-                                      "(PUMICE_SPIRV_TOOLS=off takes the risk)"}));
+        reasons.push_back(cat({name_,
+                               " says so; without it drivers may crash "
+                               "(PUMICE_SPIRV_TOOLS=off takes the risk)"}));
         throw error(errc::compile_failed, "vulkan", cat({"kernel ", name, " is not valid SPIR-V"}),
                     std::move(reasons));
     }
