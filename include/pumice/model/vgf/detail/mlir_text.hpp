@@ -7,6 +7,7 @@
 #include <pumice/base/error.hpp>
 #include <pumice/core/shape.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <span>
@@ -159,12 +160,16 @@ public:
     }
 
 private:
-    /// With commas between them, so a name's own become underscores.
+    /// With commas between them, so a name's own become underscores, with more where another is
+    /// called so.
     static std::string list_of(std::span<const std::string> names) {
+        std::vector<std::string> told(names.begin(), names.end());
+        for (std::string& name : told) std::replace(name.begin(), name.end(), ',', '_');
         std::string list;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (i > 0) list += ',';
-            for (const char c : names[i]) list += c == ',' ? '_' : c;
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            while (told[i] != names[i] && std::count(told.begin(), told.end(), told[i]) > 1)
+                told[i] += '_';
+            append_text(list, {i > 0 ? "," : "", told[i]});
         }
         return in_quotes(list);
     }
