@@ -47,6 +47,14 @@ public:
         return nullptr;
     }
 
+    spirv_validator(const spirv_validator&) = delete;
+    spirv_validator& operator=(const spirv_validator&) = delete;
+    ~spirv_validator() {
+        for (void* const context : {older_, newer_})
+            if (context) destroy_context_(context);
+        if (options_) destroy_options_(options_);
+    }
+
     /// Throws errc::compile_failed where the words are not valid for a device of this version of
     /// Vulkan (VK_MAKE_API_VERSION). `name` and `file` stand in the error.
     void check(std::span<const std::uint32_t> words, std::string_view name, std::string_view file,
@@ -64,6 +72,8 @@ public:
     const std::string& name() const noexcept { return name_; }
 
 private:
+    spirv_validator() = default;
+
     // As <spirv-tools/libspirv.h> has them.
     struct binary {
         const std::uint32_t* code;
@@ -81,7 +91,6 @@ private:
         to = reinterpret_cast<Function>(detail::find_symbol(library, name));
         return to != nullptr;
     }
-    /// Contexts and options live as long as the process.
     bool take(void* library, std::string& why) {
         if (load(slangs_, library, "glslang_validateSPIRV")) {
             name_ = "libslang-glslang";
@@ -96,7 +105,9 @@ private:
             !load(make_options, library, "spvValidatorOptionsCreate") ||
             !load(set_scalar_layout, library, "spvValidatorOptionsSetScalarBlockLayout") ||
             !load(validate_, library, "spvValidateWithOptions") ||
-            !load(destroy_, library, "spvDiagnosticDestroy")) {
+            !load(destroy_, library, "spvDiagnosticDestroy") ||
+            !load(destroy_context_, library, "spvContextDestroy") ||
+            !load(destroy_options_, library, "spvValidatorOptionsDestroy")) {
             why = "it is no SPIRV-Tools";
             return false;
         }
@@ -163,6 +174,8 @@ private:
     bool (*slangs_)(const std::uint32_t*, int) = nullptr;
     int (*validate_)(void*, void*, const binary*, diagnostic**) = nullptr;
     void (*destroy_)(diagnostic*) = nullptr;
+    void (*destroy_context_)(void*) = nullptr;
+    void (*destroy_options_)(void*) = nullptr;
     void *older_ = nullptr, *newer_ = nullptr, *options_ = nullptr;
 };
 
