@@ -141,6 +141,7 @@ public:
     }
     /// For `more` elements behind those that are there, in amortised constant time each.
     void make_room(std::size_t more) {
+        static_assert(!std::is_const_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
         if (more <= room_ - size_) return;
         if constexpr (plain) grow(more, sizeof(T), nullptr);
         else grow(more, sizeof(T), move_each);
