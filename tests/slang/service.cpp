@@ -57,6 +57,24 @@ TEST_CASE("after its release Slang is made again, and gives the same code") {
     CHECK(s.counters().library_opens <= 1);
 }
 
+TEST_CASE(
+    "a release leaves what another service's session was made from: it writes there as it ends") {
+    kernel_service s(test::options_in({})), other(test::options_in({}));
+    const auto first = s.get(test::small_request());
+    other.get(test::small_request());
+    const std::uint64_t made = slang_sessions_made();
+    s.release_compiler(std::chrono::nanoseconds(0));
+    CHECK(s.get(test::small_request(5))->words.size() == first->words.size());
+    CHECK(slang_sessions_made() == made);
+    s.release_compiler(std::chrono::nanoseconds(0));
+    for (int i = 1; i <= 40; ++i)
+        other.get(test::small_request(i, 2));  // more than a session takes
+    other.release_compiler(std::chrono::nanoseconds(0));
+    CHECK(slang_sessions_made() == made);
+    other.get(test::small_request(5));
+    CHECK(slang_sessions_made() == made + 1);
+}
+
 TEST_CASE("each part of a request makes another kernel") {
     kernel_service s(test::options_in({}));
     std::vector<kernel_request> all(6, test::small_request());

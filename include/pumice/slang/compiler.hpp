@@ -83,21 +83,21 @@ public:
     slang_compiler& operator=(const slang_compiler&) = delete;
     ~slang_compiler() {
         const std::lock_guard lock(library_.mutex);
-        detail::session_keeper::get().drop(std::move(session_));
+        end_session();
     }
 
     /// The SPIR-V of a kernel. Throws errc::compile_failed with Slang's diagnostics and the
     /// generated text as reasons.
     spirv_code compile(const kernel_request& request);
 
-    /// Releases all that Slang holds; the next kernel makes it again (0.2 s). False, and nothing
-    /// has changed, while a kernel is being compiled.
+    /// Releases this compiler's session, and all that Slang holds where no other compiler has one;
+    /// the next kernel makes it again (0.2 s). False, and nothing has changed, while a kernel is
+    /// being compiled.
     bool release() noexcept {
         const std::unique_lock lock(library_.mutex, std::try_to_lock);
         if (!lock || detail::session_keeper::get().exiting) return false;
-        session_.reset();
-        generated_.clear();
-        library_.drop_sessions();
+        end_session();
+        library_.drop_unused();
         return true;
     }
 
@@ -123,6 +123,12 @@ private:
     }
 
     void fresh_session();
+    void end_session() noexcept {
+        if (!session_) return;
+        generated_.clear();
+        detail::session_keeper::get().drop(std::move(session_));
+        --library_.sessions;
+    }
     detail::com_ptr<ISlangBlob> file(std::string_view path);
     bool fits(const std::string& blob);
     void keep_modules();
@@ -169,8 +175,7 @@ inline spirv_code slang_compiler::compile(const kernel_request& request) {
 
 inline void slang_compiler::fresh_session() {
     using slang::CompilerOptionName;
-    session_.reset();
-    generated_.clear();
+    end_session();
     loaded_ = 0;
     kernels_ = 1;
     slang::IGlobalSession& global = library_.session();
@@ -202,6 +207,7 @@ inline void slang_compiler::fresh_session() {
     description.compilerOptionEntryCount = static_cast<std::uint32_t>(options.size());
     if (SLANG_FAILED(global.createSession(description, session_.out())))
         fail(errc::compile_failed, "slang", {"Slang ", tag_, " made no session"});
+    ++library_.sessions;
 }
 
 /// What an import finds: a compiled module if one was kept, else its source.

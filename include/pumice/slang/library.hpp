@@ -182,8 +182,12 @@ public:
     slang::IGlobalSession& session() { return get(session_, false); }
     /// One that also takes GLSL; likewise.
     slang::IGlobalSession& glsl_session() { return get(glsl_, true); }
-    /// Lets go of both: what was made from them goes first. Call with `mutex` held.
-    void drop_sessions() noexcept {
+    /// How many sessions of compilers live that were made from these. Such a session writes to its
+    /// global one as it ends. Call with `mutex` held.
+    int sessions = 0;
+    /// Releases both, where no compiler has a session left. Call with `mutex` held.
+    void drop_unused() noexcept {
+        if (sessions > 0) return;
         session_.reset();
         glsl_.reset();
     }

@@ -76,7 +76,7 @@ TEST_CASE("what the policy throws ends the evaluation, and the next one finds wh
     CHECK(three_kernels(home, 3.0f).back() == 3.0f * 599 * 600 / 2);
 }
 
-TEST_CASE("trim gives Slang back, and a kernel that comes after it has it made again") {
+TEST_CASE("trim gives Slang back, but what another context's session was made from") {
     const test::folder cache;
     const pm::context home(pm::cache_folder{cache.path.string()}),
         other(pm::cache_folder{cache.path.string() + "/other"});
@@ -90,13 +90,12 @@ TEST_CASE("trim gives Slang back, and a kernel that comes after it has it made a
     CHECK(pm::slang_sessions_made() == made);
     const pm::any_tensor x = pm::arange(pm::dtype::f32, 0, 600, 1, home);
     CHECK(pm::to_vector<float>(pm::max(x * 3.0f - x, {0}))[0] == 2.0f * 599);
-    CHECK(pm::slang_sessions_made() == made + 1);
+    CHECK(pm::slang_sessions_made() == made);
     const pm::any_tensor y = pm::arange(pm::dtype::f32, 0, 600, 1, other);  // has its old session
     CHECK(pm::to_vector<float>(pm::max(y * 3.0f - y, {0}))[0] == 2.0f * 599);
     other.trim();
     home.trim();
     CHECK(pm::to_vector<float>(pm::min(y - y * 3.0f, {0}))[0] == -2.0f * 599);
-    CHECK(pm::slang_sessions_made() == made + 2);
 }
 
 TEST_CASE("trim while others compile: every kernel comes out right") {
