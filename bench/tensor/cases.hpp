@@ -27,7 +27,8 @@ struct tensor_case {
     double flop, bytes;  // of a call; 0 where it is not judged by them
     std::vector<tensor_input> inputs;
     std::function<pm::any_tensor(operands)> op;
-    bool fused_whatever = false;  // in a context that stores no prologue
+    /// The context's policies: none, one that stores no prologue, or all that products may give up.
+    enum class policies { usual, fused_whatever, reduced } by = policies::usual;
 };
 
 class tensor_cases {
@@ -42,22 +43,48 @@ public:
             attention(t);
         }
         windows(pm::dtype::bf16);
+        reduced_products();
     }
     const std::vector<tensor_case>& list() const { return list_; }
 
 private:
     using operands = tensor_case::operands;
+    using policies = tensor_case::policies;
     static std::string of(pm::dtype t) { return std::string(pm::to_string(t)); }
     static double size(pm::dtype t) { return pm::info(t).bits / 8.0; }
     std::int64_t less(std::int64_t n) const { return std::max<std::int64_t>(n / shrink_, 1); }
     template <class F>
     void add(std::string name, double flop, double bytes, std::vector<tensor_input> inputs, F op,
-             bool fused_whatever = false) {
+             policies by = policies::usual) {
         list_.push_back({std::move(name), flop, bytes, std::move(inputs),
-                         [op](operands x) { return pm::any_tensor(op(x)); }, fused_whatever});
+                         [op](operands x) { return pm::any_tensor(op(x)); }, by});
     }
     static pm::any_tensor turned(const pm::any_tensor& x) {
         return pm::permute_dims(x, std::array<std::int64_t, 2>{1, 0});
+    }
+
+    /// As a policy may allow, and of 8-bit integers, which are exact.
+    void reduced_products() {
+        using enum pm::dtype;
+        for (const std::int64_t side : {1024, 2048, 4096, 8192}) {
+            const std::int64_t n = less(side);
+            const double cube = 2.0 * double(n) * double(n) * double(n),
+                         k = 1 / std::sqrt(double(n));
+            const std::string end = "_" + std::to_string(side);
+            for (const auto& [t, way] : {std::pair(f16, "_f16_sums"), {f32, "_bf16_3x"}}) {
+                add(
+                    "gemm_" + of(t) + end + way, cube, 0, {{t, {n, n}}, {t, {n, n}, k}},
+                    [](operands x) { return pm::matmul(x[0], x[1]); }, policies::reduced);
+                add(
+                    "gemm_" + of(t) + end + "_turned" + way, cube, 0, {{t, {n, n}}, {t, {n, n}, k}},
+                    [](operands x) { return pm::matmul(x[0], turned(x[1])); }, policies::reduced);
+            }
+            const auto wide = [](const pm::any_tensor& x) { return pm::astype(x, i32); };
+            add("gemm_i8" + end, cube, 0, {{i8, {n, n}}, {i8, {n, n}}},
+                [wide](operands x) { return pm::matmul(wide(x[0]), wide(x[1])); });
+            add("gemm_i8" + end + "_turned", cube, 0, {{i8, {n, n}}, {i8, {n, n}}},
+                [wide](operands x) { return pm::matmul(wide(x[0]), turned(wide(x[1]))); });
+        }
     }
 
     void products(pm::dtype t) {
@@ -94,7 +121,7 @@ private:
                 "gemm_prologue" + type + "_4096" + (fused ? "_fused" : ""), cube, 0,
                 {square, factor(n, n, n), square},
                 [](operands x) { return pm::matmul(pm::any_tensor(pm::relu(x[0]) * x[2]), x[1]); },
-                fused);
+                fused ? policies::fused_whatever : policies::usual);
 
         // A matrix of 14336 rows of 4096: times vectors, and vectors times it.
         const std::int64_t rows = less(14336), columns = less(4096);

@@ -34,8 +34,11 @@ public:
         std::uint32_t key = 0;
         for (std::size_t s = 0; s < sets; ++s)
             for (const bench::tensor_input& i : c.inputs) {
-                operands_.push_back(pm::random::normal(i.type, i.extent, pm::random::key(++key), 0,
-                                                       i.scale, home));
+                const bool whole = !pm::is_floating(i.type);
+                operands_.push_back(pm::random::normal(whole ? pm::dtype::f32 : i.type, i.extent,
+                                                       pm::random::key(++key), 0,
+                                                       whole ? 30 : i.scale, home));
+                if (whole) operands_.back() = pm::astype(operands_.back(), i.type);
                 pm::eval(std::span(&operands_.back(), 1));
             }
         bench::drain(operands_.back());
@@ -53,12 +56,17 @@ private:
 
 struct homes {
     pm::context each{pm::gathering::none{}}, gathered,
-        fused{pm::gathering::none{}, pm::without_pass{"store_prologues"}};
+        fused{pm::gathering::none{}, pm::without_pass{"store_prologues"}},
+        reduced{pm::gathering::none{}, pm::precision::bf16_3x{}, pm::precision::f16_accumulation{}};
+    const pm::context& of(bench::tensor_case::policies by) const {
+        using policies = bench::tensor_case::policies;
+        return by == policies::usual ? each : by == policies::fused_whatever ? fused : reduced;
+    }
 };
 
 void run(const bench::tensor_case& c, const homes& on, const bench::ceilings& most,
          std::int64_t shrink) {
-    const pm::context& home = c.fused_whatever ? on.fused : on.each;
+    const pm::context& home = on.of(c.by);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     double kernel = unknown, gathered = unknown;
     const rotation call(c, home, double(shrink));
@@ -70,14 +78,16 @@ void run(const bench::tensor_case& c, const homes& on, const bench::ceilings& mo
         bench::keep_busy(home, busy);
         kernel = 1e6 * pm::kernel_seconds(home, [&] { return call(i++); });
     }
-    if (bytes_of(c) < 64e6) {  // where the host's part may be seen
+    if (bytes_of(c) < 64e6 &&
+        c.by == bench::tensor_case::policies::usual) {  // where the host's part may be seen
         const rotation again(c, on.gathered, double(shrink));
         bench::keep_busy(on.gathered, busy);
         gathered = bench::measure_calls(std::cref(again)).queued;
     }
     const double judged = std::isnan(kernel) ? t.queued : kernel;
-    const bool half = pm::info(c.inputs[0].type).bits == 16;
-    const double rate = half && most.matrix > 0 ? most.matrix : most.arithmetic;
+    const bool matrices =
+        pm::info(c.inputs[0].type).bits < 32 || c.by == bench::tensor_case::policies::reduced;
+    const double rate = matrices && most.matrix > 0 ? most.matrix : most.arithmetic;
 
     bench::json_line line;
     line.add("case", c.name);

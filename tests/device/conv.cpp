@@ -14,6 +14,10 @@ using namespace test;
 
 namespace {
 
+/// By how much of the sum of magnitudes of k terms a kernel is off that is less exact.
+using inexactness = double (*)(double k);
+double exact(double) { return 0; }
+
 struct sample {
     workspace w;
     conv_problem p;
@@ -22,7 +26,7 @@ struct sample {
     std::string about;
 
     sample(dice& d, dtype t, const conv_problem& shape_of, bool fused_input, bool epilogue,
-           placing where, bool high = false)
+           placing where, bool high = false, inexactness more = exact)
         : w(d, high), p(shape_of) {
         p.accumulator = t == dtype::f64 ? dtype::f64 : dtype::f32;
         const conv_op& op = p.shape_of;
@@ -72,13 +76,13 @@ struct sample {
                 std::to_string(op.pad_begin[0]) + "," + std::to_string(op.pad_begin[1]) + "," +
                 std::to_string(op.pad_end[0]) + "," + std::to_string(op.pad_end[1]) +
                 (fused_input ? " fused" : "") + (epilogue ? " epilogue" : "");
-        if (is_floating(t)) bound(t, in, weights, out, fused_input, epilogue);
+        if (is_floating(t)) bound(t, in, weights, out, fused_input, epilogue, more);
         else allowed.push_back({});
     }
 
     /// As for matrix products; sum |a b| comes from the reference, run on absolute values in f64.
     void bound(dtype t, const shape& in, const shape& weights, const shape& out, bool fused_input,
-               bool epilogue) {
+               bool epilogue, inexactness more) {
         conv_problem q = p;
         std::vector<bytes> from = w.buffers;
         const host_buffers source = w.host(from);
@@ -113,7 +117,7 @@ struct sample {
             fused_input && t != dtype::f64 && t != dtype::f32 ? 1.1 * epsilon(t) : 0;
         const auto k = static_cast<double>(weights[1] * weights[2] * weights[3]);
         for (double& s : sums)
-            s = s * (4 * e * std::max(1.0, std::log2(k + 1)) + lost) +
+            s = s * (4 * e * std::max(1.0, std::log2(k + 1)) + lost + more(k)) +
                 (epilogue ? 8 * e * (s + 300) : 0);
         allowed.push_back({2, std::move(sums)});
     }
@@ -289,4 +293,35 @@ TEST_CASE("conv: windows in cooperative matrices") {
         any = any || count.ran > 0;
     }
     if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");
+}
+
+TEST_CASE("conv: windows in fragments of less exact kernels, and of 8-bit integers") {
+    int halves = 0, others = 0;
+    for (const auto& m : machines()) {
+        tally sums("conv/f16_accumulation"), parts("conv/bf16_3x"),
+            integers("conv/cooperative 8-bit integers");
+        dice d(24);
+        for (int i = 0; i < samples(5); ++i) {
+            const conv_problem p = random_geometry(d);
+            const auto lying = d.chance(0.3) ? placing::dense : placing::any;
+            const bool epilogue = d.chance(0.5);
+            run<conv_f16_accumulation>(*m,
+                                       sample(d, dtype::f16, p, false, epilogue, lying, false,
+                                              [](double k) { return 0x1p-11 * (k + 2); }),
+                                       sums);
+            run<conv_bf16_3x>(*m,
+                              sample(d, dtype::f32, p, false, epilogue, lying, false,
+                                     [](double) { return 0x1p-13; }),
+                              parts);
+            if (i < 2)
+                run<conv_cooperative>(*m,
+                                      sample(d, i == 0 ? dtype::i8 : dtype::u8, p, false, epilogue,
+                                             lying),
+                                      integers);
+        }
+        halves += sums.ran;
+        others += parts.ran + integers.ran;
+    }
+    if (halves + others == 0)
+        PUMICE_SKIP("cooperative-matrix", "no device sums cooperative f16 matrices in f16");
 }

@@ -83,13 +83,26 @@ struct sample {
         }
         p.epilogue = m.build(values, stored);
     }
+    /// Integers of 8 bits as a factor of a wider type.
+    fused widened(dtype stored, dtype t, const shape& domain, placing where) {
+        maker m;
+        return m.build({m.cast(t, m.leaf(w.input(stored, domain, where)))});
+    }
+    /// For a kernel that is off by `more` of the sum of magnitudes.
+    sample less_exact(dtype t, epilogue epi, double more) const {
+        sample s = *this;
+        s.allowed.clear();
+        s.bound(t, prologue::copy, epi, more);
+        return s;
+    }
     /// 4 eps log2(k) sum |a b| in the type of the sum, what the cooperative kernels lose by
     /// rounding a fused factor to its storage type, and a few roundings of the epilogue.
-    void bound(dtype t, prologue pro, epilogue epi) {
+    void bound(dtype t, prologue pro, epilogue epi, double more = 0) {
         const double e = epsilon(t == dtype::f64 ? dtype::f64 : dtype::f32);
         const double lost =
             pro == prologue::fused && t != dtype::f64 && t != dtype::f32 ? 2.1 * epsilon(t) : 0;
-        const double per = 4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost;
+        const double per =
+            4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost + more;
         std::vector<bytes> memory = w.buffers;
         const host_buffers host = w.host(memory);
         host_rows a(p.a, host), b(p.b, host);
@@ -317,4 +330,76 @@ TEST_CASE("matmul: products in cooperative matrices") {
         any = any || count.ran > 0;
     }
     if (!any) PUMICE_SKIP("cooperative-matrix", "no device lists cooperative f16 or bf16 matrices");
+}
+
+namespace {
+
+/// A less exact kernel over ragged sizes and whole tiles; `off`: by how much of the sum of
+/// magnitudes of k terms.
+template <class Kernel>
+int run_less_exact(machine& m, dtype t, double (*off)(std::int64_t k)) {
+    tally count{std::string(Kernel::name)};
+    dice d(17);
+    const auto one = [&](const sizes& s, epilogue epi, placing lying) {
+        return sample(d, t, s, prologue::copy, epi, lying).less_exact(t, epi, off(s.k));
+    };
+    for (int i = 0; i < samples(24); ++i)
+        run<Kernel>(m,
+                    one({random_shape(d, static_cast<int>(d.in(0, 2)), 6), ragged(d), ragged(d),
+                         ragged(d)},
+                        static_cast<epilogue>(d.in(0, 2)),
+                        d.chance(0.5) ? placing::dense : placing::any),
+                    count);
+    run_each<Kernel>(m, one({{}, 256, 256, 128}, epilogue::store, placing::dense), count);
+    return count.ran;
+}
+
+}  // namespace
+
+TEST_CASE("matmul: f32 in parts of bf16") {
+    int ran = 0;
+    for (const auto& m : machines())
+        ran += run_less_exact<matmul_bf16_3x>(*m, dtype::f32, [](std::int64_t) { return 0x1p-13; });
+    if (ran == 0) PUMICE_SKIP("cooperative-kind", "no device lists cooperative bf16 matrices");
+}
+
+TEST_CASE("matmul: f16 summed in f16") {
+    int ran = 0;
+    for (const auto& m : machines())
+        ran += run_less_exact<matmul_f16_accumulation>(*m, dtype::f16, [](std::int64_t k) {
+            return 0x1p-11 * static_cast<double>(k + 2);
+        });
+    if (ran == 0)
+        PUMICE_SKIP("cooperative-matrix", "no device sums cooperative f16 matrices in f16");
+}
+
+TEST_CASE("matmul: integers of 8 bits in cooperative matrices") {
+    bool any = false;
+    for (const auto& m : machines()) {
+        tally count("matmul/cooperative 8-bit integers");
+        dice d(18);
+        for (const auto& [stored, t] : {std::pair(dtype::i8, dtype::i8),
+                                        {dtype::u8, dtype::u8},
+                                        {dtype::i8, dtype::i32},
+                                        {dtype::u8, dtype::i32},
+                                        {dtype::u8, dtype::u32},
+                                        {dtype::i8, dtype::u32}}) {
+            for (int i = 0; i < samples(3); ++i) {
+                const auto lying = d.chance(0.5) ? placing::dense : placing::any;
+                const auto pick = [&] { return d.chance(0.5) ? ragged(d) : d.in(1, 16) * 16; };
+                const sizes z{random_shape(d, static_cast<int>(d.in(0, 2)), 4), pick(), pick(),
+                              pick()};
+                sample s(d, t, z, prologue::copy, static_cast<epilogue>(d.in(0, 1)), lying);
+                if (stored != t) {
+                    s.p.a = s.widened(stored, t, with(z.batch, z.m, z.k), lying);
+                    s.p.b = s.widened(stored, t, with(z.batch, z.k, z.n), lying);
+                }
+                run<matmul_cooperative>(*m, s, count);
+                if (i == 0) run_each<matmul_cooperative>(*m, s, count);
+            }
+        }
+        any = any || count.ran > 0;
+    }
+    if (!any)
+        PUMICE_SKIP("cooperative-kind", "no device lists fragments of 8-bit integers of 16 bytes");
 }

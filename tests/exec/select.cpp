@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel is chosen, what is said of the others, and what a user's policy may do.
 #include <tests/expr/support.hpp>
+#include <tests/kernels/products.hpp>
 
 #include <pumice/exec/select.hpp>
 
@@ -159,4 +160,29 @@ TEST_CASE("select: the host solves a problem by the kernels' reference") {
     CHECK(y[0] == 2);
     CHECK(y[1] == 6);
     CHECK(y[2] == 10);
+}
+
+TEST_CASE("select: a kernel that is less exact is taken where a policy allows it") {
+    const device_info d = pumice_test::gpu();
+    const auto kernel = [&](dtype t, const auto&... policies) {
+        policy_set set;
+        (policies.apply(set), ...);
+        return choose(pumice_test::product(t, 4096, 4096, 4096), d, set).record;
+    };
+    const auto says = [](const kernel_record& r, std::string_view what) {
+        return std::find(r.rejected.begin(), r.rejected.end(), what) != r.rejected.end();
+    };
+    const auto strict = kernel(dtype::f32);
+    CHECK(strict->kernel == "matmul/tiled");
+    CHECK(says(*strict, "matmul/bf16_3x: the policy precision::bf16_3x would allow it"));
+    CHECK(kernel(dtype::f32, precision::bf16_3x{})->kernel == "matmul/bf16_3x");
+    CHECK(kernel(dtype::f32, precision::f16_accumulation{})->kernel == "matmul/tiled");
+    CHECK(kernel(dtype::f32, precision::bf16_3x{}, precision::strict{})->kernel == "matmul/tiled");
+    const auto halves = kernel(dtype::f16, precision::bf16_3x{});
+    CHECK(halves->kernel == "matmul/cooperative");
+    CHECK(says(*halves,
+               "matmul/f16_accumulation: the policy precision::f16_accumulation would "
+               "allow it"));
+    CHECK(kernel(dtype::f16, precision::f16_accumulation{}, precision::bf16_3x{})->kernel ==
+          "matmul/f16_accumulation");
 }

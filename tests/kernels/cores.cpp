@@ -20,10 +20,10 @@ TEST_CASE("cores: reasons against cooperative matrices") {
         CHECK(why(q, d).empty());
         CHECK(matmul_cooperative::make(q, d, matmul_cooperative::supports(q, d).best())
                   .arguments.at(5)
-                  .starts_with("Matrices<Half,"));
+                  .starts_with("Matrices<Halves<Half>,"));
     }
     CHECK(why(product(dtype::f32, 64, 64, 64), d) ==
-          "cooperative matrices multiply f16 or bf16, not f32");
+          "cooperative matrices multiply f16, bf16 or 8-bit integers, not f32");
     d.bfloat16 = false;
     CHECK(why(b, d) == "needs bf16 in shaders; the device lacks it");
     d.matrix_shapes.clear();
@@ -40,4 +40,62 @@ TEST_CASE("cores: reasons against cooperative matrices") {
     CHECK(why(p, d) == "needs subgroups of a fixed size; the device cannot promise it");
     d.storage16 = false;
     CHECK(why(p, d) == "the device has no f16");
+}
+
+TEST_CASE("cores: what may be less exact is a kernel of its own") {
+    const device_info d = gpu();
+    const auto type = []<class Kernel>(Kernel, const matmul_problem& p, const device_info& on) {
+        const support s = Kernel::supports(p, on);
+        return s.yes ? Kernel::make(p, on, s.best()).arguments.at(5) : s.reason;
+    };
+    const matmul_problem f32 = product(dtype::f32, 4096, 4096, 4096),
+                         f16 = product(dtype::f16, 4096, 4096, 4096),
+                         bf16 = product(dtype::bf16, 4096, 4096, 4096);
+    CHECK(type(matmul_bf16_3x{}, f32, d) ==
+          "Matrices<Split,128,128,32,64,64,16,16,16,32,true,false>");
+    CHECK(type(matmul_bf16_3x{}, f16, d) == "cooperative matrices multiply f32 in parts, not f16");
+    CHECK(type(matmul_f16_accumulation{}, f16, d) ==
+          "Matrices<HalfSums,128,256,32,128,64,16,16,16,32,true,false>");
+    CHECK(type(matmul_f16_accumulation{}, bf16, d) ==
+          "cooperative matrices multiply f16 with sums in it, not bf16");
+    device_info less = d;
+    less.bfloat16 = false;
+    CHECK(type(matmul_bf16_3x{}, f32, less) == "needs bf16 in shaders; the device lacks it");
+    std::erase_if(less.matrix_shapes, [](const matrix_shape& s) { return s.c == dtype::f16; });
+    CHECK(type(matmul_f16_accumulation{}, f16, less) ==
+          "needs cooperative f16 matrices with sums in f16; the device lists none");
+}
+
+TEST_CASE("cores: integers of 8 bits, as they are and widened") {
+    const device_info d = gpu();
+    const auto of = [](dtype stored, dtype summed) {
+        matmul_problem p = product(summed, 4096, 4096, 4096);
+        if (stored != summed) {
+            p.a = widens(stored, summed, {1, 4096, 4096}, 0);
+            p.b = widens(stored, summed, {1, 4096, 4096}, 1);
+        }
+        return p;
+    };
+    const auto arguments = [&](const matmul_problem& p, const device_info& on) {
+        const support s = matmul_cooperative::supports(p, on);
+        return s.yes ? matmul_cooperative::make(p, on, s.best()).arguments
+                     : std::vector<std::string>(8, s.reason);
+    };
+    const std::string tile = ",128,128,128,64,64,16,16,32,32,true,false>";
+    CHECK(arguments(of(dtype::i8, dtype::i8), d)[5] == "Matrices<Bytes<int8_t,int,int>" + tile);
+    CHECK(arguments(of(dtype::i8, dtype::i32), d)[5] == "Matrices<Bytes<int8_t,int,int>" + tile);
+    CHECK(arguments(of(dtype::u8, dtype::u8), d)[5] == "Matrices<Bytes<uint8_t,uint,uint>" + tile);
+    CHECK(arguments(of(dtype::u8, dtype::i32), d)[5] == "Matrices<Bytes<uint8_t,uint,int>" + tile);
+    CHECK(arguments(of(dtype::u8, dtype::i32), d)[6] == "Bare<PackedBytes<int>,int,1,true,3>");
+    // Sums of 64 bits, and of 16, are taken in theirs.
+    for (const dtype t : {dtype::i64, dtype::i16})
+        CHECK(arguments(of(dtype::i8, t), d)[5].starts_with("cooperative matrices multiply "));
+    matmul_problem mixed = of(dtype::i8, dtype::i32);
+    mixed.b = widens(dtype::u8, dtype::i32, {1, 4096, 4096}, 1);
+    CHECK(arguments(mixed, d)[5] ==
+          "cooperative matrices multiply f16, bf16 or 8-bit integers, not i8 with u8");
+    device_info narrow = d;  // fragments that do not begin with 16 bytes of their own
+    for (matrix_shape& s : narrow.matrix_shapes) s.m = s.n = s.k = 8;
+    CHECK(arguments(of(dtype::i8, dtype::i32), narrow)[5] ==
+          "needs cooperative i8 matrices with sums in i32; the device lists none");
 }

@@ -15,14 +15,19 @@ inline device_info gpu() {
     d.type = device_type::discrete_gpu;
     d.subgroup_size = d.min_subgroup_size = d.max_subgroup_size = 32;
     d.subgroup_size_control = d.memory_model = d.cooperative_matrix = d.bfloat16 = true;
-    d.float16_arithmetic = d.float64_arithmetic = d.int64_arithmetic = d.storage8 = d.storage16 =
-        true;
+    d.float16_arithmetic = d.float64_arithmetic = d.int64_arithmetic = d.int8_arithmetic = true;
+    d.storage8 = d.storage16 = true;
     d.max_workgroup_invocations = 1024;
     d.max_workgroup_count = {0x7fffffff, 65535, 65535};
     d.shared_memory = 48 << 10;
     for (const dtype t : {dtype::f16, dtype::bf16})
         for (const int n : {16, 8})
             d.matrix_shapes.push_back({t, t, dtype::f32, dtype::f32, 16, n, 16});
+    for (const int n : {16, 8}) {
+        d.matrix_shapes.push_back({dtype::f16, dtype::f16, dtype::f16, dtype::f16, 16, n, 16});
+        d.matrix_shapes.push_back({dtype::i8, dtype::i8, dtype::i32, dtype::i32, 16, n, 32});
+        d.matrix_shapes.push_back({dtype::u8, dtype::u8, dtype::u32, dtype::u32, 16, n, 32});
+    }
     d.measured = {4.2e12, 39.7e12, 286e12, 3.3e-6, 0.6e-6, 256, 32e6};
     return d;
 }
@@ -42,6 +47,15 @@ inline fused stores(dtype t, const shape& domain, int number) {
     p.outputs.push_back(p.push({instruction::code::given, t, 0}));
     f.body = std::make_shared<program>(std::move(p));
     f.outputs.push_back({number, t, 0, row_major_strides(domain)});
+    return f;
+}
+
+/// The same, widened to another type.
+inline fused widens(dtype t, dtype to, const shape& domain, int number) {
+    fused f = reads(t, domain, number);
+    program p = *f.body;
+    p.outputs[0] = p.push({instruction::code::cast, to, 0, {0}});
+    f.body = std::make_shared<program>(std::move(p));
     return f;
 }
 

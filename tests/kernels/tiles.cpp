@@ -73,12 +73,12 @@ TEST_CASE("tiles: sizes follow the problem and stay within the device") {
             .arguments.at(5);
     };
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
-          "Matrices<Half,128,128,64,64,64,16,16,16,32,true,false>");
+          "Matrices<Halves<Half>,128,128,64,64,64,16,16,16,32,true,false>");
     CHECK(type(product(dtype::bf16, 1, 128, 784)) ==
-          "Matrices<Bfloat,32,64,64,16,32,16,16,16,32,true,false>");
+          "Matrices<Halves<Bfloat>,32,64,64,16,32,16,16,16,32,true,false>");
     d.shared_memory = 32 << 10;
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
-          "Matrices<Half,128,128,32,64,64,16,16,16,32,true,false>");
+          "Matrices<Halves<Half>,128,128,32,64,64,16,16,16,32,true,false>");
     d = gpu();
     const auto plain = [&](const matmul_problem& p) {
         return matmul_tiled::make(p, d, matmul_tiled::supports(p, d).best()).arguments.at(5);

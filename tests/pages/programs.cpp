@@ -121,6 +121,9 @@ TEST_CASE("pages: contexts") {
     SHOWS("true", pm::context::try_make(pm::host_only{}).has_value());
     CHECK_THROWS_AS(pm::context(pm::device_named{"no such device"}), pm::error);
     SHOWS("host", on_host(pm::fusion::none{}));
+    SHOWS("host", on_host(pm::precision::bf16_3x{}, pm::precision::f16_accumulation{}));
+    SHOWS("host", on_host(pm::precision::bf16_3x{}, pm::precision::strict{}));
+    SHOWS("false", pm::policy_set{}.allows(pm::reduced_precision::bf16_3x));
     SHOWS("host", on_host(pm::fusion::full{}, pm::eager{}));
     SHOWS("host", on_host(pm::memory_limit{1 << 28}, pm::allocation_limit{1 << 26}, pm::run_ahead{1 << 24}));
     SHOWS("host", on_host(pm::portable{}));

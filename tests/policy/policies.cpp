@@ -120,3 +120,15 @@ TEST_CASE("policies: the others, a user's own, and the later of two") {
     const policy_set copy = with(gpu_only{}, quiet{});  // sets are values
     CHECK(policy_set(copy).device(device(device_type::cpu)) < 0);
 }
+
+TEST_CASE("policies: what products may give up, each alone") {
+    CHECK(with().allows(reduced_precision::none));
+    CHECK_FALSE(with().allows(reduced_precision::bf16_3x));
+    const policy_set split = with(precision::bf16_3x{});
+    CHECK(split.allows(reduced_precision::bf16_3x));
+    CHECK_FALSE(split.allows(reduced_precision::f16_accumulation));
+    const policy_set both = with(precision::f16_accumulation{}, precision::bf16_3x{});
+    CHECK(both.allows(reduced_precision::bf16_3x));
+    CHECK(both.allows(reduced_precision::f16_accumulation));
+    CHECK_FALSE(with(precision::bf16_3x{}, precision::strict{}).allows(reduced_precision::bf16_3x));
+}

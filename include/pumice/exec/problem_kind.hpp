@@ -35,6 +35,7 @@ struct choice {
 struct kernel_entry {
     std::string_view name;
     bool portable;
+    reduced_precision needs;  // a policy's leave
     support (*supports)(const void* p, const device_info&);
     void (*make)(choice&, const void* p, const device_info&, const configuration& way);
 };
@@ -81,7 +82,11 @@ struct kernel_entry_of {
             c.launches.push_back(K::make(typed(p), device));
         }
     }
-    static constexpr kernel_entry value{K::name, K::portable, supports, make};
+    static constexpr reduced_precision needs = [] {
+        if constexpr (requires { K::needs; }) return K::needs;
+        else return reduced_precision::none;
+    }();
+    static constexpr kernel_entry value{K::name, K::portable, needs, supports, make};
 };
 
 }  // namespace detail
@@ -107,10 +112,12 @@ inline constexpr kernel_entries kernels_for<normalize_problem> =
                 normalize_streamed, normalize_streamed_columns>;
 template <>
 inline constexpr kernel_entries kernels_for<matmul_problem> =
-    kernel_list<matmul_cooperative, matmul_packed, matmul_split_k, matmul_tiled>;
+    kernel_list<matmul_f16_accumulation, matmul_bf16_3x, matmul_cooperative, matmul_packed,
+                matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_direct, conv_cooperative, conv_packed, conv_split_k, conv_tiled>;
+    kernel_list<conv_f16_accumulation, conv_bf16_3x, conv_direct, conv_cooperative, conv_packed,
+                conv_split_k, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;
 template <>

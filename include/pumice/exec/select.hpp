@@ -24,6 +24,9 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
     array_list<kernel_candidate> able;
     for (const kernel_entry& k : kernels) {
         answers.push_back(k.supports(p, device));
+        if (answers.back().yes && !policies.allows(k.needs))
+            answers.back() =
+                support::no({"the policy precision::", to_string(k.needs), " would allow it"});
         for (const configuration& way : answers.back().ways)
             able.push_back({k.name, k.portable, way.seconds, way.sizes});
     }
@@ -112,7 +115,8 @@ inline bool can_run(const problem& p, const device_info& at) {
     }
     const kernel_entries kernels = p.kind().kernels;  // those that need least stand last
     for (std::size_t k = kernels.size(); k-- > 0;)
-        if (kernels[k].supports(p.get(), at).yes) return true;
+        if (kernels[k].needs == reduced_precision::none && kernels[k].supports(p.get(), at).yes)
+            return true;
     return false;
 }
 

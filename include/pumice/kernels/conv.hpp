@@ -199,25 +199,41 @@ struct conv_tiled {
     }
 };
 
-/// Cooperative matrices over f16 or bf16, summed in f32. A fused input is rounded to that type
+/// Cooperative matrices, as in matmul_matrices. A fused input is rounded to what they multiply
 /// first.
-struct conv_cooperative {
+template <reduced_precision Needs>
+struct conv_matrices {
     using problem_type = conv_problem;
-    static constexpr std::string_view name = "conv/cooperative";
+    static constexpr reduced_precision needs = Needs;
+    static constexpr std::string_view name = Needs == reduced_precision::bf16_3x ? "conv/bf16_3x"
+                                             : Needs == reduced_precision::f16_accumulation
+                                                 ? "conv/f16_accumulation"
+                                                 : "conv/cooperative";
     static constexpr bool portable = false;
 
-    static support supports(const conv_problem& p, const device_info& device) {
-        if (support s = detail::supports_convolution(p, device); !s.yes) return s;
-        return detail::supports_matrices(detail::product_of(p), p.input.type(), p.weight.type(),
-                                         device);
+    static support supports(const conv_problem& q, const device_info& device) {
+        if (support s = detail::supports_convolution(q, device); !s.yes) return s;
+        const detail::product p = detail::product_of(q);
+        const detail::fragments_or_reason of = fragments_for(q, p);
+        return of.kind ? detail::supports_matrices(p, *of.kind, device) : of.none;
     }
-    static launch make(const conv_problem& asked, const device_info& device,
-                       const configuration& way) {
-        return detail::convolution_launch(asked, detail::product_of(asked),
-                                          detail::matrix_core_for(way, asked.input.type(), device),
+    static launch make(const conv_problem& q, const device_info& device, const configuration& way) {
+        const detail::product p = detail::product_of(q);
+        return detail::convolution_launch(q, p,
+                                          detail::matrix_core(p, *fragments_for(q, p).kind, way,
+                                                              device),
                                           device);
     }
+
+private:
+    static detail::fragments_or_reason fragments_for(const conv_problem& q,
+                                                     const detail::product& p) {
+        return {p, detail::multiplied_type(q.input), detail::multiplied_type(q.weight), Needs};
+    }
 };
+using conv_cooperative = conv_matrices<reduced_precision::none>;
+using conv_bf16_3x = conv_matrices<reduced_precision::bf16_3x>;
+using conv_f16_accumulation = conv_matrices<reduced_precision::f16_accumulation>;
 
 /// Few sums by plain arithmetic: work for a whole device where tiles leave it idle.
 struct conv_split_k {
@@ -255,7 +271,7 @@ struct packed_convolution {
     packed_convolution(const conv_problem& q, const device_info& device)
         : asked(q), from(product_of(q)), of(from), held(dtype::f32) {
         const dtype type = fragment_type(q.input.type());
-        if (type == fragment_type(q.weight.type()) && fragment_for(type, device)) held = type;
+        if (type == fragment_type(q.weight.type()) && has_fragments(type, device)) held = type;
         of.image = {};
         if (held != dtype::f32 && is_ragged(of, of.left, of.m))
             left.emplace(from, from.left, from.m, 0);
@@ -280,12 +296,14 @@ struct packed_convolution {
     int lanes() const { return 128 / info(held).bits; }
     support tiles(const product& p, const device_info& device) const {
         return held == dtype::f32 ? supports_registers(p, device)
-                                  : supports_matrices(p, held, held, device);
+                                  : supports_matrices(p, kind(), device);
     }
     core_choice core(const configuration& way, const device_info& device) const {
         return held == dtype::f32 ? register_core(of, way, device)
-                                  : matrix_core_for(way, held, device);
+                                  : matrix_core(of, kind(), way, device);
     }
+    /// Pre: fragments hold what is copied.
+    const fragments& kind() const { return *fragments_of(held, held, reduced_precision::none); }
     bool wide() const { return is_wide(from) || is_wide(of); }
     /// Of the copies; to find where an element of a window is takes a hundred plain operations.
     double seconds(const device_info& device) const {
@@ -296,9 +314,8 @@ struct packed_convolution {
                           count * 100 / device.rates().arithmetic);
     }
     launch copy(const device_info& device) const {
-        const std::string chunk = held == dtype::f32   ? "Plain<float>"
-                                  : held == dtype::f16 ? "Packed<Half>"
-                                                       : "Packed<Bfloat>";
+        const std::string chunk =
+            held == dtype::f32 ? "Plain<float>" : chunk_name(kind(), from.sum);
         launch l("pack", "pack",
                  {index_type(wide()), chunk, from.batch.rank(),
                   window_loader(asked, chunk, wide()).type},
@@ -379,6 +396,7 @@ private:
 };
 
 static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> &&
-              kernel_type<conv_split_k> && kernel_type<conv_packed>);
+              kernel_type<conv_split_k> && kernel_type<conv_packed> && kernel_type<conv_bf16_3x> &&
+              kernel_type<conv_f16_accumulation>);
 
 }}  // namespace pumice::PUMICE_ABI

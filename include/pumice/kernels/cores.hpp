@@ -4,6 +4,7 @@
 // by cooperative matrices.
 #pragma once
 
+#include <pumice/kernels/fragments.hpp>
 #include <pumice/kernels/loaders.hpp>
 #include <pumice/kernels/tiles.hpp>
 
@@ -11,10 +12,11 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// A tile as the launch needs it.
 struct core_choice {
-    std::string chunk, half;  // Slang types; half is empty for plain arithmetic
-    int m = 0, n = 0, k = 0, lanes = 4, subgroup_size = 0;
-    std::string type;          // of the core, without the end
-    bool asks_layout = false;  // whether it ends with how the factors lie in shared memory
+    std::string chunk;  // its Slang type
+    int m = 0, n = 0, k = 0, subgroup_size = 0;
+    dtype held = dtype::f32;  // of fragments that copied memory goes into
+    bool matrices = false;    // whether its type ends with how the factors lie in shared memory
+    std::string type;         // of the core, without the end
 };
 
 // Plain arithmetic --------------------------------------------------------------------------------
@@ -54,33 +56,39 @@ inline support supports_registers(const product& p, const device_info& device) {
 
 // Cooperative matrices ----------------------------------------------------------------------------
 
-/// The device's largest fragments that multiply what holds `type` and sum in f32; null when it has
-/// none.
-inline const matrix_shape* fragment_for(dtype type, const device_info& device) {
+/// The device's largest fragments that multiply what `kind` holds; null when it has none.
+inline const matrix_shape* shape_for(const fragments& kind, const device_info& device) {
+    const int side = kind.lanes();  // a fragment begins with 16 bytes of its own
     const matrix_shape* best = nullptr;
-    const dtype held = fragment_type(type);
     for (const matrix_shape& s : device.matrix_shapes)
-        if (s.a == held && s.b == held && s.c == dtype::f32 && s.result == dtype::f32 &&
-            s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0 &&
+        if (s.a == kind.held && s.b == kind.held && s.c == kind.sum && s.result == kind.sum &&
+            s.m % side == 0 && s.n % side == 0 && s.k % side == 0 &&
             (!best || s.m * s.n * s.k > best->m * best->n * best->k))
             best = &s;
     return best;
 }
 
-inline core_choice matrix_core(const matrix_tile& t, const matrix_shape& f,
+/// Whether the device multiplies values of a type in fragments that are summed in f32.
+inline bool has_fragments(dtype type, const device_info& device) {
+    const fragments* kind = fragments_of(type, type, reduced_precision::none);
+    return kind && kind->sum == dtype::f32 && shape_for(*kind, device);
+}
+
+inline core_choice matrix_core(const product& p, const fragments& kind, const configuration& way,
                                const device_info& device) {
+    const matrix_tile& t = row_of(matrix_tiles, way, kind.deeper());
+    const matrix_shape& f = *shape_for(kind, device);
     core_choice c;
-    c.half = f.a == dtype::f16 ? "Half" : "Bfloat";
-    c.chunk = cat({"Packed<", c.half, ">"});
+    c.held = kind.parts == 1 ? kind.held : dtype::f32;
+    c.chunk = chunk_name(kind, p.sum);
     c.m = t.m;
     c.n = t.n;
-    c.k = t.k;
-    c.lanes = 8;
+    c.k = t.k * kind.deeper();
     c.subgroup_size = device.subgroup_size;
-    c.type = cat({"Matrices<", c.half});
-    for (int v : {t.m, t.n, t.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size})
+    c.type = cat({"Matrices<", slang_name(kind, p.sum)});
+    for (int v : {t.m, t.n, c.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size})
         append_text(c.type, {",", v});
-    c.asks_layout = true;
+    c.matrices = true;
     return c;
 }
 
@@ -90,36 +98,46 @@ inline bool is_ragged(const product& p, const fused& f, std::int64_t rows) {
            reading::ragged;
 }
 
-/// In tiles by cooperative matrices, over values of types a and b.
-inline support supports_matrices(const product& p, dtype a, dtype b, const device_info& device) {
-    const dtype held = fragment_type(a);
-    if (held != fragment_type(b) || (held != dtype::f16 && held != dtype::bf16))
-        return support::no({"cooperative matrices multiply f16 or bf16, not ", to_string(a),
-                            (a == b ? "" : " with " + std::string(to_string(b)))});
-    const std::string type(to_string(held));
+/// No, naming what the device lacks for fragments of a kind.
+inline support supports_fragments(const fragments& kind, const device_info& device) {
     if (!device.cooperative_matrix)
         return support::no("needs cooperative matrices; the device has none");
     if (!device.memory_model)
         return support::no("needs the Vulkan memory model; the device lacks it");
     if (!device.subgroup_size_control)
         return support::no("needs subgroups of a fixed size; the device cannot promise it");
-    if (held == dtype::f16 ? !device.float16_arithmetic : !device.bfloat16)
-        return support::no({"needs ", type, " in shaders; the device lacks it"});
-    const matrix_shape* f = fragment_for(a, device);
-    if (!f)
-        return support::no({"needs cooperative ", type,
-                            " matrices with sums in f32; the device lists none"});
+    for (const dtype t : {kind.held, kind.sum})
+        if ((t == dtype::f16 && !device.float16_arithmetic) ||
+            (t == dtype::bf16 && !device.bfloat16) ||
+            (info(t).bits == 8 && !device.int8_arithmetic))
+            return support::no({"needs ", to_string(t), " in shaders; the device lacks it"});
+    if (!shape_for(kind, device))
+        return support::no({"needs cooperative ", to_string(kind.held), " matrices with sums in ",
+                            to_string(kind.sum), "; the device lists none"});
+    return {};
+}
+
+/// In tiles by cooperative matrices of a kind.
+inline support supports_matrices(const product& p, const fragments& kind,
+                                 const device_info& device) {
+    if (support s = supports_fragments(kind, device); !s.yes) return s;
+    const matrix_shape* f = shape_for(kind, device);
     // A driver on the CPU gains nothing from many fragments and takes a minute to compile them.
     const bool few = device.type == device_type::cpu;
-    const int sums = few ? 4 * f->m * f->n : 128 * device.subgroup_size, depth = few ? f->k : 64;
+    const int sums = few ? 4 * f->m * f->n : 32 * kind.sums() * device.subgroup_size,
+              depth = few ? f->k : 64 * kind.deeper();
     const device_rates rates = device.rates();
     const bool shifts = is_ragged(p, p.left, p.m) || (!p.gathers() && is_ragged(p, p.right, p.n));
-    const double rate = rates.matrix * (shifts ? 0.4 : 1);
-    support s = tile_ways(matrix_tiles, p, rate, 10, rates, [&](const matrix_tile& t) {
-        return t.wm % f->m == 0 && t.wn % f->n == 0 && t.k % f->k == 0 && t.wm * t.wn <= sums &&
-               t.k <= depth && t.shared(f->m) <= device.shared_memory &&
-               t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
-    });
+    const double rate = rates.matrix * kind.speed * (shifts ? 0.4 : 1);
+    support s = tile_ways(
+        matrix_tiles, p, rate, 10, rates,
+        [&](const matrix_tile& t) {
+            const int k = t.k * kind.deeper();
+            return t.wm % f->m == 0 && t.wn % f->n == 0 && k % f->k == 0 && t.wm * t.wn <= sums &&
+                   k <= depth && t.shared(kind, f->m) <= device.shared_memory &&
+                   t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
+        },
+        kind.deeper());
     if (!s.yes)
         return support::no({"no tile of ", f->m, "x", f->n, "x", f->k, " fragments fits in ",
                             device.shared_memory, " bytes of shared memory and ",
@@ -127,9 +145,20 @@ inline support supports_matrices(const product& p, dtype a, dtype b, const devic
     return s;
 }
 
-inline core_choice matrix_core_for(const configuration& way, dtype type,
-                                   const device_info& device) {
-    return matrix_core(row_of(matrix_tiles, way), *fragment_for(type, device), device);
-}
+/// The fragments of a product of values of types a and b, or why there are none.
+struct fragments_or_reason {
+    const fragments* kind;
+    support none;
+
+    fragments_or_reason(const product& p, dtype a, dtype b, reduced_precision needs)
+        : kind(fragments_of(a, b, needs)) {
+        // Integers of 8 bits that a program widens to 64 are summed there.
+        if (kind && info(kind->held).bits == 8 && size_of(p.sum) != 4) kind = nullptr;
+        if (!kind)
+            none =
+                support::no({"cooperative matrices multiply ", multiplied_text(needs), ", not ",
+                             to_string(a), (a == b ? "" : " with " + std::string(to_string(b)))});
+    }
+};
 
 }}}  // namespace pumice::PUMICE_ABI::detail

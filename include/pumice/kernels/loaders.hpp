@@ -19,7 +19,7 @@ struct reading {
         elements_along_rows
     } way = elements_along_k;
     std::uint32_t flat = 0;                        // leaves that are contiguous in the vector
-    enum : int { no, aligned, ragged } bare = no;  // 16-bit elements that need no program
+    enum : int { no, aligned, ragged } bare = no;  // elements that need no program
     int whole = 0;  // 1: all rows of every tile are there, and 2: its whole depth is
     constexpr bool chunk_along_k() const noexcept {
         return way == vectors_along_k || way == elements_along_rows;
@@ -57,26 +57,51 @@ constexpr dtype fragment_type(dtype type) noexcept {
     return type == dtype::f8_e4m3 || type == dtype::f8_e5m2 ? dtype::f16 : type;
 }
 
-/// The same for chunks of eight 16-bit elements, which a mere copy of memory can skip the program
-/// for.
+/// What Slang calls a 16-bit element of fragments (IHalf of shaders/tile.slang).
+constexpr std::string_view half_name(dtype type) noexcept {
+    return type == dtype::f16 ? "Half" : "Bfloat";
+}
+
+/// The memory that a factor's program hands on: as it lies, or integers of 8 bits that are only
+/// widened. Null for any other program.
+inline const operand* copied_leaf(const fused& f) {
+    const auto& code = f.body->code;
+    const operand* o =
+        !code.empty() && code.size() <= 2 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
+    if (!o || !o->in_memory() || o->format || !o->map.empty()) return nullptr;
+    const bool widens = code.size() == 2 && code[1].what == instruction::code::cast &&
+                        info(o->type).bits == 8 && !is_floating(o->type) &&
+                        info(code[1].type).bits >= 32 && !is_floating(code[1].type);
+    return code.size() == 1 || widens ? o : nullptr;
+}
+
+/// What is multiplied: a factor's type, or that of the integers of 8 bits that it widens.
+inline dtype multiplied_type(const fused& f) {
+    const operand* o = copied_leaf(f);
+    return o ? o->type : f.type();
+}
+
+/// The same for chunks of elements of fragments, 16 bytes of them, which a mere copy of memory can
+/// skip the program for.
 inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows,
                               const shape& depth, dtype type) {
-    reading way = reading_of(f, batch, rows, depth, 8);
-    const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (!o || !o->in_memory() || !o->map.empty() || o->type != type || depth.rank() != 1)
-        return way;
+    const int lanes = 128 / info(type).bits;
+    reading way = reading_of(f, batch, rows, depth, lanes);
+    const operand* o = copied_leaf(f);
+    if (!o || o->type != type || depth.rank() != 1) return way;
     const int row = batch.rank();
+    const bool halves = info(type).bits == 16;  // others are not shifted together
     if (way.flat != 1 || way.way > reading::vectors_along_rows) {
-        if (o->steps[row + 1] == 1) return {reading::vectors_along_k, 0, reading::ragged};
-        if (o->steps[row] == 1) return {reading::vectors_along_rows, 0, reading::ragged};
+        if (halves && o->steps[row + 1] == 1) return {reading::vectors_along_k, 0, reading::ragged};
+        if (halves && o->steps[row] == 1) return {reading::vectors_along_rows, 0, reading::ragged};
         return way;
     }
-    bool aligned = o->offset % 8 == 0;
-    for (int i = 0; i < row; ++i) aligned = aligned && (batch[i] == 1 || o->steps[i] % 8 == 0);
+    bool aligned = o->offset % lanes == 0;
+    for (int i = 0; i < row; ++i) aligned = aligned && (batch[i] == 1 || o->steps[i] % lanes == 0);
     if (way.way == reading::vectors_along_k)
-        aligned = aligned && (rows == 1 || o->steps[row] % 8 == 0);
-    else aligned = aligned && (depth[0] == 1 || o->steps[row + 1] % 8 == 0);
-    way.bare = aligned ? reading::aligned : reading::ragged;
+        aligned = aligned && (rows == 1 || o->steps[row] % lanes == 0);
+    else aligned = aligned && (depth[0] == 1 || o->steps[row + 1] % lanes == 0);
+    way.bare = aligned ? reading::aligned : halves ? reading::ragged : reading::no;
     return way;
 }
 
@@ -85,9 +110,9 @@ inline reading packed_reading(const fused& f, const shape& batch, std::int64_t r
 inline reading plain_reading(const fused& f, const shape& batch, std::int64_t rows,
                              const shape& depth) {
     reading way = reading_of(f, batch, rows, depth, 4);
-    const operand* o = f.body->code.size() == 1 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
-    if (way.flat != 1 || way.way > reading::vectors_along_rows || !o || !o->in_memory() ||
-        o->format || !o->map.empty() || info(o->type).bits < 32 || depth.rank() != 1)
+    const operand* o = copied_leaf(f);
+    if (way.flat != 1 || way.way > reading::vectors_along_rows || !o || info(o->type).bits < 32 ||
+        depth.rank() != 1)
         return way;
     way.bare = reading::aligned;
     return way;
@@ -95,14 +120,14 @@ inline reading plain_reading(const fused& f, const shape& batch, std::int64_t ro
 
 inline std::string_view bool_text(bool v) { return v ? "true" : "false"; }
 
-/// The Slang type of a loader for `f`, and its parameters.
+/// The Slang type of a loader for `f` into fragments of what is held.
 inline std::string loader_type(const fused& f, const reading& way, const std::string& chunk,
-                               const std::string& half, bool wide, int batch, int depth) {
+                               dtype held, bool wide, int batch, int depth) {
     const std::string index = index_type(wide);
     std::string type =
         way.bare ? cat({way.bare == reading::ragged ? "Ragged<" : "Bare<",
-                        way.bare == reading::ragged ? half : chunk, ",", index, ",", batch, ",",
-                        bool_text(way.chunk_along_k())})
+                        way.bare == reading::ragged ? half_name(held) : std::string_view(chunk),
+                        ",", index, ",", batch, ",", bool_text(way.chunk_along_k())})
                  : cat({"Matrix<", emitted_name(f.body->view()), ",", index, ",", chunk, ",", batch,
                         ",", depth, ",", static_cast<int>(way.way), ",", way.flat});
     if (way.bare != reading::ragged) append_text(type, {",", way.whole});

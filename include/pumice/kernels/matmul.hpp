@@ -127,31 +127,41 @@ struct matmul_tiled {
     }
 };
 
-/// Cooperative matrices over f16 or bf16, summed in f32. A fused factor is rounded to that type
-/// first. A configuration is a tile, and in how many slices of k the sums are taken.
-struct matmul_cooperative {
+/// Cooperative matrices: f16 or bf16 summed in f32, integers of 8 bits in 32; f32 as two bf16 whose
+/// least product is left out, or f16 summed in f16, where a policy allows it. A fused factor is
+/// rounded to what they multiply first. A configuration is a tile, and in how many slices of k the
+/// sums are taken.
+template <reduced_precision Needs>
+struct matmul_matrices {
     using problem_type = matmul_problem;
-    static constexpr std::string_view name = "matmul/cooperative";
+    static constexpr reduced_precision needs = Needs;
+    static constexpr std::string_view name = Needs == reduced_precision::bf16_3x ? "matmul/bf16_3x"
+                                             : Needs == reduced_precision::f16_accumulation
+                                                 ? "matmul/f16_accumulation"
+                                                 : "matmul/cooperative";
     static constexpr bool portable = false;
 
     static support supports(const matmul_problem& p, const device_info& device) {
         if (support s = detail::supports_programs({&p.a, &p.b, &p.epilogue}, device); !s.yes)
             return s;
         const detail::product whole = detail::product_of(p);
-        support s = detail::supports_matrices(whole, p.a.type(), p.b.type(), device);
+        const detail::fragments_or_reason of = fragments_for(p, whole);
+        if (!of.kind) return of.none;
+        const auto ways = [&](const detail::product& slice) {
+            return detail::supports_matrices(slice, *of.kind, device);
+        };
+        support s = ways(whole);
         if (!s.yes) return s;
         detail::add_slices(s, whole, {2, 4, 8, 16}, detail::most_sums(device), device,
-                           [&](const detail::product& slice) {
-                               return detail::supports_matrices(slice, p.a.type(), p.b.type(),
-                                                                device)
-                                   .ways;
-                           });
+                           [&](const detail::product& slice) { return ways(slice).ways; });
         return s;
     }
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
         const detail::product p = detail::sliced_as(detail::product_of(asked), way);
-        return detail::staged_launch(p, detail::matrix_core_for(way, asked.a.type(), device),
+        return detail::staged_launch(p,
+                                     detail::matrix_core(p, *fragments_for(asked, p).kind, way,
+                                                         device),
                                      device, detail::is_wide(p));
     }
     static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
@@ -162,7 +172,16 @@ struct matmul_cooperative {
                                 const configuration& way) {
         return detail::slice_bytes(detail::product_of(asked), way);
     }
+
+private:
+    static detail::fragments_or_reason fragments_for(const matmul_problem& p,
+                                                     const detail::product& whole) {
+        return {whole, detail::multiplied_type(p.a), detail::multiplied_type(p.b), Needs};
+    }
 };
+using matmul_cooperative = matmul_matrices<reduced_precision::none>;
+using matmul_bf16_3x = matmul_matrices<reduced_precision::bf16_3x>;
+using matmul_f16_accumulation = matmul_matrices<reduced_precision::f16_accumulation>;
 
 /// The same, of factors that begin or end anywhere in memory, which are copied to whole tiles
 /// first.
@@ -176,12 +195,14 @@ struct matmul_packed {
             !s.yes)
             return s;
         const detail::product p = detail::product_of(asked);
-        support s = detail::supports_matrices(p, asked.a.type(), asked.b.type(), device);
+        const detail::fragments_or_reason of = halves_for(asked, p);
+        if (!of.kind) return of.none;
+        support s = detail::supports_fragments(*of.kind, device);
         if (!s.yes) return s;
         if (!detail::is_ragged(p, p.left, p.m) && !detail::is_ragged(p, p.right, p.n))
             return support::no("tiles read the factors as they lie");
         const detail::packed_product packed(p);
-        s = detail::supports_matrices(packed.of, asked.a.type(), asked.b.type(), device);
+        s = detail::supports_matrices(packed.of, *of.kind, device);
         for (configuration& way : s.ways)
             way.seconds += packed.left.seconds(device) + packed.right.seconds(device);
         return s;
@@ -191,7 +212,9 @@ struct matmul_packed {
                        const configuration& way) {
         const detail::product p = detail::product_of(asked);
         const detail::product copies = detail::packed_product(p).of;
-        return detail::staged_launch(copies, detail::matrix_core_for(way, asked.a.type(), device),
+        return detail::staged_launch(copies,
+                                     detail::matrix_core(copies, *halves_for(asked, copies).kind,
+                                                         way, device),
                                      device, detail::is_wide(copies));
     }
     static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
@@ -206,6 +229,12 @@ struct matmul_packed {
                                 const configuration&) {
         const detail::product p = detail::product_of(asked);
         return detail::packed_product(p).bytes();
+    }
+
+private:
+    static detail::fragments_or_reason halves_for(const matmul_problem& asked,
+                                                  const detail::product& p) {
+        return {p, asked.a.type(), asked.b.type(), reduced_precision::none};
     }
 };
 
@@ -253,6 +282,7 @@ struct matmul_split_k {
 };
 
 static_assert(kernel_type<matmul_tiled> && kernel_type<matmul_split_k> &&
-              kernel_type<matmul_cooperative> && kernel_type<matmul_packed>);
+              kernel_type<matmul_cooperative> && kernel_type<matmul_packed> &&
+              kernel_type<matmul_bf16_3x> && kernel_type<matmul_f16_accumulation>);
 
 }}  // namespace pumice::PUMICE_ABI

@@ -50,11 +50,10 @@ struct packed_factor {
                                32);
     }
     launch make(const device_info& device, bool wide) const {
-        const std::string half = held == dtype::f16 ? "Half" : "Bfloat",
-                          chunk = cat({"Packed<", half, ">"});
+        const std::string chunk = cat({"Packed<", half_name(held), ">"});
         launch l("pack", "pack",
                  {index_type(wide), chunk, batch.rank(),
-                  loader_type(*from, way, chunk, half, wide, batch.rank(), 1)},
+                  loader_type(*from, way, chunk, held, wide, batch.rank(), 1)},
                  {});
         if (!way.bare) l.programs.push_back(from->body);
         const bool across = !way.bare && way.way >= reading::elements_along_k;

@@ -35,7 +35,7 @@ inline split_k_shape split_k_readings(const product& p) {
         if (f.left.bare == reading::aligned && f.left.chunk_along_k() &&
             f.right.bare == reading::aligned) {
             f.lanes = 8;
-            f.held = type == dtype::f16 ? "Half" : "Bfloat";
+            f.held = half_name(type);
             return f;
         }
     }
@@ -81,8 +81,8 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
 /// one precision at any size; empty where there is none, or it is not rounded.
 inline std::string_view rounded_factor(const product& p, const device_info& device) {
     for (const fused* f : {&p.left, &p.right})
-        if (f->body->code.size() > 1 && fragment_for(f->type(), device))
-            return fragment_type(f->type()) == dtype::f16 ? "Half" : "Bfloat";
+        if (f->body->code.size() > 1 && has_fragments(f->type(), device))
+            return half_name(fragment_type(f->type()));
     return {};
 }
 
@@ -100,8 +100,9 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum, chunk,
-              loader_type(p.left, f.left, chunk, {}, wide, batch, depth),
-              right ? right->type : loader_type(p.right, f.right, chunk, {}, wide, batch, depth),
+              loader_type(p.left, f.left, chunk, p.left.type(), wide, batch, depth),
+              right ? right->type
+                    : loader_type(p.right, f.right, chunk, p.right.type(), wide, batch, depth),
               f.rows, f.together, f.lines, f.slices, f.ahead, f.wide},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups, device);

@@ -23,28 +23,27 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const auto way_of = [&](const fused& f, std::int64_t counting, int tile) {
         const std::int64_t rows = p.readable(counting);
-        reading way = core.half.empty()
+        reading way = info(core.held).bits == 32
                           ? plain_reading(f, p.batch, rows, p.depth)
-                          : packed_reading(f, p.batch, rows, p.depth,
-                                           core.half == "Half" ? dtype::f16 : dtype::bf16);
+                          : packed_reading(f, p.batch, rows, p.depth, core.held);
         const int whole = (rows % tile == 0 ? 1 : 0) | (p.k % core.k == 0 ? 2 : 0);
         // A program in f32 gains nothing by it, a copy only where every chunk is there.
-        if (!core.half.empty() || (way.bare && whole == 3)) way.whole = whole;
+        if (core.matrices || (way.bare && whole == 3)) way.whole = whole;
         return way;
     };
     const reading a = way_of(p.left, p.m, core.m),
                   b = right ? reading{} : way_of(p.right, p.n, core.n);
     const shape result = p.batch + p.m + p.columns;
     std::string type = core.type;
-    if (core.asks_layout)
+    if (core.matrices)
         append_text(type, {",", bool_text(a.chunk_along_k()), ",",
                            bool_text(right || b.chunk_along_k())});
     launch l("matmul", "staged",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), cat({type, ">"}),
-              loader_type(p.left, a, core.chunk, core.half, wide, batch, depth),
+              loader_type(p.left, a, core.chunk, core.held, wide, batch, depth),
               right ? right->type
-                    : loader_type(p.right, b, core.chunk, core.half, wide, batch, depth)},
+                    : loader_type(p.right, b, core.chunk, core.held, wide, batch, depth)},
              {&p.epilogue});
     if (!a.bare) l.programs.push_back(p.left.body);
     if (!b.bare) l.programs.push_back(p.right.body);

@@ -3,6 +3,7 @@
 // Sizes of the tiles in which products are computed, and how long they take.
 #pragma once
 
+#include <pumice/kernels/fragments.hpp>
 #include <pumice/kernels/product.hpp>
 
 #include <cmath>
@@ -30,23 +31,26 @@ struct register_tile {
     }
 };
 
-/// A tile of fragments, per workgroup and per subgroup (Matrices).
+/// A tile of fragments, per workgroup and per subgroup (Matrices), its depth in elements of 16
+/// bits.
 struct matrix_tile {
     int m, n, k, wm, wn;
     double speed;  // the same
     constexpr int subgroups() const noexcept { return m / wm * (n / wn); }
     constexpr double wait() const noexcept { return 1; }  // as above
     /// Whichever way the factors lie, and for a line of sums.
-    constexpr std::int64_t shared(int fragment_m) const noexcept {
-        const std::int64_t left = std::max(m * (k / 8 + 1), k * (m / 8 + 1)),
-                           right = std::max(n * (k / 8 + 1), k * (n / 8 + 1));
-        return 16 * std::max<std::int64_t>(left + right, static_cast<std::int64_t>(subgroups()) *
-                                                             fragment_m * (wn / 4 + 1));
+    constexpr std::int64_t shared(const fragments& of, int fragment_m) const noexcept {
+        const int lanes = of.lanes(), deep = k * of.deeper();
+        const std::int64_t left = std::max(m * (deep / lanes + 1), deep * (m / lanes + 1)),
+                           right = std::max(n * (deep / lanes + 1), deep * (n / lanes + 1));
+        return 16 * std::max<std::int64_t>(of.parts * (left + right),
+                                           static_cast<std::int64_t>(subgroups()) * fragment_m *
+                                               (wn / of.sums() + 1));
     }
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
         return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n &&
-               k >= 8 && m >= 8 && n >= 8 && std::max({m, n, k}) <= product::side;
+               k >= 8 && m >= 8 && n >= 8 && std::max({m, n / 2, k}) <= product::side;
     }
 };
 
@@ -67,19 +71,20 @@ inline constexpr auto register_tiles = checked(std::array<register_tile, 6>{{
     {  16,  64, 16,  4,  4, 1,  1, 0.58},
     {  64,  16, 16,  4,  4, 1,  1, 0.52},
 }});
-inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 11>{{
-    //  m    n   k  wm  wn  speed
-    { 128, 128, 64, 64, 64, 1.00},
-    { 128, 128, 32, 64, 64, 0.84},
-    { 128,  64, 64, 64, 32, 0.72},
-    {  64,  64, 64, 32, 32, 0.52},
-    {  64,  64, 32, 32, 32, 0.46},
-    {  32,  64, 64, 16, 32, 0.36},
-    {  16, 128, 64, 16, 32, 0.17},
-    {  16,  64, 64, 16, 16, 0.18},
-    {  32,  32, 32, 16, 16, 0.22},
-    {  32,  32, 16, 16, 16, 0.13},
-    {  32,  32,  8, 16, 16, 0.08},
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 12>{{
+    //  m    n   k   wm  wn  speed
+    { 128, 256, 32, 128, 64, 1.10},  // of sums in 16 bits, which no others leave room for
+    { 128, 128, 64,  64, 64, 1.00},
+    { 128, 128, 32,  64, 64, 0.84},
+    { 128,  64, 64,  64, 32, 0.72},
+    {  64,  64, 64,  32, 32, 0.52},
+    {  64,  64, 32,  32, 32, 0.46},
+    {  32,  64, 64,  16, 32, 0.36},
+    {  16, 128, 64,  16, 32, 0.17},
+    {  16,  64, 64,  16, 16, 0.18},
+    {  32,  32, 32,  16, 16, 0.22},
+    {  32,  32, 16,  16, 16, 0.13},
+    {  32,  32,  8,  16, 16, 0.08},
 }});
 // clang-format on
 
@@ -117,16 +122,17 @@ inline double tile_seconds(const product& p, double bytes, int m, int n, int dep
                                bytes / rates.bandwidth));
 }
 
-/// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work.
+/// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work. Depths are
+/// `deeper` times those of the rows.
 template <class Row, std::size_t N, class Fits>
 support tile_ways(const std::array<Row, N>& rows, const product& p, double rate, double access,
-                  const device_rates& rates, Fits&& fits) {
+                  const device_rates& rates, Fits&& fits, int deeper = 1) {
     support s;
     const double bytes = bytes_of(p);
     for (const Row& r : rows)
         if (fits(r))
-            s.ways.push_back({{r.m, r.n, r.k},
-                              tile_seconds(p, bytes, r.m, r.n, r.k, r.speed * rate, access,
+            s.ways.push_back({{r.m, r.n, r.k * deeper},
+                              tile_seconds(p, bytes, r.m, r.n, r.k * deeper, r.speed * rate, access,
                                            r.wait(), rates)});
     s.yes = !s.ways.empty();
     return s;
@@ -134,9 +140,11 @@ support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
 
 /// The row of a configuration.
 template <class Row, std::size_t N>
-const Row& row_of(const std::array<Row, N>& rows, const configuration& way) {
+const Row& row_of(const std::array<Row, N>& rows, const configuration& way, int deeper = 1) {
     std::size_t i = 0;
-    while (way.sizes[0] != rows[i].m || way.sizes[1] != rows[i].n || way.sizes[2] != rows[i].k) ++i;
+    while (way.sizes[0] != rows[i].m || way.sizes[1] != rows[i].n ||
+           way.sizes[2] != rows[i].k * deeper)
+        ++i;
     return rows[i];
 }
 

@@ -7,6 +7,7 @@
 #include <pumice/base/callback.hpp>
 #include <pumice/base/of_engine.hpp>
 #include <pumice/core/device_info.hpp>
+#include <pumice/core/precision.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <memory>
@@ -96,6 +97,12 @@ struct policy_set {
     callback<std::size_t(std::span<const kernel_candidate>)> kernel;
     /// Of the device, for the expected seconds of kernels; all 0: the usual ones of its kind.
     device_rates rates;
+    /// What products may give up for speed, by bits of reduced_precision.
+    std::uint32_t reduced = 0;
+    bool allows(reduced_precision p) const noexcept {
+        return p == reduced_precision::none || (reduced >> static_cast<int>(p) & 1) != 0;
+    }
+    void allow(reduced_precision p) noexcept { reduced |= 1u << static_cast<int>(p); }
     bool fusion = true;
     bool eager = false;
     /// The user's passes, and which are left out (policy/pass_list.hpp); null: the library's.
@@ -248,6 +255,28 @@ struct measured_rates {
     device_rates rates;
     void apply(policy_set& set) const { set.rates = rates; }
 };
+
+/// How exact products and convolutions are on a device that has cooperative matrices; the host is
+/// always strict.
+namespace precision {
+/// As their types say: f32 is multiplied and summed in f32, half types are summed in f32. The
+/// default, and what takes the others back.
+struct strict {
+    void apply(policy_set& set) const { set.reduced = 0; }
+};
+/// Those of f32 may be three products of bf16: a b = ah bh + ah bl + al bh, where x = xh + xl to 15
+/// bits. A term is off by at most 2^-13 of itself, where f32 has 2^-24, and a value that is not
+/// finite makes its sums NaN. What JAX calls bfloat16_3x and PyTorch float32_matmul_precision high.
+struct bf16_3x {
+    void apply(policy_set& set) const { set.allow(reduced_precision::bf16_3x); }
+};
+/// Those of f16 may be summed in f16, each step rounded: a sum of k terms is off by about sqrt(k)
+/// 2^-12 of their sum of magnitudes, and infinite beyond 65 504. What PyTorch calls
+/// allow_fp16_accumulation.
+struct f16_accumulation {
+    void apply(policy_set& set) const { set.allow(reduced_precision::f16_accumulation); }
+};
+}  // namespace precision
 
 namespace fusion {
 /// Every op is a kernel of its own.

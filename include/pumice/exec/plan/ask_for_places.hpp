@@ -56,7 +56,7 @@ inline double seconds_at(const problem& p, const device_info& at, std::int64_t b
     }
     double least = -1;
     for (const kernel_entry& k : p.kind().kernels)
-        if (const support s = k.supports(p.get(), at); s.yes)
+        if (const support s = k.supports(p.get(), at); s.yes && k.needs == reduced_precision::none)
             least = least < 0 ? s.best().seconds : std::min(least, s.best().seconds);
     return least;
 }
