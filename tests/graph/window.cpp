@@ -29,6 +29,11 @@ TEST_CASE("windows: conv and pool") {
     CHECK(code_of([] { conv(of({1, 3, 8, 8}), of({6, 4, 3, 3})); }) == errc::shape_mismatch);
     CHECK(code_of([] { conv(of({1, 3, 2, 8}), of({6, 3, 3, 3})); }) == errc::shape_mismatch);
     CHECK(code_of([] { conv(of({3, 8, 8}), of({6, 3, 3, 3})); }) == errc::rank_mismatch);
+    for (const dtype t : {dtype::i8, dtype::u16, dtype::i32, dtype::u64}) {
+        const any_tensor y = conv(data(home, {1, 3, 8, 8}, t), data(home, {6, 3, 3, 3}, t));
+        CHECK(y.dtype() == t);
+        CHECK(y.shape() == shape{1, 6, 6, 6});
+    }
     pool_op p;
     for (int i = 0; i < 2; ++i) p.window[i] = p.stride[i] = 2;
     CHECK(pool(of({1, 3, 7, 8}), p).shape() == shape{1, 3, 3, 4});

@@ -16,7 +16,8 @@ TEST_CASE("fragments: each pair of types has one kind, or none") {
         CHECK(fragments_of(t, t, none)->parts == 1);
         CHECK_FALSE(fragments_of(t, dtype::f32, none));
     }
-    CHECK(fragments_of(dtype::f8_e4m3, dtype::f16, none) == fragments_of(dtype::f16, dtype::f16, none));
+    CHECK(fragments_of(dtype::f8_e4m3, dtype::f16, none) ==
+          fragments_of(dtype::f16, dtype::f16, none));
     CHECK_FALSE(fragments_of(dtype::i8, dtype::u8, none));
     CHECK_FALSE(fragments_of(dtype::f32, dtype::f32, none));
     CHECK_FALSE(fragments_of(dtype::f64, dtype::f64, bf16_3x));

@@ -388,11 +388,11 @@ def quantising():
          axis=1, block_size=4)
 
 
-def control():
-    """If, Loop and Scan: the cases of the package onnx, but for those of sequences, and more. Nothing is drawn."""
+def of_package(*words):
+    """The cases of the package onnx with these words in their names, but for those of sequences."""
     from onnx.backend.test.case.node import collect_testcases
     for each in collect_testcases(None):
-        if not any(word in each.name for word in ("_if", "loop", "scan")):
+        if not any(word in each.name for word in words):
             continue
         model, (feeds, results) = each.model, each.data_sets[0]
         if not all(isinstance(x, (np.ndarray, np.generic)) for x in (*feeds, *results)) or "opt" in each.name:
@@ -403,6 +403,37 @@ def control():
         name = "onnx_" + each.name
         written.add(name)
         (OUT / "operators" / f"{name}.onnx").write_bytes(model.SerializeToString())
+
+
+def quantised_products():
+    """Products and convolutions of quantised integers, which draw numbers of their own."""
+    of_package("matmulinteger", "convinteger", "qlinear", "dynamicquantizelinear")
+    own = np.random.default_rng(11)
+    def whole(dtype, *shape):                    # of 7 bits: the runtime's sums of pairs saturate in 16 beyond, on some processors
+        return own.integers(np.iinfo(dtype).min // 2, np.iinfo(dtype).max // 2 + 1, shape).astype(dtype)
+    i8 = np.int8
+    case("matmulinteger", "MatMulInteger", whole(u8, 5, 33), whole(i8, 33, 7), np.array(131, u8), np.array(0, i8), constants=[1, 3])
+    case("matmulinteger_columns", "MatMulInteger", whole(u8, 2, 5, 9), whole(i8, 9, 4), np.array(3, u8), whole(i8, 4), constants=[1, 3])
+    case("matmulinteger_bare", "MatMulInteger", whole(u8, 17, 32), whole(u8, 32, 16))
+    x, w = whole(u8, 2, 4, 9, 8), whole(u8, 6, 2, 3, 3)
+    case("convinteger", "ConvInteger", x, w, np.array(7, u8), np.array(130, u8), constants=[1, 3], group=2, pads=[1, 0, 2, 1],
+         strides=[2, 1])
+    case("convinteger_line", "ConvInteger", whole(u8, 2, 3, 11), whole(u8, 4, 3, 3))
+    def scale(*shape):
+        return own.uniform(0.005, 0.02, shape).astype(f32)
+    for kind, t, zero in (("u8", u8, 120), ("i8", i8, -3)):
+        case(f"qlinearmatmul_{kind}", "QLinearMatMul", whole(t, 6, 40), scale(), np.array(zero, t), whole(t, 40, 5), scale(5),
+             np.full(5, zero + 1, t), np.array(0.07, f32), np.array(zero + 2, t), constants=[3, 4, 5])
+        bias = own.integers(-2000, 2000, 6).astype(i32)
+        case(f"qlinearconv_{kind}", "QLinearConv", whole(t, 2, 4, 9, 8), scale(), np.array(zero, t), whole(i8, 6, 4, 3, 3), scale(6),
+             np.zeros(6, i8), np.array(0.09, f32), np.array(zero, t), bias, constants=[3, 4, 5, 8], pads=[1, 1, 1, 1])
+    case("dynamicquantizelinear", "DynamicQuantizeLinear", np.linspace(-3, 9, 40).astype(f32).reshape(5, 8), outputs=3)
+    case("dynamicquantizelinear_zeros", "DynamicQuantizeLinear", np.zeros((2, 3), f32), outputs=3)
+
+
+def control():
+    """If, Loop and Scan: the cases of the package onnx, and more. Nothing is drawn."""
+    of_package("_if", "loop", "scan")
 
     def value(name, type_, *dims):
         return helper.make_tensor_value_info(name, type_, dims)
@@ -467,6 +498,6 @@ if __name__ == "__main__":
     (OUT / "operators").mkdir(parents=True, exist_ok=True)
     for old in (OUT / "operators").glob("*.onnx"):
         old.unlink()
-    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits, control, quantising):
+    for write in (elementwise, windows, shapes, reductions, chains, digits, gathering, low_bits, control, quantising, quantised_products):
         write()
     print(len(written), "operator cases,", sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file()), "bytes")

@@ -314,3 +314,56 @@ TEST_CASE("quantized: QuantizeLinear in a run, of every type, rounds to even and
         else CHECK(std::isnan(y[9]));
     }
 }
+
+TEST_CASE("quantized: a convolution of integers wraps once, in their type") {
+    const pm::context home;
+    const std::vector<std::int8_t> image{100, -100, 50, 127}, weight{2, 3};
+    const any_tensor x = pm::from_bytes(dtype::i8, {1, 1, 2, 2}, std::as_bytes(std::span(image)),
+                                        home),
+                     w = pm::from_bytes(dtype::i8, {2, 1, 1, 1}, std::as_bytes(std::span(weight)),
+                                        home);
+    const std::vector<std::int8_t> want{-56, 56, 100, -2, 44, -44, -106, 125};
+    CHECK(pm::to_vector<std::int8_t>(pm::conv(x, w)) == want);
+    const any_tensor wide = pm::conv(pm::astype(x, dtype::i32), pm::astype(w, dtype::i32));
+    CHECK(pm::to_vector<std::int32_t>(wide) ==
+          std::vector<std::int32_t>{200, -200, 100, 254, 300, -300, 150, 381});
+}
+
+TEST_CASE("quantized: products of integers name what does not fit") {
+    const pm::context home;
+    const auto refused = [&](const char* op, std::initializer_list<const char*> inputs,
+                             const message& graph) {
+        message g = graph;
+        g.put(1, node_of(op, {inputs.begin(), inputs.end()}, {"y"})).put(12, value_of("y", 6, {}));
+        try {
+            loaded(g, home);
+        } catch (const pm::error& e) {
+            return std::string(e.what());
+        }
+        return std::string("taken");
+    };
+    const auto with = [](std::int64_t left, std::int64_t right) {
+        message g;
+        g.put(11, value_of("a", left, {2, 3})).put(11, value_of("b", right, {3, 4}));
+        return g;
+    };
+    const auto zeros = [](std::int64_t code, std::vector<std::int64_t> extent,
+                          std::vector<std::int64_t> values) {
+        return tensor_of("z", code, extent).numbers(5, values);
+    };
+    CHECK(contains(refused("MatMulInteger", {"a", "b"}, with(1, 3)),
+                   "takes i8 or u8 as input 0, not f32"));
+    CHECK(contains(refused("MatMulInteger", {"a", "b", "z"}, with(2, 3).put(5, zeros(3, {}, {1}))),
+                   "has a zero point of i8 for u8"));
+    CHECK(contains(refused("MatMulInteger", {"a", "b", "", "z"},
+                           with(2, 3).put(5, zeros(3, {3}, {1, 2, 3}))),
+                   "of shape (3,) for 4 rows, columns or channels"));
+    message conv;
+    conv.put(11, value_of("a", 2, {1, 3, 4, 4})).put(11, value_of("b", 2, {2, 3, 2, 2}));
+    CHECK(contains(refused("ConvInteger", {"a", "b", "z"},
+                           message(conv).put(5, zeros(2, {2}, {1, 2}))),
+                   "of shape (2,) where it takes one number"));
+    // All of them fit but the declared output.
+    CHECK(contains(refused("ConvInteger", {"a", "b"}, conv), "i32 () and is (1, 2, 3, 3)"));
+    CHECK(contains(refused("MatMulInteger", {"a", "b"}, with(2, 3)), "i32 () and is (2, 4)"));
+}

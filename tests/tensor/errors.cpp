@@ -98,6 +98,8 @@ TEST_CASE("errors: convolutions") {
           [&] { pm::conv(of({4, 8, 8}), w); });
     fails(errc::dtype_mismatch, "conv", {"f32, f16"},
           [&] { pm::conv(x, of({6, 4, 3, 3}, dtype::f16)); });
+    fails(errc::dtype_mismatch, "conv", {"bool, bool", "of numbers"},
+          [&] { pm::conv(of({1, 4, 8, 8}, dtype::boolean), of({6, 4, 3, 3}, dtype::boolean)); });
     fails(errc::shape_mismatch, "conv", {"4 channels", "(6, 3, 3, 3)", "takes 3"},
           [&] { pm::conv(x, of({6, 3, 3, 3})); });
     fails(errc::shape_mismatch, "conv", {"a window of 9", "length of 8"},

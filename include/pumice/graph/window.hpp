@@ -9,7 +9,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW).
+/// ONNX Conv over two spatial axes: x (N, C, H, W), weight (M, C / group, kH, kW), of one type of
+/// numbers. Integers are summed modulo 2^32 or 2^64.
 PUMICE_FUNCTION any_tensor conv(const any_tensor& x, const any_tensor& weight,
                                 const conv_op& options = {});
 
@@ -57,8 +58,10 @@ PUMICE_BODY any_tensor conv(const any_tensor& x, const any_tensor& weight, const
         fail(errc::rank_mismatch, "conv",
              {"needs rank 4 (NCHW and MCHW), got ", to_string(x.shape()), " and ",
               to_string(weight.shape())});
-    if (types[0] != types[1] || !is_floating(types[0]))
-        detail::throw_types("conv", types, "needs two of the same floating type");
+    if (types[0] != types[1] || types[0] == dtype::boolean)
+        detail::throw_types("conv", types, "needs two of the same type, of numbers");
+    if (!is_floating(types[0]) && info(types[0]).bits < 32)  // sums wrap once, as those of matmul
+        return astype(conv(astype(x, dtype::i32), astype(weight, dtype::i32), options), types[0]);
     const shape &s = x.shape(), &w = weight.shape();
     if (options.group <= 0 || w[0] % options.group != 0)
         fail(errc::invalid_argument, "conv",

@@ -11,6 +11,7 @@
 #include <pumice/model/onnx/detail/control.hpp>
 #include <pumice/model/onnx/detail/elementwise.hpp>
 #include <pumice/model/onnx/detail/gather.hpp>
+#include <pumice/model/onnx/detail/quantized.hpp>
 #include <pumice/model/onnx/detail/reduce.hpp>
 #include <pumice/model/onnx/detail/schemas.hpp>
 #include <pumice/model/onnx/detail/shader.hpp>
@@ -37,10 +38,12 @@ inline constexpr std::array op_table{
     op_row{"Constant",                &build::constant},
     op_row{"ConstantOfShape",         &build::constant_of_shape},
     op_row{"Conv",                    &build::conv},
+    op_row{"ConvInteger",             &build::conv_integer},
     op_row{"CumSum",                  &build::cumulative_sum},
     op_row{"DepthToSpace",            &build::depth_to_space},
     op_row{"DequantizeLinear",        &build::dequantize_linear},
     op_row{"Dropout",                 &build::dropout},
+    op_row{"DynamicQuantizeLinear",   &build::dynamic_quantize_linear},
     op_row{"Einsum",                  &build::sum_products},
     op_row{"Expand",                  &build::expand},
     op_row{"Flatten",                 &build::flatten},
@@ -60,6 +63,7 @@ inline constexpr std::array op_table{
     op_row{"LogSoftmax",              &build::log_softmax_axis},
     op_row{"Loop",                    &build::loop},
     op_row{"MatMul",                  &build::matmul},
+    op_row{"MatMulInteger",           &build::matmul_integer},
     op_row{"Max",                     &build::max},
     op_row{"MaxPool",                 &build::max_pool},
     op_row{"Mean",                    &build::mean},
@@ -67,6 +71,8 @@ inline constexpr std::array op_table{
     op_row{"Mod",                     &build::mod},
     op_row{"Pad",                     &build::pad},
     op_row{"Pow",                     &build::pow},
+    op_row{"QLinearConv",             &build::q_linear_conv},
+    op_row{"QLinearMatMul",           &build::q_linear_matmul},
     op_row{"QuantizeLinear",          &build::quantize_linear},
     op_row{"RMSNormalization",        &build::rms_normalization},
     op_row{"Range",                   &build::range},

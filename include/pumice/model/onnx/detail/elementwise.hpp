@@ -4,7 +4,6 @@
 // name.
 #pragma once
 
-#include <pumice/graph/decode.hpp>
 #include <pumice/model/onnx/detail/node_builder.hpp>
 
 #include <array>
@@ -166,34 +165,6 @@ inline any_tensor cast(node_builder& b) {
 
 inline any_tensor cast_like(node_builder& b) {
     return cast_to(b, b.tensor(0), b.computed(b.value(1).dtype()));
-}
-
-/// Whoever reads it decodes as it loads.
-inline any_tensor dequantize_linear(node_builder& b) {
-    const any_tensor x = b.tensor(0), scale = b.tensor(1);
-    const any_tensor y =
-        pumice::dequantize_linear(x, scale, b.has(2) ? b.tensor(2) : any_tensor(),
-                                  b.integer("axis", 1), b.integer("block_size", 0));
-    const std::int64_t code = b.integer("output_dtype", 0);
-    const std::optional<dtype> type =
-        code == 0 ? scale.dtype() : to_dtype(static_cast<std::int32_t>(code));
-    if (!type || !is_floating(*type)) b.fail(errc::unsupported, "gives " + name_of_type(code));
-    return astype(y, b.computed(*type));
-}
-
-inline any_tensor quantize_linear(node_builder& b) {
-    b.ignore("precision");  // of the division, which is one of f32
-    const std::int64_t code = b.integer("output_dtype", 0);
-    const std::optional<dtype> named =
-        code == 0 ? dtype::u8 : to_dtype(static_cast<std::int32_t>(code));
-    const std::optional<dtype> type = b.has(2) ? b.value(2).dtype() : named;
-    if (!named || !type) b.fail(errc::unsupported, "gives " + name_of_type(code));
-    if (b.has(2) && code != 0 && *named != *type)
-        b.fail(errc::bad_file, "gives " + std::string(to_string(*named)) +
-                                   " and has a zero point of " + std::string(to_string(*type)));
-    return pumice::quantize_linear(b.tensor(0), b.tensor(1), b.has(2) ? b.tensor(2) : any_tensor(),
-                                   *type, b.integer("axis", 1), b.integer("block_size", 0),
-                                   b.integer("saturate", 1) != 0);
 }
 
 inline any_tensor swish(node_builder& b) {

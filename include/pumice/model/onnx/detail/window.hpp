@@ -99,29 +99,39 @@ inline any_tensor linear(const any_tensor& x) {
     return reshape(x, {s[0], s[1], s[3]});
 }
 
-/// The convolution, then the bias as an elementwise node: the fuser makes it the epilogue.
-inline any_tensor conv(node_builder& b) {
-    const shape &image = b.extent(0), &weight = b.extent(1);
-    const bool line = image.rank() == 3;
+/// The convolution of an image with a kernel over two axes, by the extents of inputs x and w that
+/// they come from.
+inline any_tensor convolved(node_builder& b, int x, int w, const any_tensor& from,
+                            const any_tensor& kernel) {
+    const shape &image = b.extent(x), &weight = b.extent(w);
     if (weight.rank() != image.rank())
         b.fail(errc::rank_mismatch, "has an input of shape " + to_string(image) +
                                         " and a weight of " + to_string(weight));
-    const window_attributes w = read_window(b, image, std::span(weight.begin() + 2, weight.end()));
+    const window_attributes read =
+        read_window(b, image, std::span(weight.begin() + 2, weight.end()));
     conv_op options;
-    copy_window(w, options);
+    copy_window(read, options);
     options.group = small(b, b.integer("group", 1), "a group");
     checked_multiply(weight[1], options.group, "conv");
-    any_tensor kernel =
-        line ? b.derived(0, {1}, [](auto in) { return planar(in[0]); }) : b.tensor(1);
-    any_tensor y = pumice::conv(planar(b.tensor(0)), kernel, options);
-    if (b.has(2)) {
-        if (b.extent(2) != shape{weight[0]})
-            b.fail(errc::shape_mismatch, "has a bias of shape " + to_string(b.extent(2)) + " for " +
-                                             std::to_string(weight[0]) + " channels");
-        y = pumice::apply<op::add>(y, b.derived(1, {2}, [](auto in) {
-            return reshape(in[0], {in[0].shape()[0], 1, 1});
-        }));
-    }
+    return pumice::conv(from, kernel, options);
+}
+
+/// With input `bias` added to each channel: the fuser makes it the epilogue.
+inline any_tensor biased(node_builder& b, const any_tensor& y, int bias, std::int64_t channels) {
+    if (b.extent(bias) != shape{channels})
+        b.fail(errc::shape_mismatch, "has a bias of shape " + to_string(b.extent(bias)) + " for " +
+                                         std::to_string(channels) + " channels");
+    return pumice::apply<op::add>(y, b.derived(bias, {bias}, [](auto in) {
+        return reshape(in[0], {in[0].shape()[0], 1, 1});
+    }));
+}
+
+inline any_tensor conv(node_builder& b) {
+    const bool line = b.extent(0).rank() == 3;
+    const any_tensor kernel =
+        line ? b.derived(1, {1}, [](auto in) { return planar(in[0]); }) : b.tensor(1);
+    any_tensor y = convolved(b, 0, 1, planar(b.tensor(0)), kernel);
+    if (b.has(2)) y = biased(b, y, 2, b.extent(1)[0]);
     return line ? linear(y) : y;
 }
 

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Builders of ONNX operators over quantised integers: to and from them, and products of them.
+#pragma once
+
+#include <pumice/graph/decode.hpp>
+#include <pumice/model/onnx/detail/window.hpp>
+
+#include <numeric>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
+
+/// Whoever reads it decodes as it loads.
+inline any_tensor dequantize_linear(node_builder& b) {
+    const any_tensor x = b.tensor(0), scale = b.tensor(1);
+    const any_tensor y =
+        pumice::dequantize_linear(x, scale, b.has(2) ? b.tensor(2) : any_tensor(),
+                                  b.integer("axis", 1), b.integer("block_size", 0));
+    const std::int64_t code = b.integer("output_dtype", 0);
+    const std::optional<dtype> type =
+        code == 0 ? scale.dtype() : to_dtype(static_cast<std::int32_t>(code));
+    if (!type || !is_floating(*type)) b.fail(errc::unsupported, "gives " + name_of_type(code));
+    return astype(y, b.computed(*type));
+}
+
+inline any_tensor quantize_linear(node_builder& b) {
+    b.ignore("precision");  // of the division, which is one of f32
+    const std::int64_t code = b.integer("output_dtype", 0);
+    const std::optional<dtype> named =
+        code == 0 ? dtype::u8 : to_dtype(static_cast<std::int32_t>(code));
+    const std::optional<dtype> type = b.has(2) ? b.value(2).dtype() : named;
+    if (!named || !type) b.fail(errc::unsupported, "gives " + name_of_type(code));
+    if (b.has(2) && code != 0 && *named != *type)
+        b.fail(errc::bad_file, "gives " + std::string(to_string(*named)) +
+                                   " and has a zero point of " + std::string(to_string(*type)));
+    return pumice::quantize_linear(b.tensor(0), b.tensor(1), b.has(2) ? b.tensor(2) : any_tensor(),
+                                   *type, b.integer("axis", 1), b.integer("block_size", 0),
+                                   b.integer("saturate", 1) != 0);
+}
+
+/// y, scale and zero point of u8 that hold the least to the greatest of x, and 0.
+inline any_tensor dynamic_quantize_linear(node_builder& b) {
+    const any_tensor x = astype(b.tensor(0), dtype::f32);
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(x.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    const any_tensor least = apply<op::minimum>(reduce(reduction::min, x, axes, false), 0.0),
+                     most = apply<op::maximum>(reduce(reduction::max, x, axes, false), 0.0),
+                     step = apply<op::divide>(apply<op::subtract>(most, least), 255.0),
+                     // Of nothing but zeros any scale will do.
+                     scale = apply<op::where>(apply<op::equal>(step, 0.0), 1.0, step),
+                     zero = astype(apply<op::round>(apply<op::negative>(
+                                       apply<op::divide>(least, scale))),
+                                   dtype::u8);
+    if (b.wants(1)) b.set(1, astype(scale, b.computed(dtype::f32)));
+    if (b.wants(2)) b.set(2, zero);
+    return pumice::quantize_linear(x, scale, zero, dtype::u8, 0, 0, true);
+}
+
+/// Input i, a scale or a zero point, as it broadcasts over a tensor of `rank` axes: one number, or
+/// a list of `length` along `axis`, or as it is.
+inline any_tensor along(node_builder& b, int i, int rank, int axis, std::int64_t length) {
+    const shape extent = b.extent(i);
+    if (extent.rank() == 1 && extent[0] != 1 && (axis < 0 || extent[0] != length))
+        b.fail(errc::shape_mismatch,
+               "has a scale or zero point (input " + std::to_string(i) + ") of shape " +
+                   to_string(extent) +
+                   (axis < 0 ? " where it takes one number"
+                             : " for " + std::to_string(length) + " rows, columns or channels"));
+    shape over;
+    if (element_count(extent) != 1) {
+        if (extent.rank() != 1) return b.tensor(i);
+        over.push_back(length);
+        for (int d = axis + 1; d < rank; ++d) over.push_back(1);
+    }
+    return b.derived(i, {i}, [over](auto in) { return reshape(in[0], over); });
+}
+
+/// Integers of 8 bits in 32, less their zero point, which is one number or a list along `axis`.
+inline any_tensor centred(node_builder& b, int x, int zero, int axis) {
+    const dtype type = b.value(x).dtype();
+    if (type != dtype::i8 && type != dtype::u8)
+        b.fail(errc::unsupported, "takes i8 or u8 as input " + std::to_string(x) + ", not " +
+                                      std::string(to_string(type)));
+    const any_tensor wide = astype(b.tensor(x), dtype::i32);
+    if (!b.has(zero)) return wide;
+    if (b.value(zero).dtype() != type)
+        b.fail(errc::dtype_mismatch, "has a zero point of " +
+                                         std::string(to_string(b.value(zero).dtype())) + " for " +
+                                         std::string(to_string(type)));
+    if (b.number(zero) == 0.0) return wide;  // cooperative matrices multiply it as it lies
+    const int rank = wide.rank();
+    return apply<op::subtract>(
+        wide, astype(along(b, zero, rank, axis, axis < 0 ? 1 : wide.shape()[axis]), dtype::i32));
+}
+
+/// Products of matrices: zero points of a for its rows, of b for its columns.
+inline any_tensor integer_product(node_builder& b, int left, int left_zero, int right,
+                                  int right_zero) {
+    return pumice::matmul(centred(b, left, left_zero, b.extent(left).rank() - 2),
+                          centred(b, right, right_zero, b.extent(right).rank() - 1));
+}
+inline any_tensor matmul_integer(node_builder& b) { return integer_product(b, 0, 2, 1, 3); }
+
+/// The zero point of a weight is one number or one for each channel.
+inline any_tensor integer_convolution(node_builder& b, int x, int x_zero, int weight,
+                                      int weight_zero) {
+    return convolved(b, x, weight, planar(centred(b, x, x_zero, -1)),
+                     planar(centred(b, weight, weight_zero, 0)));
+}
+inline any_tensor conv_integer(node_builder& b) {
+    const any_tensor y = integer_convolution(b, 0, 2, 1, 3);
+    return b.extent(0).rank() == 3 ? linear(y) : y;
+}
+
+/// Sums of products of quantised integers, of the type and zero point of input `zero`.
+inline any_tensor requantised(node_builder& b, const any_tensor& sums, const any_tensor& scale,
+                              int zero) {
+    const any_tensor steps =
+        apply<op::round>(apply<op::multiply>(astype(sums, dtype::f32), scale));
+    const dtype type = b.value(zero).dtype();
+    if (type != dtype::i8 && type != dtype::u8)
+        b.fail(errc::unsupported, "gives i8 or u8, not " + std::string(to_string(type)));
+    const any_tensor from = along(b, zero, sums.rank(), sums.rank() - 2,
+                                  sums.rank() < 2 ? 1 : sums.shape()[sums.rank() - 2]);
+    return astype(apply<op::add>(steps, astype(from, dtype::f32)), type);  // saturates
+}
+
+inline any_tensor q_linear_matmul(node_builder& b) {
+    const any_tensor sums = integer_product(b, 0, 2, 3, 5);
+    const auto scale = [&](int i, int of, int behind) {
+        const int rank = b.extent(of).rank(), axis = rank - behind;
+        return astype(along(b, i, rank, axis, axis < 0 ? 1 : b.extent(of)[axis]), dtype::f32);
+    };
+    const int rank = sums.rank();
+    const any_tensor result = astype(
+        along(b, 6, rank, rank - 2, rank < 2 ? 1 : sums.shape()[rank - 2]), dtype::f32);
+    return requantised(
+        b, sums, apply<op::divide>(apply<op::multiply>(scale(1, 0, 2), scale(4, 3, 1)), result), 7);
+}
+
+inline any_tensor q_linear_conv(node_builder& b) {
+    any_tensor sums = integer_convolution(b, 0, 2, 3, 5);
+    const std::int64_t channels = b.extent(3)[0];
+    if (b.has(8)) sums = biased(b, sums, 8, channels);
+    const auto one = [&](int i) { return astype(along(b, i, 4, -1, 1), dtype::f32); };
+    const any_tensor each = astype(along(b, 4, 4, 1, channels), dtype::f32);
+    const any_tensor y = requantised(
+        b, sums, apply<op::divide>(apply<op::multiply>(one(1), each), one(6)), 7);
+    return b.extent(0).rank() == 3 ? linear(y) : y;
+}
+
+}}}  // namespace pumice::PUMICE_ABI::onnx::build
