@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Pumice authors
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds the examples and runs the first two: a fused expression, and a model that reads a digit. On the GPU if
+# Sets up, builds and runs the first two examples: a fused expression, and a model that reads a digit. On the GPU if
 # there is one, otherwise on Mesa's software driver.
 #
 #   examples/run.sh              the first two
@@ -15,7 +15,20 @@ generator=()
 ! command -v ninja > /dev/null || generator=(-G Ninja)
 cmake -S . -B build/examples "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
   -DPUMICE_BUILD_TESTS=OFF -DPUMICE_BUILD_BENCH=OFF > build/examples.log || { cat build/examples.log; exit 1; }
-cmake --build build/examples -j "$(nproc)" --target examples
+
+[[ $# -gt 0 ]] || set -- 01_ 02_
+[[ $1 != all ]] || set -- ''
+programs=()
+for source in examples/[0-9]*.cpp; do
+  for name; do
+    [[ $source == *"$name"* ]] || continue
+    programs+=("example_$(basename "$source" .cpp)")
+    break
+  done
+done
+[[ ${#programs[@]} -gt 0 ]] || { echo "examples/run.sh: no example is called $*" >&2; exit 1; }
+echo "building ${programs[*]}: a minute or more the first time"
+cmake --build build/examples -j "$(nproc)" --target "${programs[@]}"
 
 on=tools/on-software-driver
 if why=$(tools/on-gpu true 2>&1); then
@@ -24,16 +37,7 @@ else
   echo "$why; so on Mesa's software driver"
 fi
 
-[[ $# -gt 0 ]] || set -- 01_ 02_
-[[ $1 != all ]] || set -- ''
-ran=no
-for program in build/examples/example_[0-9]*; do
-  for name; do
-    [[ -x $program && $program == *"$name"* ]] || continue
-    printf '\n=== %s\n' "examples/${program##*/example_}.cpp"
-    $on "$program"
-    ran=yes
-    break
-  done
+for program in "${programs[@]}"; do
+  printf '\n=== %s\n' "examples/${program#example_}.cpp"
+  $on "build/examples/$program"
 done
-[[ $ran == yes ]] || { echo "examples/run.sh: no example is called $*" >&2; exit 1; }

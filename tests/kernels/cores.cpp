@@ -88,8 +88,18 @@ TEST_CASE("cores: integers of 8 bits, as they are and widened") {
     CHECK(arguments(of(dtype::u8, dtype::i32), d)[5] == "Matrices<Bytes<uint8_t,uint,int>" + tile);
     CHECK(arguments(of(dtype::u8, dtype::i32), d)[6] == "Bare<PackedBytes<int>,int,1,true,3>");
     // Sums of 64 bits, and of 16, are taken in theirs.
-    for (const dtype t : {dtype::i64, dtype::i16})
-        CHECK(arguments(of(dtype::i8, t), d)[5].starts_with("cooperative matrices multiply "));
+    CHECK(arguments(of(dtype::i8, dtype::i64), d)[5] ==
+          "cooperative matrices sum 8-bit integers in 32 bits, not in 64");
+    CHECK(arguments(of(dtype::i8, dtype::i16), d)[5].starts_with("cooperative matrices multiply "));
+    // u8 as i8, computed on the way: (x - 128) is cast to i8, then widened.
+    matmul_problem shifted = of(dtype::u8, dtype::i32);
+    program with = *shifted.a.body;
+    const auto moved = with.push({instruction::code::cast, dtype::i8, 0, {1}});
+    with.outputs[0] = with.push({instruction::code::cast, dtype::i32, 0, {moved}});
+    shifted.a.body = std::make_shared<program>(std::move(with));
+    shifted.b = widens(dtype::i8, dtype::i32, {1, 4096, 4096}, 1);
+    CHECK(arguments(shifted, d)[5] == "Matrices<Bytes<int8_t,int,int>" + tile);
+    CHECK(arguments(shifted, d)[6].starts_with("Matrix<"));
     matmul_problem mixed = of(dtype::i8, dtype::i32);
     mixed.b = widens(dtype::u8, dtype::i32, {1, 4096, 4096}, 1);
     CHECK(arguments(mixed, d)[5] ==
@@ -97,5 +107,18 @@ TEST_CASE("cores: integers of 8 bits, as they are and widened") {
     device_info narrow = d;  // fragments that do not begin with 16 bytes of their own
     for (matrix_shape& s : narrow.matrix_shapes) s.m = s.n = s.k = 8;
     CHECK(arguments(of(dtype::i8, dtype::i32), narrow)[5] ==
-          "needs cooperative i8 matrices with sums in i32; the device lists none");
+          "needs cooperative i8 matrices with sums in i32, of sides that 16 divides; the device "
+          "lists none");
+}
+
+TEST_CASE("cores: the widest tile is of sums in f16, whatever the subgroups") {
+    device_info d = gpu();
+    d.subgroup_size = 64;
+    d.shared_memory = 64 << 10;
+    for (const configuration& way :
+         matmul_cooperative::supports(product(dtype::f16, 4096, 4096, 4096), d).ways)
+        CHECK(way.sizes[1] <= 128);
+    CHECK(matmul_f16_accumulation::supports(product(dtype::f16, 4096, 4096, 4096), d)
+              .best()
+              .sizes[1] == 256);
 }

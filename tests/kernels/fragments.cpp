@@ -24,6 +24,7 @@ TEST_CASE("fragments: each pair of types has one kind, or none") {
     CHECK(fragments_of(dtype::f32, dtype::f32, bf16_3x)->parts == 2);
     CHECK(fragments_of(dtype::f16, dtype::f16, f16_accumulation)->sum == dtype::f16);
     CHECK_FALSE(fragments_of(dtype::bf16, dtype::bf16, f16_accumulation));
+    CHECK_FALSE(fragments_of(dtype::f8_e4m3, dtype::f8_e4m3, f16_accumulation));
 }
 
 TEST_CASE("fragments: elements of 16 bytes, and what Slang calls them") {

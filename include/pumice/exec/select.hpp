@@ -124,7 +124,8 @@ inline bool can_run(const problem& p, const device_info& at) {
 inline std::vector<std::string> refusals(const problem& p, const device_info& device) {
     std::vector<std::string> list;
     for (const kernel_entry& k : p.kind().kernels)
-        list.push_back(cat({k.name, ": ", k.supports(p.get(), device).reason}));
+        if (const support s = k.supports(p.get(), device); !s.yes)
+            list.push_back(cat({k.name, ": ", s.reason}));
     return list;
 }
 

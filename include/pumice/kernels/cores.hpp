@@ -113,7 +113,9 @@ inline support supports_fragments(const fragments& kind, const device_info& devi
             return support::no({"needs ", to_string(t), " in shaders; the device lacks it"});
     if (!shape_for(kind, device))
         return support::no({"needs cooperative ", to_string(kind.held), " matrices with sums in ",
-                            to_string(kind.sum), "; the device lists none"});
+                            to_string(kind.sum),
+                            kind.lanes() > 8 ? ", of sides that 16 divides" : "",
+                            "; the device lists none"});
     return {};
 }
 
@@ -133,8 +135,9 @@ inline support supports_matrices(const product& p, const fragments& kind,
         matrix_tiles, p, rate, 10, rates,
         [&](const matrix_tile& t) {
             const int k = t.k * kind.deeper();
-            return t.wm % f->m == 0 && t.wn % f->n == 0 && k % f->k == 0 && t.wm * t.wn <= sums &&
-                   k <= depth && t.shared(kind, f->m) <= device.shared_memory &&
+            return (t.n <= product::side || kind.sums() == 8) && t.wm % f->m == 0 &&
+                   t.wn % f->n == 0 && k % f->k == 0 && t.wm * t.wn <= sums && k <= depth &&
+                   t.shared(kind, f->m) <= device.shared_memory &&
                    t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
         },
         kind.deeper());
@@ -152,9 +155,10 @@ struct fragments_or_reason {
 
     fragments_or_reason(const product& p, dtype a, dtype b, reduced_precision needs)
         : kind(fragments_of(a, b, needs)) {
-        // Integers of 8 bits that a program widens to 64 are summed there.
-        if (kind && info(kind->held).bits == 8 && size_of(p.sum) != 4) kind = nullptr;
-        if (!kind)
+        if (kind && info(kind->held).bits == 8 && size_of(p.sum) != 4) {
+            kind = nullptr;
+            none = support::no("cooperative matrices sum 8-bit integers in 32 bits, not in 64");
+        } else if (!kind)
             none =
                 support::no({"cooperative matrices multiply ", multiplied_text(needs), ", not ",
                              to_string(a), (a == b ? "" : " with " + std::string(to_string(b)))});

@@ -19,8 +19,11 @@ struct fragments {
     constexpr int sums() const noexcept { return 128 / info(sum).bits; }
     /// How many elements lie where a tile's depth counts one of 16 bits.
     constexpr int deeper() const noexcept { return lanes() / 8; }
+    /// Products of f8 are too large for sums in f16.
     constexpr bool takes(dtype type) const noexcept {
-        return parts == 1 ? fragment_type(type) == held : type == dtype::f32;
+        return parts == 2          ? type == dtype::f32
+               : sum == dtype::f16 ? type == held
+                                   : fragment_type(type) == held;
     }
 };
 

@@ -70,15 +70,19 @@ inline const operand* copied_leaf(const fused& f) {
         !code.empty() && code.size() <= 2 && f.leaves.size() == 1 ? &f.leaves[0] : nullptr;
     if (!o || !o->in_memory() || o->format || !o->map.empty()) return nullptr;
     const bool widens = code.size() == 2 && code[1].what == instruction::code::cast &&
-                        info(o->type).bits == 8 && !is_floating(o->type) &&
+                        (o->type == dtype::i8 || o->type == dtype::u8) &&
                         info(code[1].type).bits >= 32 && !is_floating(code[1].type);
     return code.size() == 1 || widens ? o : nullptr;
 }
 
-/// What is multiplied: a factor's type, or that of the integers of 8 bits that it widens.
+/// What is multiplied: a factor's type, or that of the integers of 8 bits that it widens last.
 inline dtype multiplied_type(const fused& f) {
-    const operand* o = copied_leaf(f);
-    return o ? o->type : f.type();
+    const auto& code = f.body->code;
+    const instruction& last = code[f.body->outputs[0]];
+    if (last.what != instruction::code::cast || is_floating(last.type) || info(last.type).bits < 32)
+        return f.type();
+    const dtype from = code[last.args[0]].type;
+    return from == dtype::i8 || from == dtype::u8 ? from : f.type();
 }
 
 /// The same for chunks of elements of fragments, 16 bytes of them, which a mere copy of memory can

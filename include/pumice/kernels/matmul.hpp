@@ -234,7 +234,8 @@ struct matmul_packed {
 private:
     static detail::fragments_or_reason halves_for(const matmul_problem& asked,
                                                   const detail::product& p) {
-        return {p, asked.a.type(), asked.b.type(), reduced_precision::none};
+        return {p, detail::multiplied_type(asked.a), detail::multiplied_type(asked.b),
+                reduced_precision::none};
     }
 };
 

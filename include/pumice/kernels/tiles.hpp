@@ -96,7 +96,7 @@ inline double prologue_work(const fused& f, double access) {
         parts += i.is_leaf() || i.arity() > 0;
         maps += i.what == instruction::code::mapped;
     }
-    if (f.body->code.size() == 1 && maps == 0) return 0;
+    if ((f.body->code.size() == 1 && maps == 0) || copied_leaf(f)) return 0;
     constexpr double map = 8;  // what it takes more to find an element by an index map
     parts += map * maps;
     return access * parts;

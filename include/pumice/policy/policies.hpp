@@ -266,13 +266,15 @@ struct strict {
 };
 /// Those of f32 may be three products of bf16: a b = ah bh + ah bl + al bh, where x = xh + xl to 15
 /// bits. A term is off by at most 2^-13 of itself, where f32 has 2^-24, and a value that is not
-/// finite makes its sums NaN. What JAX calls bfloat16_3x and PyTorch float32_matmul_precision high.
+/// finite, or beyond 3.39e38, makes its sums NaN; below 2^-110 a value loses more. What JAX calls
+/// bfloat16_3x and PyTorch float32_matmul_precision high.
 struct bf16_3x {
     void apply(policy_set& set) const { set.allow(reduced_precision::bf16_3x); }
 };
-/// Those of f16 may be summed in f16, each step rounded: a sum of k terms is off by about sqrt(k)
-/// 2^-12 of their sum of magnitudes, and infinite beyond 65 504. What PyTorch calls
-/// allow_fp16_accumulation.
+/// Those of f16 may be summed in f16, each step rounded to 11 bits: a sum of k terms is off by at
+/// most k 2^-11 of their sum of magnitudes, and usually by sqrt(k) 2^-12, but for terms of one sign
+/// a sum stops growing where they fall below its last bit. Products below 2^-24 are 0, a sum that
+/// passes 65 504 on its way is infinite or NaN. What PyTorch calls allow_fp16_accumulation.
 struct f16_accumulation {
     void apply(policy_set& set) const { set.allow(reduced_precision::f16_accumulation); }
 };

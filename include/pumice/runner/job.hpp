@@ -96,7 +96,8 @@ public:
         return found;
     }
     void hold(job_state& j) noexcept { j.holders.fetch_add(1, std::memory_order_relaxed); }
-    void let_go(job_state& j) noexcept {
+    /// (Inlined, g++ 12 warns of the null pool of a moved job, which has no state to let go.)
+    [[gnu::noinline]] void let_go(job_state& j) noexcept {
         if (j.holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         const small_lock lock(free_mutex_);
         free_.push_back(&j);
@@ -355,7 +356,8 @@ public:
     run_status cancel() const noexcept {
         return state_ ? pool_->cancel(*state_, running_too_) : status_;
     }
-    /// What a run that is done and failed said.
+    /// What a run that is done and failed said. Of a job that was not accepted, `run_message()` of
+    /// the thread that asked for it says so.
     const char* message() const noexcept { return done() && state_ ? state_->text.c_str() : ""; }
 
 private:

@@ -32,7 +32,7 @@ inline void append_section(std::string& to, const char* name, const plan_json& l
 inline std::string to_json(const plan& p) {
     if (p.range)
         fail(errc::unsupported, "plan",
-             {"a plan for varying extents has no text; that of one extent has"});
+             {"a plan for varying extents has no text, and no package; that of one extent has"});
     using json = detail::plan_json;
     detail::plan_coder<false> coder;
     json values, steps, givings, numbers, programs = json::array();

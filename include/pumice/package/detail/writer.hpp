@@ -52,7 +52,8 @@ public:
         if (folder_) {
             std::error_code failed;
             if (std::filesystem::exists(to_, failed))
-                fail(errc::io_failed, "package", {to_.string(), ": is there already"});
+                fail(errc::io_failed, "package",
+                     {to_.string(), ": is there already; remove it, or name another folder"});
             std::filesystem::create_directories(temporary_ / package_part, failed);
             must(!failed);
         } else {

@@ -6,6 +6,7 @@
 #include <pumice/graph/decode.hpp>
 #include <pumice/model/onnx/detail/window.hpp>
 
+#include <array>
 #include <numeric>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx::build {
@@ -47,9 +48,9 @@ inline any_tensor dynamic_quantize_linear(node_builder& b) {
                      most = apply<op::maximum>(reduce(reduction::max, x, axes, false), 0.0),
                      step = apply<op::divide>(apply<op::subtract>(most, least), 255.0),
                      // Of nothing but zeros any scale will do.
-                     scale = apply<op::where>(apply<op::equal>(step, 0.0), 1.0, step),
-                     zero = astype(apply<op::round>(apply<op::negative>(
-                                       apply<op::divide>(least, scale))),
+        scale = apply<op::where>(apply<op::equal>(step, 0.0), 1.0, step),
+                     zero = astype(apply<op::round>(apply<op::negative>(apply<op::divide>(least,
+                                                                                          scale))),
                                    dtype::u8);
     if (b.wants(1)) b.set(1, astype(scale, b.computed(dtype::f32)));
     if (b.wants(2)) b.set(2, zero);
@@ -75,29 +76,62 @@ inline any_tensor along(node_builder& b, int i, int rank, int axis, std::int64_t
     return b.derived(i, {i}, [over](auto in) { return reshape(in[0], over); });
 }
 
-/// Integers of 8 bits in 32, less their zero point, which is one number or a list along `axis`.
-inline any_tensor centred(node_builder& b, int x, int zero, int axis) {
+/// A zero point of input x in 32 bits: one number or a list along `axis`.
+inline any_tensor zero_point(node_builder& b, int x, int zero, int axis) {
+    const shape& of = b.extent(x);
+    if (b.value(zero).dtype() != b.value(x).dtype())
+        b.fail(errc::dtype_mismatch, "has a zero point of " +
+                                         std::string(to_string(b.value(zero).dtype())) + " for " +
+                                         std::string(to_string(b.value(x).dtype())));
+    return astype(along(b, zero, of.rank(), axis, axis < 0 ? 1 : of[axis]), dtype::i32);
+}
+
+/// Integers of 8 bits in 32.
+inline any_tensor widened(node_builder& b, int x) {
     const dtype type = b.value(x).dtype();
     if (type != dtype::i8 && type != dtype::u8)
         b.fail(errc::unsupported, "takes i8 or u8 as input " + std::to_string(x) + ", not " +
                                       std::string(to_string(type)));
-    const any_tensor wide = astype(b.tensor(x), dtype::i32);
-    if (!b.has(zero)) return wide;
-    if (b.value(zero).dtype() != type)
-        b.fail(errc::dtype_mismatch, "has a zero point of " +
-                                         std::string(to_string(b.value(zero).dtype())) + " for " +
-                                         std::string(to_string(type)));
-    if (b.number(zero) == 0.0) return wide;  // cooperative matrices multiply it as it lies
-    const int rank = wide.rank();
-    return apply<op::subtract>(
-        wide, astype(along(b, zero, rank, axis, axis < 0 ? 1 : wide.shape()[axis]), dtype::i32));
+    return astype(b.tensor(x), dtype::i32);
 }
 
-/// Products of matrices: zero points of a for its rows, of b for its columns.
+/// Whether there is a zero point, and it is not known to be 0.
+inline bool moves(node_builder& b, int zero) { return b.has(zero) && b.number(zero) != 0.0; }
+
+/// Less their zero point; without one, cooperative matrices multiply them as they lie.
+inline any_tensor centred(node_builder& b, int x, int zero, int axis) {
+    const any_tensor wide = widened(b, x);
+    if (!b.has(zero)) return wide;
+    const any_tensor from = zero_point(b, x, zero, axis);
+    return moves(b, zero) ? apply<op::subtract>(wide, from) : wide;
+}
+
+/// Products of matrices: zero points of the left factor for its rows, of the right one for its
+/// columns. Where that is a constant c without a zero point, (a - z) c = (a - s) c + (s - z) (1 c),
+/// where 1 c are the sums of its columns and a - s is of its type, so that both factors are of 8
+/// bits.
 inline any_tensor integer_product(node_builder& b, int left, int left_zero, int right,
                                   int right_zero) {
-    return pumice::matmul(centred(b, left, left_zero, b.extent(left).rank() - 2),
-                          centred(b, right, right_zero, b.extent(right).rank() - 1));
+    const int rows = b.extent(left).rank() - 2, depth = b.extent(right).rank() - 2;
+    const any_tensor c = centred(b, right, right_zero, depth + 1);
+    const dtype of_left = b.value(left).dtype(), of_right = b.value(right).dtype();
+    const bool lower = of_left == dtype::u8 && of_right == dtype::i8;
+    if (moves(b, right_zero) || !b.known(right) || depth < 0 || (of_left != of_right && !lower) ||
+        !(lower || moves(b, left_zero)))
+        return pumice::matmul(centred(b, left, left_zero, rows), c);
+    any_tensor a = widened(b, left);
+    if (lower) a = astype(astype(apply<op::subtract>(a, 128.0), dtype::i8), dtype::i32);
+    const any_tensor sums = b.derived(right, {right}, [depth](auto in) {
+        return reduce(reduction::sum, astype(in[0], dtype::i32), std::array{std::int64_t{depth}},
+                      false);
+    });
+    const double shift = lower ? 128 : 0;
+    const any_tensor more =
+        b.has(left_zero)
+            ? apply<op::multiply>(sums,
+                                  apply<op::subtract>(shift, zero_point(b, left, left_zero, rows)))
+            : apply<op::multiply>(sums, shift);
+    return apply<op::add>(pumice::matmul(a, c), more);
 }
 inline any_tensor matmul_integer(node_builder& b) { return integer_product(b, 0, 2, 1, 3); }
 
@@ -115,8 +149,7 @@ inline any_tensor conv_integer(node_builder& b) {
 /// Sums of products of quantised integers, of the type and zero point of input `zero`.
 inline any_tensor requantised(node_builder& b, const any_tensor& sums, const any_tensor& scale,
                               int zero) {
-    const any_tensor steps =
-        apply<op::round>(apply<op::multiply>(astype(sums, dtype::f32), scale));
+    const any_tensor steps = apply<op::round>(apply<op::multiply>(astype(sums, dtype::f32), scale));
     const dtype type = b.value(zero).dtype();
     if (type != dtype::i8 && type != dtype::u8)
         b.fail(errc::unsupported, "gives i8 or u8, not " + std::string(to_string(type)));
@@ -132,10 +165,12 @@ inline any_tensor q_linear_matmul(node_builder& b) {
         return astype(along(b, i, rank, axis, axis < 0 ? 1 : b.extent(of)[axis]), dtype::f32);
     };
     const int rank = sums.rank();
-    const any_tensor result = astype(
-        along(b, 6, rank, rank - 2, rank < 2 ? 1 : sums.shape()[rank - 2]), dtype::f32);
-    return requantised(
-        b, sums, apply<op::divide>(apply<op::multiply>(scale(1, 0, 2), scale(4, 3, 1)), result), 7);
+    const any_tensor result =
+        astype(along(b, 6, rank, rank - 2, rank < 2 ? 1 : sums.shape()[rank - 2]), dtype::f32);
+    return requantised(b, sums,
+                       apply<op::divide>(apply<op::multiply>(scale(1, 0, 2), scale(4, 3, 1)),
+                                         result),
+                       7);
 }
 
 inline any_tensor q_linear_conv(node_builder& b) {
@@ -144,8 +179,8 @@ inline any_tensor q_linear_conv(node_builder& b) {
     if (b.has(8)) sums = biased(b, sums, 8, channels);
     const auto one = [&](int i) { return astype(along(b, i, 4, -1, 1), dtype::f32); };
     const any_tensor each = astype(along(b, 4, 4, 1, channels), dtype::f32);
-    const any_tensor y = requantised(
-        b, sums, apply<op::divide>(apply<op::multiply>(one(1), each), one(6)), 7);
+    const any_tensor y =
+        requantised(b, sums, apply<op::divide>(apply<op::multiply>(one(1), each), one(6)), 7);
     return b.extent(0).rank() == 3 ? linear(y) : y;
 }
 
