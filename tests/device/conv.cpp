@@ -215,7 +215,8 @@ TEST_CASE("conv: an output channel at a time") {
         for (const conv_problem& p : all)
             for (const dtype t : {dtype::f32, dtype::f16})
                 run<conv_direct>(*m, sample(d, t, p, false, d.chance(0.5), placing::dense), count);
-        for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64})
+        for (const dtype t :
+             {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::i64})
             for (int i = samples(12); i > 0; --i)
                 run<conv_direct>(*m,
                                  sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),

@@ -158,7 +158,7 @@ inline void add_loader(parameter_block& to, const char* slang, launch& l, const 
     const operand& o = f.leaves[0];
     const access touched = range_of(o, domain, false);
     l.accesses.push_back(touched);
-    const parameter bare[3] = {{"uint16_t* data", block::address{o.buffer}},
+    const parameter bare[3] = {{"uint* data", block::address{o.buffer}},
                                {"I base", o.offset},
                                {"I step[R + 2]", block::axes{o.steps, domain.rank()}}};
     if (way.bare == reading::aligned) return to.add({{slang, "BareParams", bare}});
