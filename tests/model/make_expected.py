@@ -414,6 +414,7 @@ def quantised_products():
     i8 = np.int8
     case("matmulinteger", "MatMulInteger", whole(u8, 5, 33), whole(i8, 33, 7), np.array(131, u8), np.array(0, i8), constants=[1, 3])
     case("matmulinteger_columns", "MatMulInteger", whole(u8, 2, 5, 9), whole(i8, 9, 4), np.array(3, u8), whole(i8, 4), constants=[1, 3])
+    case("matmulinteger_batch", "MatMulInteger", whole(u8, 3, 3, 9), whole(i8, 3, 9, 4), np.array(70, u8), constants=[1])
     case("matmulinteger_bare", "MatMulInteger", whole(u8, 17, 32), whole(u8, 32, 16))
     x, w = whole(u8, 2, 4, 9, 8), whole(u8, 6, 2, 3, 3)
     case("convinteger", "ConvInteger", x, w, np.array(7, u8), np.array(130, u8), constants=[1, 3], group=2, pads=[1, 0, 2, 1],

@@ -85,8 +85,8 @@ inline dtype multiplied_type(const fused& f) {
     return from == dtype::i8 || from == dtype::u8 ? from : f.type();
 }
 
-/// The same for chunks of elements of fragments, 16 bytes of them, which a mere copy of memory can
-/// skip the program for.
+/// The best way to read a factor in chunks of 16 bytes of fragments' elements, which a mere copy of
+/// memory can skip the program for.
 inline reading packed_reading(const fused& f, const shape& batch, std::int64_t rows,
                               const shape& depth, dtype type) {
     const int lanes = 128 / info(type).bits;

@@ -46,44 +46,41 @@ inline any_tensor dynamic_quantize_linear(node_builder& b) {
     std::iota(axes.begin(), axes.end(), 0);
     const any_tensor least = apply<op::minimum>(reduce(reduction::min, x, axes, false), 0.0),
                      most = apply<op::maximum>(reduce(reduction::max, x, axes, false), 0.0),
-                     step = apply<op::divide>(apply<op::subtract>(most, least), 255.0),
-                     // Of nothing but zeros any scale will do.
-        scale = apply<op::where>(apply<op::equal>(step, 0.0), 1.0, step),
-                     zero = astype(apply<op::round>(apply<op::negative>(apply<op::divide>(least,
-                                                                                          scale))),
-                                   dtype::u8);
+                     step = apply<op::divide>(apply<op::subtract>(most, least), 255.0);
+    // Of nothing but zeros any scale will do.
+    const any_tensor scale = apply<op::where>(apply<op::equal>(step, 0.0), 1.0, step),
+                     below = apply<op::negative>(apply<op::divide>(least, scale)),
+                     zero = astype(apply<op::round>(below), dtype::u8);
     if (b.wants(1)) b.set(1, astype(scale, b.computed(dtype::f32)));
     if (b.wants(2)) b.set(2, zero);
     return pumice::quantize_linear(x, scale, zero, dtype::u8, 0, 0, true);
 }
 
-/// Input i, a scale or a zero point, as it broadcasts over a tensor of `rank` axes: one number, or
-/// a list of `length` along `axis`, or as it is.
-inline any_tensor along(node_builder& b, int i, int rank, int axis, std::int64_t length) {
+/// Input i, a scale or a zero point, as it broadcasts over a tensor of this shape: one number, or a
+/// list along `axis`, or as it is. A negative axis: one number only.
+inline any_tensor along(node_builder& b, int i, const shape& of, int axis) {
     const shape extent = b.extent(i);
-    if (extent.rank() == 1 && extent[0] != 1 && (axis < 0 || extent[0] != length))
+    if (element_count(extent) == 1)
+        return b.derived(i, {i}, [](auto in) { return reshape(in[0], {}); });
+    if (axis < 0 || (extent.rank() == 1 && extent[0] != of[axis]))
         b.fail(errc::shape_mismatch,
                "has a scale or zero point (input " + std::to_string(i) + ") of shape " +
                    to_string(extent) +
                    (axis < 0 ? " where it takes one number"
-                             : " for " + std::to_string(length) + " rows, columns or channels"));
-    shape over;
-    if (element_count(extent) != 1) {
-        if (extent.rank() != 1) return b.tensor(i);
-        over.push_back(length);
-        for (int d = axis + 1; d < rank; ++d) over.push_back(1);
-    }
+                             : " for " + std::to_string(of[axis]) + " rows, columns or channels"));
+    if (extent.rank() != 1) return b.tensor(i);
+    shape over{of[axis]};
+    for (int d = axis + 1; d < of.rank(); ++d) over.push_back(1);
     return b.derived(i, {i}, [over](auto in) { return reshape(in[0], over); });
 }
 
 /// A zero point of input x in 32 bits: one number or a list along `axis`.
 inline any_tensor zero_point(node_builder& b, int x, int zero, int axis) {
-    const shape& of = b.extent(x);
     if (b.value(zero).dtype() != b.value(x).dtype())
         b.fail(errc::dtype_mismatch, "has a zero point of " +
                                          std::string(to_string(b.value(zero).dtype())) + " for " +
                                          std::string(to_string(b.value(x).dtype())));
-    return astype(along(b, zero, of.rank(), axis, axis < 0 ? 1 : of[axis]), dtype::i32);
+    return astype(along(b, zero, b.extent(x), axis), dtype::i32);
 }
 
 /// Integers of 8 bits in 32.
@@ -116,14 +113,14 @@ inline any_tensor integer_product(node_builder& b, int left, int left_zero, int 
     const any_tensor c = centred(b, right, right_zero, depth + 1);
     const dtype of_left = b.value(left).dtype(), of_right = b.value(right).dtype();
     const bool lower = of_left == dtype::u8 && of_right == dtype::i8;
-    if (moves(b, right_zero) || !b.known(right) || depth < 0 || (of_left != of_right && !lower) ||
-        !(lower || moves(b, left_zero)))
+    if (moves(b, right_zero) || !b.known(right) || rows < 0 || depth < 0 ||
+        (of_left != of_right && !lower) || !(lower || moves(b, left_zero)))
         return pumice::matmul(centred(b, left, left_zero, rows), c);
     any_tensor a = widened(b, left);
     if (lower) a = astype(astype(apply<op::subtract>(a, 128.0), dtype::i8), dtype::i32);
     const any_tensor sums = b.derived(right, {right}, [depth](auto in) {
         return reduce(reduction::sum, astype(in[0], dtype::i32), std::array{std::int64_t{depth}},
-                      false);
+                      true);
     });
     const double shift = lower ? 128 : 0;
     const any_tensor more =
@@ -146,41 +143,32 @@ inline any_tensor conv_integer(node_builder& b) {
     return b.extent(0).rank() == 3 ? linear(y) : y;
 }
 
-/// Sums of products of quantised integers, of the type and zero point of input `zero`.
-inline any_tensor requantised(node_builder& b, const any_tensor& sums, const any_tensor& scale,
-                              int zero) {
-    const any_tensor steps = apply<op::round>(apply<op::multiply>(astype(sums, dtype::f32), scale));
+/// Sums of products of quantised integers, times the scales of their factors and over that of the
+/// result, of the type and zero point of input `zero`; the latter two are along `axis` of the sums.
+inline any_tensor requantised(node_builder& b, const any_tensor& sums, const any_tensor& left,
+                              const any_tensor& right, int scale, int zero, int axis) {
     const dtype type = b.value(zero).dtype();
     if (type != dtype::i8 && type != dtype::u8)
         b.fail(errc::unsupported, "gives i8 or u8, not " + std::string(to_string(type)));
-    const any_tensor from = along(b, zero, sums.rank(), sums.rank() - 2,
-                                  sums.rank() < 2 ? 1 : sums.shape()[sums.rank() - 2]);
-    return astype(apply<op::add>(steps, astype(from, dtype::f32)), type);  // saturates
+    const auto real = [](const any_tensor& t) { return astype(t, dtype::f32); };
+    const auto result = [&](int i) { return real(along(b, i, sums.shape(), axis)); };
+    const any_tensor factor =
+        apply<op::divide>(apply<op::multiply>(real(left), real(right)), result(scale));
+    const any_tensor steps = apply<op::round>(apply<op::multiply>(real(sums), factor));
+    return astype(apply<op::add>(steps, result(zero)), type);  // saturates
 }
 
 inline any_tensor q_linear_matmul(node_builder& b) {
     const any_tensor sums = integer_product(b, 0, 2, 3, 5);
-    const auto scale = [&](int i, int of, int behind) {
-        const int rank = b.extent(of).rank(), axis = rank - behind;
-        return astype(along(b, i, rank, axis, axis < 0 ? 1 : b.extent(of)[axis]), dtype::f32);
-    };
-    const int rank = sums.rank();
-    const any_tensor result =
-        astype(along(b, 6, rank, rank - 2, rank < 2 ? 1 : sums.shape()[rank - 2]), dtype::f32);
-    return requantised(b, sums,
-                       apply<op::divide>(apply<op::multiply>(scale(1, 0, 2), scale(4, 3, 1)),
-                                         result),
-                       7);
+    return requantised(b, sums, along(b, 1, b.extent(0), b.extent(0).rank() - 2),
+                       along(b, 4, b.extent(3), b.extent(3).rank() - 1), 6, 7, sums.rank() - 2);
 }
 
 inline any_tensor q_linear_conv(node_builder& b) {
     any_tensor sums = integer_convolution(b, 0, 2, 3, 5);
-    const std::int64_t channels = b.extent(3)[0];
-    if (b.has(8)) sums = biased(b, sums, 8, channels);
-    const auto one = [&](int i) { return astype(along(b, i, 4, -1, 1), dtype::f32); };
-    const any_tensor each = astype(along(b, 4, 4, 1, channels), dtype::f32);
+    if (b.has(8)) sums = biased(b, sums, 8, b.extent(3)[0]);
     const any_tensor y =
-        requantised(b, sums, apply<op::divide>(apply<op::multiply>(one(1), each), one(6)), 7);
+        requantised(b, sums, along(b, 1, sums.shape(), -1), along(b, 4, sums.shape(), 1), 6, 7, -1);
     return b.extent(0).rank() == 3 ? linear(y) : y;
 }
 
