@@ -143,14 +143,6 @@ struct tally {
     }
 };
 
-/// What a kernel of one launch launches in that way.
-template <class Kernel>
-launch launch_of(const typename Kernel::problem_type& p, const device_info& device,
-                 const configuration& way) {
-    if constexpr (requires { Kernel::make(p, device, way); }) return Kernel::make(p, device, way);
-    else return Kernel::make(p, device);
-}
-
 /// Runs one kernel on a problem and compares with the problem's reference: in that way, or else in
 /// its best, and each of the others in turn now and then. False where it does not take the problem,
 /// or where they disagree (then the test has failed).
@@ -178,15 +170,9 @@ bool check(machine& m, const typename Kernel::problem_type& p, const workspace& 
     run_on_host(p, w.host(native), threads);
     if (!agree(native, want, w, outputs, allowed, "host for " + name)) return false;
     try {
-        if constexpr (requires { Kernel::make_all(p, m.info(), way); }) {
-            m.run(Kernel::make_all(p, m.info(), way), got, w.origins,
-                  Kernel::scratch(p, m.info(), way));
-        } else if constexpr (requires { Kernel::make_all(p, m.info()); }) {
-            m.run(Kernel::make_all(p, m.info()), got, w.origins, Kernel::scratch(p, m.info()));
-        } else {
-            const launch one = launch_of<Kernel>(p, m.info(), way);
-            m.run({&one, 1}, got, w.origins);
-        }
+        choice c;
+        detail::kernel_entry_of<Kernel>::make(c, &p, m.info(), way);
+        m.run(c.launches, got, w.origins, c.scratch);
     } catch (const error& e) {
         FAIL_CHECK(name << ": " << std::string(e.what()));
         return false;

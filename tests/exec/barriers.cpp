@@ -223,7 +223,7 @@ TEST_CASE(
         device.how = how;
         device.random.seed(seed);
         const std::int64_t last[] = {1}, all[] = {0, 1};
-        // Long reductions are cut into slices that a second launch joins.
+        // Long reductions are cut into slices.
         const pm::any_tensor flat = pm::apply<pm::op::abs>(data({3, 1 << 17}, start));
         const pm::any_tensor sum = pm::reduce(pm::reduction::sum, flat, last, true);
         const pm::any_tensor far = pm::apply<pm::op::subtract>(flat, sum);

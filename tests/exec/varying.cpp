@@ -331,7 +331,7 @@ TEST_CASE("varying: every kernel that serves a range serves all of it") {
     for (const varying_case& c : cases) {
         CAPTURE(c.name);
         std::set<std::string> seen;
-        for (pick = 0; pick < 12; ++pick) {
+        for (pick = 0; pick < 40; ++pick) {
             const pm::executable e = recorded(c, home);
             const std::set<std::string> names = kernels_in(e.explain());
             const std::size_t before = seen.size();

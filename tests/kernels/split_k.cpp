@@ -53,9 +53,8 @@ conv_problem convolution(std::int64_t in, std::int64_t out, std::int64_t size,
 }
 
 detail::split_k_shape shape_of(const matmul_problem& p, const configuration& way) {
-    const auto [rows, lines, slices, parts] = way.sizes;
     const detail::product q = detail::split_k_product_of(p);
-    return detail::split_k_shape_of(q, detail::split_k_readings(q), rows, lines, lines * slices);
+    return detail::split_k_shape_of(q, detail::split_k_readings(q), way);
 }
 detail::split_k_shape shape_of(const matmul_problem& p, const device_info& d) {
     return shape_of(p, matmul_split_k::supports(p, d).best());
@@ -77,9 +76,41 @@ TEST_CASE("split_k: every workgroup has all its invocations and fits in shared m
                     CHECK(f.together * f.columns() * f.slices * 4 <= 16 << 10);
                     CHECK(f.down * f.rows >= p.m);
                     CHECK(f.across * f.columns() >= p.n);
-                    CHECK(f.groups == f.down * f.across);
+                    CHECK(f.blocks == f.down * f.across);
+                    CHECK(f.groups() == f.blocks * f.parts);
                 }
             }
+}
+
+TEST_CASE(
+    "split_k: parts of k are whole, all there, counted, and no more than keep a device busy") {
+    const device_info d = machine(device_type::discrete_gpu);
+    int cut = 0;
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 10, 338352},
+                                  {1, 4096, 4096},
+                                  {8, 33, 70001},
+                                  {100, 10, 10000},
+                                  {2, 64, 513}})
+        for (const configuration& way : matmul_split_k::supports(product(m, n, k), d).ways) {
+            const detail::split_k_shape f = shape_of(product(m, n, k), way);
+            if (f.parts == 1) {
+                CHECK(matmul_split_k::scratch(product(m, n, k), d, way) == 0);
+                continue;
+            }
+            ++cut;
+            CAPTURE(to_string(way));
+            CHECK(f.length % (f.lanes * f.slices * f.ahead) == 0);
+            CHECK((f.parts - 1) * f.length < k);
+            CHECK(f.parts * f.length >= k);
+            CHECK(f.blocks <= detail::most_blocks_in_parts);
+            CHECK(f.groups() <= 2 * d.measured.groups);
+            CHECK(matmul_split_k::scratch(product(m, n, k), d, way) ==
+                  f.groups() * f.rows * f.columns() * 4);
+        }
+    CHECK(cut > 20);
+    // What does not lie in runs is read the way in which its elements lie nearer.
+    CHECK_FALSE(shape_of(product(1, 10, 338352), d).right.chunk_along_k());
+    CHECK(shape_of(product(1, 10, 338352), d).parts > 8);
 }
 
 TEST_CASE("split_k: a large factor is not read often, a small one as often as fills the device") {
@@ -90,7 +121,8 @@ TEST_CASE("split_k: a large factor is not read often, a small one as often as fi
 
 TEST_CASE("split_k: a sum of few terms is not cut finer than they are") {
     const device_info d = machine(device_type::discrete_gpu);
-    CHECK(shape_of(product(1, 64, 5000), d).slices == 128);
+    const detail::split_k_shape deep = shape_of(product(1, 64, 5000), d);
+    CHECK(deep.slices * deep.parts >= 128);
     CHECK(shape_of(product(1, 64, 25), d).slices == 8);
     CHECK(shape_of(product(1, 64, 1), d).slices == 4);
 }

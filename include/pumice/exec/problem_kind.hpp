@@ -72,15 +72,17 @@ struct kernel_entry_of {
                      const configuration& way) {
         if constexpr (requires { K::make_all(typed(p), device, way); }) {
             c.launches = K::make_all(typed(p), device, way);
-            c.scratch = K::scratch(typed(p), device, way);
         } else if constexpr (requires { K::make_all(typed(p), device); }) {
             c.launches = K::make_all(typed(p), device);
-            c.scratch = K::scratch(typed(p), device);
         } else if constexpr (requires { K::make(typed(p), device, way); }) {
             c.launches.push_back(K::make(typed(p), device, way));
         } else {
             c.launches.push_back(K::make(typed(p), device));
         }
+        if constexpr (requires { K::scratch(typed(p), device, way); })
+            c.scratch = K::scratch(typed(p), device, way);
+        else if constexpr (requires { K::scratch(typed(p), device); })
+            c.scratch = K::scratch(typed(p), device);
     }
     static constexpr reduced_precision needs = [] {
         if constexpr (requires { K::needs; }) return K::needs;

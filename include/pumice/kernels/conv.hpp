@@ -254,6 +254,10 @@ struct conv_split_k {
             detail::window_loader(asked, cat({"Plain<", slang_name(p.sum), ">"}), wide);
         return detail::split_k_launch(p, device, wide, way, &windows);
     }
+    static std::int64_t scratch(const conv_problem& p, const device_info&,
+                                const configuration& way) {
+        return detail::split_k_scratch(detail::product_of(p), way);
+    }
 };
 
 namespace detail {

@@ -240,8 +240,7 @@ private:
 };
 
 /// Few rows or columns, or few sums, by plain arithmetic: work for a whole device where tiles leave
-/// it idle. Where the right factor is contiguous along n, or k is very long, k may be cut into
-/// slices for workgroups of their own too; in the first case each reads 1 KiB at a time.
+/// it idle.
 struct matmul_split_k {
     using problem_type = matmul_problem;
     static constexpr std::string_view name = "matmul/split_k";
@@ -249,36 +248,16 @@ struct matmul_split_k {
 
     static support supports(const matmul_problem& asked, const device_info& device) {
         if (support s = detail::supports_arithmetic(asked, device); !s.yes) return s;
-        const detail::product p = detail::split_k_product_of(asked);
-        support s = detail::supports_split_k(p, device);
-        if (!s.yes || p.m > detail::few_rows) return s;
-        const detail::reading right = detail::split_k_readings(p).right;
-        const auto slices = [&](std::initializer_list<int> widths, int part) {
-            detail::add_slices(
-                s, p, {4, 8, 16, 32}, 1 << 20, device,
-                [&](const detail::product& slice) {
-                    return detail::supports_split_k(slice, device, widths).ways;
-                },
-                part);
-        };
-        if (!right.chunk_along_k()) slices({64}, 64);
-        else if (p.k >= 64 * 1024)
-            slices({8}, right.way == detail::reading::vectors_along_k ? 64 : 1);
-        return s;
+        return detail::supports_split_k(detail::split_k_product_of(asked), device);
     }
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
-        const detail::product p = detail::sliced_as(detail::split_k_product_of(asked), way);
+        const detail::product p = detail::split_k_product_of(asked);
         return detail::split_k_launch(p, device, detail::is_wide(p), way);
-    }
-    static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
-                                       const configuration& way) {
-        return detail::with_join(make(asked, device, way), detail::split_k_product_of(asked), way,
-                                 device);
     }
     static std::int64_t scratch(const matmul_problem& asked, const device_info&,
                                 const configuration& way) {
-        return detail::slice_bytes(detail::split_k_product_of(asked), way);
+        return detail::split_k_scratch(detail::split_k_product_of(asked), way);
     }
 };
 

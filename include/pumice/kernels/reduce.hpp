@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // The reduction kernels: neighbouring invocations along the reduced or along the kept axes; whole,
-// or in slices that a second launch joins (shaders/reduce.slang).
+// or in slices, which the last workgroup joins, or a second launch (shaders/reduce.slang).
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -123,6 +123,9 @@ struct reduce_plan {
     }
     /// Invocations that join the slices of an outer coordinate.
     int joining_lanes() const { return slices <= 16 ? 1 : slices <= 256 ? 16 : reduce_group; }
+    /// Whether the last workgroup of the slices joins what is of them: where that is little work
+    /// for one.
+    bool joins_at_once() const { return outers * slices <= 8 * reduce_group; }
     std::int64_t scratch() const {
         return slices > 1 ? outers * slices * 32 : 0;
     }  // no state is larger
@@ -142,7 +145,7 @@ struct reduce_plan {
         const double whole =
             seconds_to_move(device, t, runs ? 1 : 0.9,
                             static_cast<double>(slots() * lanes * slices), runs ? 64 : 16);
-        if (slices == 1) return whole;
+        if (slices == 1 || joins_at_once()) return whole;
         return whole + seconds_to_move(device, static_cast<double>(scratch()), 0.9,
                                        static_cast<double>(outers * joining_lanes()));
     }
@@ -159,6 +162,7 @@ struct reduce_plan {
         else {
             const int subgroup = columns ? 1 : subgroup_for(lanes, device);
             l.specialise({lanes, columns ? 1 : 0, runs.elements, runs.masks[0], subgroup});
+            if (step == reduce_step::slice) l.specialise({joins_at_once() ? joining_lanes() : 0});
             if (subgroup > 1) l.subgroup_size = subgroup;
         }
         const int each = reduce_group / joining_lanes();
@@ -170,7 +174,8 @@ struct reduce_plan {
         write_block(l, wide, "ReduceParams",
                     {{"P.Args input", block::arguments{p.prologue, all, !join}},
                      {"E.Args output",
-                      block::arguments{p.epilogue, p.outer, step != reduce_step::slice}},
+                      block::arguments{p.epilogue, p.outer,
+                                       step != reduce_step::slice || joins_at_once()}},
                      {"A.State* parts", block::address{slices > 1 ? -2 : -1}},
                      {"Places<P, I, RO> reads", block::places{p.prologue, outer_rank}},
                      {"Steps<P, I, RI> steps", block::steps{p.prologue, outer_rank, inner_rank}},
@@ -181,7 +186,9 @@ struct reduce_plan {
                      {"I length", length},
                      {"I part", part},
                      {"I slices", slices},
-                     {"uint width", width}});
+                     {"uint width", width},
+                     {"I groups", step == reduce_step::slice ? groups() * slices : 0},
+                     {"uint arrived", 0}});
         if (slices > 1) l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
         return l;
     }
@@ -261,8 +268,10 @@ struct reduce_slices : detail::reduce_whole<false, false> {
     }
     static array_list<launch> make_all(const reduce_problem& p, const device_info& device) {
         const detail::reduce_plan plan = cut(p);
-        return {plan.make(detail::reduce_step::slice, device),
-                plan.make(detail::reduce_step::joined, device)};
+        array_list<launch> launches{plan.make(detail::reduce_step::slice, device)};
+        if (!plan.joins_at_once())
+            launches.push_back(plan.make(detail::reduce_step::joined, device));
+        return launches;
     }
     static std::int64_t scratch(const reduce_problem& p, const device_info&) {
         return cut(p).scratch();

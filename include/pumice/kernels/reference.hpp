@@ -48,10 +48,10 @@ struct host_buffers {
 /// way that it is given; a kernel that has one way leaves the argument out.
 /// Promise: `make` is called only with a way of `supports`; what it launches writes exactly the
 /// outputs of the problem, over every coordinate of its domain, as `reference` does.
-/// Optional, for kernels of several launches: `make_all` of the same arguments gives them in order,
-/// each to see what the ones before it wrote, and `scratch` the bytes of a buffer that they share;
-/// relocations and accesses call it number -2, its contents are arbitrary at first and nobody's
-/// afterwards.
+/// Optional: `make_all` of the same arguments gives several launches in order, each to see what the
+/// ones before it wrote, and `scratch` the bytes of a buffer for what workgroups or launches leave
+/// each other; relocations and accesses call it number -2, its contents are arbitrary at first and
+/// nobody's afterwards.
 template <class K>
 concept kernel_type =
     requires(const typename K::problem_type& p, const device_info& d, const host_buffers& b) {

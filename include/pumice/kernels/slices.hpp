@@ -23,9 +23,9 @@ struct slice_sums {
     operand whole() const { return {-2, dtype::f32, begin / 4, row_major_strides(extent)}; }
 };
 
-/// Whether so many slices divide k, into multiples of `part`; 64 keeps alignment to 16 bytes.
-inline bool can_slice(const product& p, int slices, int part = 64) {
-    return p.depth.rank() == 1 && p.k % (slices * part) == 0 && p.sum == arithmetic::f32 &&
+/// Whether so many slices divide k, into multiples of 64, which keep alignment to 16 bytes.
+inline bool can_slice(const product& p, int slices) {
+    return p.depth.rank() == 1 && p.k % (slices * 64) == 0 && p.sum == arithmetic::f32 &&
            p.batch.rank() + p.columns.rank() + 3 <= max_rank;
 }
 
@@ -75,14 +75,13 @@ inline launch join_launch(const reduce_problem& r, const device_info& device) {
 inline double most_sums(const device_info& device) { return 2 * 128 * 128 * device.rates().groups; }
 
 /// Adds the ways of a product in slices of k, as many as stand in `counts` and give no more than
-/// `most` sums, each a multiple of `part` long; the fourth size of a configuration is their number,
-/// 0 for none.
+/// `most` sums; the fourth size of a configuration is their number, 0 for none.
 template <class Ways>
 void add_slices(support& s, const product& p, std::initializer_list<int> counts, double most,
-                const device_info& device, Ways&& ways, int part = 64) {
+                const device_info& device, Ways&& ways) {
     const double sums = static_cast<double>(element_count(p.batch) * p.m * p.n);
     for (const int slices : counts) {
-        if (sums * slices > most || !can_slice(p, slices, part)) return;
+        if (sums * slices > most || !can_slice(p, slices)) return;
         const support join = supports_join(join_of(p, slices), device);
         if (!join.yes) return;
         for (const configuration& way : ways(sliced(p, slices)))

@@ -20,9 +20,12 @@ struct split_k_shape {
     int lanes = 4;               // values in a chunk of a factor
     std::string_view held = {};  // Half or Bfloat, where chunks are eight of them as they lie
     int rows = 1, together = 1, lines = 8, slices = 16, ahead = 1, wide = 1;  // as in the shader
-    std::int64_t down = 0, across = 0, groups = 0;  // workgroups: along m, along n, of all batches
+    std::int64_t down = 0, across = 0, blocks = 0;  // of sums: along m, along n, of all batches
+    int parts = 1;                                  // of k, a workgroup each for every block
+    std::int64_t length = 0;                        // of a part
 
     int columns() const noexcept { return lines * wide; }
+    std::int64_t groups() const noexcept { return blocks * parts; }
 };
 
 /// How the factors are read, whatever the cut: by 16 bytes, where their memory needs no program.
@@ -41,8 +44,12 @@ inline split_k_shape split_k_readings(const product& p) {
     }
     f.left = reading_of(p.left, p.batch, p.m, p.depth, 4);
     if (!f.left.chunk_along_k()) f.left = {reading::elements_along_rows};
-    f.right = p.gathers() ? reading{reading::vectors_along_k}
-                          : reading_of(p.right, p.batch, p.n, p.depth, 4);
+    if (p.gathers()) f.right = {reading::vectors_along_k};
+    else f.right = reading_of(p.right, p.batch, p.n, p.depth, 4);
+    // Neighbouring invocations go the way that a chunk goes, so the elements that lie nearer are
+    // its own; in tiles they are those of neighbours.
+    if (f.right.way == reading::elements_along_k) f.right = {reading::elements_along_rows};
+    else if (f.right.way == reading::elements_along_rows) f.right = {reading::elements_along_k};
     return f;
 }
 
@@ -55,7 +62,7 @@ inline int columns_of_invocation(const product& p, const split_k_shape& readings
 
 /// Factors that are read so, with so many rows and lines.
 inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int rows, int lines,
-                                      int invocations) {
+                                      int invocations, int parts) {
     constexpr std::int64_t shared = 16 << 10;
     f.rows = f.together = rows;
     f.lines = lines;
@@ -68,13 +75,33 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     else if (!f.right.chunk_along_k()) f.ahead = narrow || f.lanes == 8 ? 1 : 2;
     else if (f.wide == 1) f.ahead = narrow ? 8 : 4;
     else f.ahead = f.lanes == 8 ? 2 : 4;
-    while (f.ahead > 1 && p.k < std::int64_t{2} * f.lanes * f.slices * f.ahead) f.ahead /= 2;
+    while (f.ahead > 1 && p.k < std::int64_t{2} * f.lanes * f.slices * f.ahead * parts)
+        f.ahead /= 2;
+    const std::int64_t step = std::int64_t{f.lanes} * f.slices * f.ahead;
+    f.length = (p.k + parts * step - 1) / (parts * step) * step;
+    f.parts = static_cast<int>(p.k == 0 ? 1 : (p.k + f.length - 1) / f.length);
     f.across = (p.n + f.columns() - 1) / f.columns();
     f.down = (p.m + rows - 1) / rows;
-    f.groups = f.down * f.across * element_count(p.batch);
+    f.blocks = f.down * f.across * element_count(p.batch);
     while (f.together > 1 && f.together * f.slices * f.columns() * size_of(p.sum) > shared)
         f.together /= 2;
     return f;
+}
+
+/// The same, of a configuration: rows x lines x slices, and in how many parts of k.
+inline split_k_shape split_k_shape_of(const product& p, const split_k_shape& readings,
+                                      const configuration& way) {
+    const auto [rows, lines, slices, parts] = way.sizes;
+    return split_k_shape_of(p, readings, rows, lines, lines * slices, std::max(parts, 1));
+}
+
+/// Blocks of sums that may be cut along k, each of which counts its parts.
+inline constexpr int most_blocks_in_parts = 64;
+
+/// Bytes of what the parts of k leave for each other.
+inline std::int64_t split_k_scratch(const product& p, const configuration& way) {
+    const split_k_shape f = split_k_shape_of(p, split_k_readings(p), way);
+    return f.parts > 1 ? f.groups() * f.rows * f.columns() * size_of(p.sum) : 0;
 }
 
 /// The 16 bits that a fused factor is rounded to, as for cooperative matrices, since a product has
@@ -88,8 +115,7 @@ inline std::string_view rounded_factor(const product& p, const device_info& devi
 
 inline launch split_k_launch(const product& p, const device_info& device, bool wide,
                              const configuration& way, const special_loader* right = nullptr) {
-    const auto [rows, lines, slices, parts] = way.sizes;
-    const split_k_shape f = split_k_shape_of(p, split_k_readings(p), rows, lines, lines * slices);
+    const split_k_shape f = split_k_shape_of(p, split_k_readings(p), way);
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
     const shape result = p.batch + p.m + p.columns;
     const std::string sum(slang_name(p.sum));
@@ -97,15 +123,16 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     const std::string chunk = !f.held.empty() ? cat({"Packed<", f.held, ">"})
                               : half.empty()  ? cat({"Plain<", sum, ">"})
                                               : cat({"Rounded<", half, ">"});
+    const int counters = f.parts > 1 ? most_blocks_in_parts : 1;
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, p.left.type(), wide, batch, depth),
               right ? right->type
                     : loader_type(p.right, f.right, chunk, p.right.type(), wide, batch, depth),
-              f.rows, f.together, f.lines, f.slices, f.ahead, f.wide},
+              f.rows, f.together, f.lines, f.slices, f.ahead, f.wide, counters},
              {&p.epilogue, &p.left, &p.right});
-    const std::uint32_t width = spread(l, f.groups, device);
+    const std::uint32_t width = spread(l, f.groups(), device);
     parameter_block block(l, wide, "SplitKParams");
     add_loader(block, "A.Params left", l, p.left, f.left, p.batch + p.m + p.depth, depth);
     if (right) right->add(block, "B.Params right", p, right->of);
@@ -117,8 +144,13 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
                {"I k", p.k},
                {"uint down", f.down},
                {"uint across", f.across},
-               {"uint groups", f.groups},
-               {"uint width", width}});
+               {"uint groups", f.groups()},
+               {"uint width", width},
+               {"uint parts", f.parts},
+               {"I length", f.parts > 1 ? f.length : 0},
+               {"S* sums", block::address{f.parts > 1 ? -2 : -1}},
+               {"uint arrived[T]", block::axes{{}, counters}}});
+    if (f.parts > 1) l.accesses.push_back({-2, 0, split_k_scratch(p, way), true});
     return l;
 }
 
@@ -128,27 +160,32 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 /// half of them at a time and row by row. What is read several times comes from caches.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
-    const double k = static_cast<double>(p.k), groups = static_cast<double>(f.groups),
-                 turns = std::ceil(k / (f.lanes * f.slices * f.ahead)) *
+    const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),
+                 turns = length / (f.lanes * f.slices * f.ahead) *
                          std::max(1.0, groups * f.lines * f.slices / (768 * rates.groups)),
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
-                        k * std::max(groups, rates.groups) * (p.gathers() ? 1 + 20.0 / f.rows : 1),
+                        length * std::max(groups, rates.groups) *
+                        (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;
     // Neighbouring invocations read so many bytes that lie together; memory takes four more.
     const double chunk = f.lanes * info(p.right.type()).bits / 8.0,
                  run = (f.right.chunk_along_k() ? f.slices : f.lines) * chunk,
                  moved = std::max(bytes, again / 2) * (p.gathers() ? 1 : 1 + 4 / run);
-    return rates.launch + (2 + std::log2(f.slices) * (8 + f.rows) / 16) * rates.latency +
+    // Parts wait for what they leave, are counted, and the last of them asks for what was left,
+    // four sums an invocation at a time.
+    const double joining =
+        f.parts > 1 ? 2.5 + 0.0625 * f.parts * f.rows * f.columns() / (f.lines * f.slices) : 0;
+    return rates.launch + (2 + joining + std::log2(f.slices) * (8 + f.rows) / 16) * rates.latency +
            std::max(sums / rate,
                     std::hypot(1.6 * turns * rates.latency * chunk / 16, moved / rates.bandwidth));
 }
 
-/// In cuts by plain arithmetic. A cut is rows x lines x slices: an invocation has so many rows, and
-/// a workgroup so many lines of columns, each in so many slices along k. Pre: supports_sum.
-inline support supports_split_k(const product& p, const device_info& device,
-                                std::initializer_list<int> widths = {8, 16, 32, 64}) {
+/// In cuts by plain arithmetic. A cut is rows x lines x slices x parts: an invocation has so many
+/// rows, and a workgroup so many lines of columns, each in so many slices of its part of k.
+/// Pre: supports_sum.
+inline support supports_split_k(const product& p, const device_info& device) {
     if (p.gathers() && !rounded_factor(p, device).empty())
         return support::no("cooperative matrices round a fused factor, which this would not");
     const std::int64_t most = device.max_workgroup_invocations;
@@ -161,13 +198,23 @@ inline support supports_split_k(const product& p, const device_info& device,
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
     const auto add = [&](int rows, int lines, int invocations) {
         if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
-        const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations);
-        if (f.groups > 0x7fffffffLL) return;
-        s.ways.push_back({{rows, lines, f.slices},
-                          split_k_seconds(p, bytes, right_bytes, f, rates)});
+        if (lines == 0) return;
+        for (int parts = 1, before = 0; parts <= 128; parts *= 2) {
+            const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations, parts);
+            if (f.parts == before || f.groups() > 0x7fffffffLL) return;
+            if (parts > 1 && (f.blocks > most_blocks_in_parts ||
+                              static_cast<double>(f.groups()) > 2 * rates.groups))
+                return;
+            s.ways.push_back({{rows, lines, f.slices, parts == 1 ? 0 : parts},
+                              split_k_seconds(p, bytes, right_bytes, f, rates)});
+            before = f.parts;
+        }
     };
     for (int rows = 1; rows <= least; rows *= 2)
-        for (const int lines : widths) {
+        for (const int lines : {2, 4, 8, 16, 32, 64}) {
+            // Fewer than eight only where there are no more columns.
+            if (lines < 8 && p.n > lines * (readings.right.chunk_along_k() ? 1 : readings.lanes))
+                continue;
             add(rows, lines, most < 256 ? 128 : 256);
             // One row and few columns keep a device busy so, without a kernel that joins slices.
             if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
