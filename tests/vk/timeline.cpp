@@ -50,6 +50,21 @@ TEST_CASE("timeline: waits end when the value is reached, and not before") {
     CHECK(gpu.device->stats().host_waits > 0);
 }
 
+TEST_CASE(
+    "timeline: short waits are polled for as long as the one before took, long ones briefly") {
+    using std::chrono::microseconds;
+    const auto after = [](int took, int least, int most) {
+        return vulkan::polling_after(microseconds(took), microseconds(least), microseconds(most))
+            .count();
+    };
+    CHECK(after(0, 80, 1000) == 80);
+    CHECK(after(300, 80, 1000) == 375);
+    CHECK(after(1000, 80, 1000) == 1000);
+    CHECK(after(1001, 80, 1000) == 80);
+    CHECK(after(300, 80, 80) == 80);
+    CHECK(after(300, 0, 0) == 0);
+}
+
 TEST_CASE("timeline: a loss that another thread meets ends every wait") {
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);

@@ -48,7 +48,9 @@ public:
     std::uint32_t family() const noexcept { return to_.family; }
     std::uint32_t timestamp_bits() const noexcept { return to_.timestamp_bits; }
     /// As timeline::poll_for.
-    void poll_for(std::chrono::microseconds most) noexcept { timeline_.poll_for(most); }
+    void poll_for(std::chrono::microseconds least, std::chrono::microseconds most) noexcept {
+        timeline_.poll_for(least, most);
+    }
 
     /// Returns the value that the timeline has once these command buffers are done. They run after
     /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing

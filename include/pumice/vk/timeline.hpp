@@ -6,9 +6,18 @@
 #include <pumice/base/stop_view.hpp>
 #include <pumice/vk/device.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
+
+/// How long a wait polls after one that took so long: as long again, and a quarter more, where that
+/// is no more than `most`.
+constexpr std::chrono::microseconds polling_after(std::chrono::microseconds took,
+                                                  std::chrono::microseconds least,
+                                                  std::chrono::microseconds most) noexcept {
+    return took > most ? least : std::max(least, std::min(most, took * 5 / 4));
+}
 
 /// Values only rise. Any thread may ask and wait.
 class timeline {
@@ -46,19 +55,30 @@ public:
 
     bool reached(std::uint64_t value) const { return value <= known() || value <= completed(); }
 
-    /// How long `wait` asks again and again before it blocks. Before the first wait.
-    void poll_for(std::chrono::microseconds most) noexcept { polled_ = most; }
+    /// How long `wait` asks again and again before it blocks: `least`, or up to `most` where the
+    /// wait before took no longer. Before the first wait.
+    void poll_for(std::chrono::microseconds least, std::chrono::microseconds most) noexcept {
+        least_ = least, most_ = most;
+    }
 
     /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers
-    /// after 12 us where a blocking wait takes 31), then blocks. Throws errc::device_lost, also
-    /// when another thread meets the loss and nothing will ever signal. False if `stop` was asked
-    /// for before.
+    /// after 12 us where a blocking wait takes 31, and 40 more where the processor sleeps), then
+    /// blocks. Throws errc::device_lost, also when another thread meets the loss and nothing will
+    /// ever signal. False if `stop` was asked for before.
     bool wait(std::uint64_t value, stop_view stop = {}) const {
         if (reached(value)) return true;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();
-        while (std::chrono::steady_clock::now() - start < polled_)
-            if (reached(value)) return true;
+        const auto took = [&] {
+            return std::chrono::duration_cast<std::chrono::microseconds>(
+                std::chrono::steady_clock::now() - start);
+        };
+        const auto polled = polling_after(waited_.load(std::memory_order_relaxed), least_, most_);
+        for (auto so_far = took(); so_far < polled; so_far = took())
+            if (reached(value)) {
+                waited_.store(so_far, std::memory_order_relaxed);
+                return true;
+            }
         vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;
         info.pSemaphores = &semaphore_;
@@ -73,6 +93,7 @@ public:
             if (result == vk::Result::eTimeout) continue;
             device_->check(result, "vkWaitSemaphores");
             device_->check_alive("vkWaitSemaphores");
+            waited_.store(took(), std::memory_order_relaxed);
             remember(value);
             return true;
         }
@@ -89,7 +110,8 @@ private:
 
     std::shared_ptr<const device> device_;
     vk::Semaphore semaphore_{};
-    std::chrono::microseconds polled_{80};
+    std::chrono::microseconds least_{80}, most_{80};
+    mutable std::atomic<std::chrono::microseconds> waited_{std::chrono::microseconds{0}};
     mutable std::atomic<std::uint64_t> known_{0};
 };
 

@@ -50,7 +50,10 @@ public:
           memory_(queue_, memory_options(policies)), commands_(queue_),
           factory_(device_, cache_folder_of(policies)), kernels_(service_options_of(policies)),
           compiling_(policies.compiling) {
-        queue_->poll_for(std::chrono::microseconds(policies.poll_us));
+        // What a CPU driver computes with are the processors that would ask.
+        const bool cpu = device_->info().type == device_type::cpu;
+        queue_->poll_for(std::chrono::microseconds(policies.poll_us),
+                         std::chrono::microseconds(cpu ? policies.poll_us : policies.long_poll_us));
         for (const vulkan::device_queue& to : device_->transfer_queues())
             transfers_.push_back(std::make_unique<transfer>(device_, to));
         const bool unified = device_->info().unified_memory;
