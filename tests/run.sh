@@ -14,8 +14,8 @@ gcc=build/gcc/tests
 clang=build/clang/tests
 export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 # Of what tests take samples of, this share is taken with validation, and half of it with sanitizers. 1 is the full extent:
-# PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 7 minutes more.
-share=${PUMICE_TEST_SCALE:-0.5}
+# PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 15 minutes more.
+share=${PUMICE_TEST_SCALE:-0.4}
 
 ### The parts, in order; those joined by + take one processor each and run side by side. Each is a function, and counts as its
 ### last line "N passed, N failed, N skipped" says, or, having no such line, as one test that passes by its exit status.
@@ -24,7 +24,7 @@ parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema wrong_programs
   headers_alone cross
   front software canary plain unsanitized host tsan hostile fuzz vgf
-  faults processes+kills call_trace+add_dtype consumers examples packs start compile_cost)
+  faults processes+kills call_trace+add_dtype consumers+examples+packs start compile_cost)
 # Asked for by name only; the limits are seconds of a machine with nothing else to do.
 later=(by_gcc compile_limits start_limits)
 
@@ -61,8 +61,8 @@ front() { tests/cases "" $clang/test_front; }
 
 # The suite "host alone", in which no driver has a part, is left to `host` and `plain`.
 
-# With every call and barrier checked, and nothing to be said against any. The driver's optimiser takes longer than the kernels
-# that it makes faster; it is at work in `plain`, under an engine that address and undefined-behaviour sanitizers watch.
+# With every call and barrier checked, and nothing to be said against any. Here and in `plain` the driver's optimiser takes longer
+# than the kernels that it makes faster; it is at work in all the other parts.
 software() {
   GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software without=canary without_suite='host alone' \
     tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user | tee $logs/validated.txt &&
@@ -72,8 +72,9 @@ software() {
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $clang/test_{vk,device}; }
 
+# With an engine that address and undefined-behaviour sanitizers watch.
 plain() {
-  PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=plain without=canary \
+  GALLIVM_PERF=nopt PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=plain without=canary \
     tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized $gcc/test_user
 }
 # What sanitizers change (depths, counts of allocations, refusals of memory): files that ask whether one is there.
