@@ -16,12 +16,11 @@ TEST_CASE("parts: whole sums and deep products are the same in each thread, run 
         const pm::context home = on_host ? pm::context(pm::host_only{}) : pm::context();
         const std::int64_t k = 1 << 15;
         // Small integers: any order of the sums is exact.
-        const pm::matrix<float> x = pm::reshape_to(
-                                    pm::arange<float>(0, float(k), 1.0f, home) % 7.0f - 3.0f,
-                                    std::int64_t{1}, k),
-                                w = pm::reshape_to(
-                                    pm::arange<float>(0, float(k) * 10, 1.0f, home) % 5.0f - 2.0f,
-                                    k, std::int64_t{10});
+        const pm::matrix<float>
+            x = pm::reshape_to(pm::arange<float>(0, float(k), 1.0f, home) % 7.0f - 3.0f,
+                               std::int64_t{1}, k),
+            w = pm::reshape_to(pm::arange<float>(0, float(k) * 10, 1.0f, home) % 5.0f - 2.0f, k,
+                               std::int64_t{10});
         pm::eval(x, w);
         const auto both = [](const pm::matrix<float>& v, const pm::matrix<float>& m) {
             return pm::vector<float>(pm::reshape_to(pm::matmul(v, m), std::int64_t{10}) +

@@ -187,7 +187,7 @@ struct reduce_plan {
                      {"I part", part},
                      {"I slices", slices},
                      {"uint width", width},
-                     {"I groups", step == reduce_step::slice ? groups() * slices : 0},
+                     {"uint groups", step == reduce_step::slice ? groups() * slices : 0},
                      {"uint arrived", 0}});
         if (slices > 1) l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
         return l;
