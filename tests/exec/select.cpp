@@ -124,11 +124,11 @@ TEST_CASE("select: a user's policy sees every kernel that takes the problem, and
 
 TEST_CASE("select: a kernel of several launches comes with the scratch that they share") {
     reduce_problem p;
-    p.outer = {1};
-    p.inner = {1 << 20};
+    p.outer = {64};
+    p.inner = {1 << 16};
     p.prologue = doubled(dtype::f32, 4, 1).body;
     p.prologue.outputs.clear();
-    p.prologue.leaves[0].steps = {0, 1};
+    p.prologue.leaves[0].steps = {1, 64};
     pumice_test::builder b;
     b.out({b.given()});
     program body;
@@ -149,6 +149,15 @@ TEST_CASE("select: a kernel of several launches comes with the scratch that they
     };
     CHECK(touches(c.launches[0], true));
     CHECK(touches(c.launches[1], false));
+    // Few states are joined by the last workgroup.
+    p.outer = {1};
+    p.prologue.leaves[0].steps = {0, 1};
+    const choice few = choose(p, device(), {});
+    CHECK(few.record->kernel == "reduce/slices");
+    REQUIRE(few.launches.size() == 1);
+    CHECK(few.scratch > 0);
+    CHECK(few.launches[0].accesses.back().buffer == -2);
+    CHECK(few.launches[0].accesses.back().end == few.scratch);
     p.inner = {64};
     CHECK(choose(p, device(), {}).launches.size() == 1);
 }

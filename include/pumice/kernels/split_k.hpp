@@ -161,11 +161,12 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),
+                 terms = static_cast<double>(std::min(f.length, p.k)),
                  turns = length / (f.lanes * f.slices * f.ahead) *
                          std::max(1.0, groups * f.lines * f.slices / (768 * rates.groups)),
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
-                        length * std::max(groups, rates.groups) *
+                        terms * std::max(groups, rates.groups) *
                         (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down) * right;

@@ -60,15 +60,16 @@ inline pumice::elementwise_problem copy_of(std::int64_t n, std::int64_t offset =
     return {{n},
             made(b, {{0, pumice::dtype::f32, 0, {1}}}, {{1, pumice::dtype::f32, offset, {1}}})};
 }
-/// The sum of all n elements of buffer 0, in buffer 1. Of many it takes two launches.
-inline pumice::reduce_problem total_of(std::int64_t n) {
+/// The sums of `columns` that n elements of buffer 0 lie in, in buffer 1. Of many elements it takes
+/// scratch memory, and two launches where there are many columns too.
+inline pumice::reduce_problem total_of(std::int64_t n, std::int64_t columns = 1) {
     builder before, behind;
     before.out({before.leaf(0)});
     behind.out({behind.given()});
     pumice::reduce_problem p;
-    p.outer = {1};
-    p.inner = {n};
-    p.prologue = made(before, {{0, pumice::dtype::f32, 0, {0, 1}}});
+    p.outer = {columns};
+    p.inner = {n / columns};
+    p.prologue = made(before, {{0, pumice::dtype::f32, 0, {columns > 1 ? 1 : 0, columns}}});
     p.epilogue = made(behind, {}, {{1, pumice::dtype::f32, 0, {1}}});
     return p;
 }
