@@ -13,7 +13,7 @@ logs=build/logs
 gcc=build/gcc/tests
 clang=build/clang/tests
 export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
-# Of what tests take samples of, this share is taken with validation, and half of it with sanitizers. 1 is the full extent:
+# Of what tests take samples of, this share is taken with validation, and a quarter of it with sanitizers. 1 is the full extent:
 # PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 15 minutes more.
 share=${PUMICE_TEST_SCALE:-0.4}
 
@@ -74,7 +74,7 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/o
 
 # With an engine that address and undefined-behaviour sanitizers watch.
 plain() {
-  GALLIVM_PERF=nopt PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 2 }") PUMICE_TEST_RUN=plain without=canary \
+  GALLIVM_PERF=nopt PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 4 }") PUMICE_TEST_RUN=plain without=canary \
     tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized $gcc/test_user
 }
 # What sanitizers change (depths, counts of allocations, refusals of memory): files that ask whether one is there.
