@@ -14,7 +14,7 @@ gcc=build/gcc/tests
 clang=build/clang/tests
 export PUMICE_CACHE_DIR=${PUMICE_CACHE_DIR:-$PWD/build/cache}
 # Of what tests take samples of, this share is taken with validation, and a quarter of it with sanitizers. 1 is the full extent:
-# PUMICE_TEST_SCALE=1 tests/run.sh software plain takes 15 minutes more.
+# PUMICE_TEST_SCALE=1 tests/run.sh software plain, which takes more than twice as long.
 share=${PUMICE_TEST_SCALE:-0.4}
 
 ### The parts, in order; those joined by + take one processor each and run side by side. Each is a function, and counts as its

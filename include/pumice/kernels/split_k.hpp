@@ -26,6 +26,10 @@ struct split_k_shape {
 
     int columns() const noexcept { return lines * wide; }
     std::int64_t groups() const noexcept { return blocks * parts; }
+    /// Bytes of what the parts leave for each other.
+    std::int64_t scratch(arithmetic sum) const {
+        return parts > 1 ? groups() * rows * columns() * size_of(sum) : 0;
+    }
 };
 
 /// How the factors are read, whatever the cut: by 16 bytes, where their memory needs no program.
@@ -98,10 +102,8 @@ inline split_k_shape split_k_shape_of(const product& p, const split_k_shape& rea
 /// Blocks of sums that may be cut along k, each of which counts its parts.
 inline constexpr int most_blocks_in_parts = 64;
 
-/// Bytes of what the parts of k leave for each other.
 inline std::int64_t split_k_scratch(const product& p, const configuration& way) {
-    const split_k_shape f = split_k_shape_of(p, split_k_readings(p), way);
-    return f.parts > 1 ? f.groups() * f.rows * f.columns() * size_of(p.sum) : 0;
+    return split_k_shape_of(p, split_k_readings(p), way).scratch(p.sum);
 }
 
 /// The 16 bits that a fused factor is rounded to, as for cooperative matrices, since a product has
@@ -150,7 +152,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
                {"I length", f.parts > 1 ? f.length : 0},
                {"S* sums", block::address{f.parts > 1 ? -2 : -1}},
                {"uint arrived[T]", block::axes{{}, counters}}});
-    if (f.parts > 1) l.accesses.push_back({-2, 0, split_k_scratch(p, way), true});
+    if (f.parts > 1) l.accesses.push_back({-2, 0, f.scratch(p.sum), true});
     return l;
 }
 
@@ -217,7 +219,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
             if (lines < 8 && p.n > lines * (readings.right.chunk_along_k() ? 1 : readings.lanes))
                 continue;
             add(rows, lines, most < 256 ? 128 : 256);
-            // One row and few columns keep a device busy so, without a kernel that joins slices.
+            // One row and few columns keep a device busy so without parts that are joined.
             if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
                 most >= 1024 && device.type != device_type::cpu)
                 add(rows, lines, 1024);
