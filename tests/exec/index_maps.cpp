@@ -7,6 +7,7 @@
 #include <pumice/front.hpp>
 #include <pumice/varying.hpp>
 
+#include <tests/support/samples.hpp>
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
 
@@ -228,7 +229,7 @@ TEST_CASE("index maps: every element type") {
 
 TEST_CASE("index maps: of each other, and of views") {
     std::mt19937 random(5);
-    for (int round = 0; round < 150; ++round) {
+    for (int round = 0; round < test::samples(300); ++round) {
         const auto home = places()[std::size_t(round % 2)];
         pm::shape extent;
         for (int d = 1 + int(random() % 3); d > 0; --d)

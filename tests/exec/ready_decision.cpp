@@ -75,7 +75,7 @@ TEST_CASE("ready_decision: a loop that is evaluated again plans, records and all
 
 TEST_CASE("ready_decision: what is kept is bounded, and given back when asked for") {
     const pm::context home;
-    const pm::vector<float> x = pm::zeros<float>({1 << 16}, home);
+    const pm::vector<float> x = pm::zeros<float>({1 << 14}, home);
     pm::eval(x);
     const auto body = [](const pm::vector<float>& v) {
         return pm::vector<float>(pm::softmax(pm::vector<float>(pm::sqrt(pm::softmax(v)))) + v);

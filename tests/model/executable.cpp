@@ -7,6 +7,7 @@
 #include <pumice/model.hpp>
 
 #include <tests/model/support.hpp>
+#include <tests/support/samples.hpp>
 
 #include <random>
 
@@ -87,7 +88,7 @@ TEST_CASE(
     }
     std::vector<pm::any_tensor> out(1);
     int different = 0;
-    for (unsigned i = 0; i < 1000; ++i) {
+    for (unsigned i = 0; i < unsigned(test::samples(1000)); ++i) {
         const unsigned k = i * 7 % 10;
         e.run_into(out, std::span(&pictures[k], 1));
         different += pm::to_vector<float>(out[0]) != expected[k];

@@ -28,9 +28,10 @@ inline double scale() {
 inline int samples(int count) { return std::max(1, static_cast<int>(count * scale())); }
 
 /// Whether the i-th of a list is among its samples: all are, or evenly spread ones of a scale
-/// below 1.
-inline bool sampled(int i) {
-    return scale() >= 1 || static_cast<int>(i * scale()) != static_cast<int>((i + 1) * scale());
+/// below 1. Of a list that is short, `weight` times as many.
+inline bool sampled(int i, double weight = 1) {
+    const double share = scale() * weight;
+    return share >= 1 || static_cast<int>(i * share) != static_cast<int>((i + 1) * share);
 }
 
 }  // namespace test
