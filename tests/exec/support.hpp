@@ -11,6 +11,7 @@
 #include <tests/vk/support.hpp>
 
 #include <array>
+#include <cstdio>
 #include <map>
 #include <random>
 
@@ -29,7 +30,8 @@ inline found_device find_device(vulkan::dispatcher_hook edit = {}) {
         vulkan::instance_options how;
         how.edit_dispatcher = std::move(edit);
         f.instance = vulkan::instance::create(std::move(how));
-    } catch (const pumice::error&) {
+    } catch (const pumice::error& e) {
+        std::fprintf(stderr, "no Vulkan instance: %s\n", e.what());
         return f;
     }
     for (const vulkan::candidate& c : f.instance->candidates())

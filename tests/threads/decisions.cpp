@@ -25,6 +25,14 @@ TEST_CASE("decisions: while loops run, another thread's work is planned and run"
         const pm::context home = on_host ? pm::context(pm::host_only{}) : pm::context();
         const pm::vector<float> x = pm::zeros<float>({256}, home);
         pm::eval(x);
+        const auto small_sum = [&](int k) {
+            return pm::sum(pm::matrix<float>(pm::reshape_to(x, std::int64_t{16}, std::int64_t{16}) +
+                                             float(k)),
+                           pm::axis<1>)
+                .to_vector()[15];
+        };
+        CHECK(small_sum(1) == 16);  // compiled before: a GPU's loops would end meanwhile
+        CHECK(counted_to(3, x).to_vector()[0] == 3);
         std::atomic<bool> begun{false};
         std::atomic<int> ended{0};
         std::vector<float> got(2);
@@ -39,11 +47,7 @@ TEST_CASE("decisions: while loops run, another thread's work is planned and run"
         while (!begun) std::this_thread::yield();
         int meanwhile = 0;
         for (int k = 0; k < 20; ++k) {
-            const pm::vector<float> small =
-                pm::sum(pm::matrix<float>(pm::reshape_to(x, std::int64_t{16}, std::int64_t{16}) +
-                                          float(k)),
-                        pm::axis<1>);
-            CHECK(small.to_vector()[15] == float(16 * k));
+            CHECK(small_sum(k) == float(16 * k));
             if (ended == 0) ++meanwhile;
         }
         loops.clear();
