@@ -27,9 +27,14 @@ inline found_device find_device(vulkan::dispatcher_hook edit = {}) {
     found_device f;
     if (pumice::detail::environment("PUMICE_DEVICE") == "host") return f;
     try {
-        vulkan::instance_options how;
-        how.edit_dispatcher = std::move(edit);
-        f.instance = vulkan::instance::create(std::move(how));
+        if (edit) {
+            vulkan::instance_options how;
+            how.edit_dispatcher = std::move(edit);
+            f.instance = vulkan::instance::create(std::move(how));
+        } else {
+            f.instance =
+                vulkan::instance::shared();  // loading a driver often is more than some bear
+        }
     } catch (const pumice::error& e) {
         std::fprintf(stderr, "no Vulkan instance: %s\n", e.what());
         return f;
