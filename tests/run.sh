@@ -24,7 +24,7 @@ parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema wrong_programs
   headers_alone cross
   front software canary plain unsanitized host tsan hostile fuzz vgf
-  faults processes+kills consumers+call_trace+add_dtype+examples+packs start compile_cost)
+  faults processes+kills call_trace+add_dtype consumers+examples+packs start compile_cost)
 # Asked for by name only; the limits are seconds of a machine with nothing else to do.
 later=(by_gcc compile_limits start_limits)
 
