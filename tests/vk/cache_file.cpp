@@ -19,23 +19,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bytes content(const fs::path& path) {
+cache_blob content(const fs::path& path) {
     std::ifstream in(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    bytes list(text.size());
+    cache_blob list(text.size());
     std::memcpy(list.data(), text.data(), text.size());
     return list;
 }
 
-void overwrite(const fs::path& path, const bytes& data) {
+void overwrite(const fs::path& path, const cache_blob& data) {
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(reinterpret_cast<const char*>(data.data()),
               static_cast<std::streamsize>(data.size()));
 }
 
-bytes blob_of(std::size_t size, unsigned seed) {
+cache_blob blob_of(std::size_t size, unsigned seed) {
     std::mt19937 random(seed);
-    bytes blob(size);
+    cache_blob blob(size);
     for (auto& b : blob) b = static_cast<unsigned char>(random());
     return blob;
 }
@@ -60,7 +60,7 @@ TEST_CASE("cache file: what was written is read back, and only by its owner") {
     std::string why;
     CHECK(read_cache_file(path, me, why).empty());
     CHECK(why.empty());
-    const bytes blob = blob_of(5000, 1);
+    const cache_blob blob = blob_of(5000, 1);
     REQUIRE(write_cache_file(path, me, blob, why));
     CHECK(read_cache_file(path, me, why) == blob);
     CHECK(why.empty());
@@ -71,7 +71,7 @@ TEST_CASE("cache file: what was written is read back, and only by its owner") {
         CHECK(read_cache_file(path, other, why).empty());
         CHECK(why == "it is of another driver or device");
     }
-    const bytes next = blob_of(100, 2);
+    const cache_blob next = blob_of(100, 2);
     REQUIRE(write_cache_file(path, me, next, why));
     why.clear();
     CHECK(read_cache_file(path, me, why) == next);
@@ -81,23 +81,23 @@ TEST_CASE("cache file: no damage gets through") {
     test::temporary_folder folder;
     const fs::path path = folder.path / "a.bin";
     std::string why;
-    const bytes blob = blob_of(3000, 3);
+    const cache_blob blob = blob_of(3000, 3);
     REQUIRE(write_cache_file(path, me, blob, why));
-    const bytes whole = content(path);
+    const cache_blob whole = content(path);
     int wrong = 0;
     for (std::size_t i = 0; i < whole.size(); ++i) {
-        bytes flipped = whole;
+        cache_blob flipped = whole;
         flipped[i] ^= static_cast<unsigned char>(1u << (i % 8));
         overwrite(path, flipped);
         wrong += !read_cache_file(path, me, why).empty();
     }
     CHECK(wrong == 0);
     for (std::size_t i = 0; i < whole.size(); i += 7) {
-        overwrite(path, bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(i)));
+        overwrite(path, cache_blob(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(i)));
         wrong += !read_cache_file(path, me, why).empty();
     }
     CHECK(wrong == 0);
-    bytes longer = whole;
+    cache_blob longer = whole;
     longer.push_back(0);
     overwrite(path, longer);
     CHECK(read_cache_file(path, me, why).empty());
@@ -115,7 +115,7 @@ TEST_CASE("cache file: no room, no right, no folder: false with a reason, and th
     CHECK_FALSE(write_cache_file(folder.path / "file" / "a.bin", me, blob_of(10, 1), why));
     CHECK_FALSE(why.empty());
     const fs::path path = folder.path / "a.bin";
-    const bytes old = blob_of(1000, 4);
+    const cache_blob old = blob_of(1000, 4);
     REQUIRE(write_cache_file(path, me, old, why));
     const pid_t child = ::fork();
     if (child == 0) {
@@ -136,12 +136,12 @@ TEST_CASE("cache file: no room, no right, no folder: false with a reason, and th
 TEST_CASE("cache file: writers in several processes and threads leave one whole file") {
     test::temporary_folder folder;
     const fs::path path = folder.path / "a.bin";
-    const bytes contents[] = {blob_of(200000, 0), blob_of(150000, 1), blob_of(100, 2),
-                              blob_of(300000, 3)};
+    const cache_blob contents[] = {blob_of(200000, 0), blob_of(150000, 1), blob_of(100, 2),
+                                   blob_of(300000, 3)};
     std::string why;
     REQUIRE(write_cache_file(path, me, contents[0], why));
     std::vector<pid_t> children;
-    for (const bytes& mine : contents) {
+    for (const cache_blob& mine : contents) {
         const pid_t child = ::fork();
         if (child == 0) {
             std::string reason;
@@ -157,7 +157,7 @@ TEST_CASE("cache file: writers in several processes and threads leave one whole 
     });
     int torn = 0;
     for (int i = 0; i < 300; ++i) {
-        const bytes found = read_cache_file(path, me, why);
+        const cache_blob found = read_cache_file(path, me, why);
         torn += std::find(std::begin(contents), std::end(contents), found) == std::end(contents);
     }
     reading = false;
@@ -173,7 +173,7 @@ TEST_CASE(
     "overwrites") {
     test::temporary_folder folder;
     const fs::path path = folder.path / "a.bin";
-    const bytes contents[] = {blob_of(400000, 0), blob_of(300000, 1)};
+    const cache_blob contents[] = {blob_of(400000, 0), blob_of(300000, 1)};
     std::string why;
     REQUIRE(write_cache_file(path, me, contents[0], why));
     std::mt19937 random(7);
@@ -188,7 +188,7 @@ TEST_CASE(
         ::usleep(static_cast<useconds_t>(200 + random() % 4000));
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
-        const bytes found = read_cache_file(path, me, why);
+        const cache_blob found = read_cache_file(path, me, why);
         wrong += found != contents[0] && found != contents[1];
         most = std::max(most, files_in(folder.path));
     }

@@ -26,7 +26,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-using bytes = array_list<unsigned char>;
+using cache_blob = array_list<unsigned char>;
 
 /// Whose blob it is. One byte of difference makes a file worthless.
 using cache_identity = std::array<unsigned char, 48>;
@@ -70,8 +70,8 @@ struct close_file {
 }  // namespace detail
 
 /// The blob of `path`, or empty with a reason in `why` (also empty: there is no file).
-inline bytes read_cache_file(const std::filesystem::path& path, const cache_identity& identity,
-                             std::string& why) {
+inline cache_blob read_cache_file(const std::filesystem::path& path, const cache_identity& identity,
+                                  std::string& why) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) return {};  // opening a pipe would wait
     const std::unique_ptr<std::FILE, detail::close_file> opened(detail::open_file(path, "rbe"));
@@ -84,7 +84,7 @@ inline bytes read_cache_file(const std::filesystem::path& path, const cache_iden
     constexpr long most = 1L << 30;
     const long size = std::fseek(file, 0, SEEK_END) == 0 ? std::ftell(file) : -1;
     detail::cache_header header;
-    bytes blob;
+    cache_blob blob;
     bool read = false;
     if (size >= static_cast<long>(sizeof header) && size <= most) {
         std::rewind(file);
@@ -110,7 +110,7 @@ inline bytes read_cache_file(const std::filesystem::path& path, const cache_iden
 /// old file or the new one. Where another process writes just now, that one's stays. False with a
 /// reason in `why`.
 inline bool write_cache_file(const std::filesystem::path& path, const cache_identity& identity,
-                             const bytes& blob, std::string& why) {
+                             const cache_blob& blob, std::string& why) {
     detail::cache_header header;
     header.length = blob.size();
     header.identity = identity;

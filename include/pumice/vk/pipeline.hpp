@@ -171,10 +171,10 @@ public:
     void save() noexcept {
         if (path_.empty() || device_->lost() || !changed_.exchange(false)) return;
         try {
-            const bytes before = read_file();
+            const cache_blob before = read_file();
             if (!before.empty() && detail::xxh3(before.data(), before.size()) != seen_)
                 merge(before);
-            bytes blob;
+            cache_blob blob;
             if (!cache_data(blob) || blob == before) return;
             std::string why;
             if (!write_cache_file(path_, identity_, blob, why))
@@ -280,15 +280,15 @@ private:
                        "vkCreatePipelineLayout");
     }
 
-    bytes read_file() const {
+    cache_blob read_file() const {
         std::string why;
-        bytes blob = path_.empty() ? bytes{} : read_cache_file(path_, identity_, why);
+        cache_blob blob = path_.empty() ? cache_blob{} : read_cache_file(path_, identity_, why);
         if (!why.empty())
             write_log(severity::info, "pipeline cache " + path_.string() + " is not used: " + why);
         return blob;
     }
 
-    vk::Result create_cache(const bytes& blob, vk::PipelineCache& made) const {
+    vk::Result create_cache(const cache_blob& blob, vk::PipelineCache& made) const {
         vk::PipelineCacheCreateInfo info{};
         info.initialDataSize = blob.size();
         info.pInitialData = blob.data();
@@ -296,21 +296,21 @@ private:
     }
 
     void open_cache() {
-        bytes blob = read_file();
+        cache_blob blob = read_file();
         seen_ = detail::xxh3(blob.data(), blob.size());
         vk::Result result = create_cache(blob, cache_);
         if (result != vk::Result::eSuccess && !blob.empty()) result = create_cache({}, cache_);
         device_->check(result, "vkCreatePipelineCache");
     }
 
-    void merge(const bytes& blob) const {
+    void merge(const cache_blob& blob) const {
         vk::PipelineCache other{};
         if (create_cache(blob, other) != vk::Result::eSuccess) return;
         device_->note(device_->handle().mergePipelineCaches(cache_, 1, &other, device_->table()));
         device_->handle().destroyPipelineCache(other, nullptr, device_->table());
     }
 
-    bool cache_data(bytes& blob) {
+    bool cache_data(cache_blob& blob) {
         std::size_t size = 0;
         if (device_->handle().getPipelineCacheData(cache_, &size, nullptr, device_->table()) !=
             vk::Result::eSuccess)
