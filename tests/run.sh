@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole suite, from a bare clone to its last line, "N passed, N failed, N skipped". Needs no GPU.
 #
-#   tests/run.sh             everything; half an hour to an hour on 2 cores
+#   tests/run.sh             everything; 35 minutes to an hour on 2 cores
 #   tests/run.sh PART...     only those parts; --list names them
 #
 # Each part's log is build/logs/PART.txt. Whatever fails, or is skipped and not listed in tests/skips.txt, fails the run.
@@ -23,8 +23,8 @@ share=${PUMICE_TEST_SCALE:-0.4}
 parts=(set_up build
   include_direction header_budget columns mirror format docs array_api reference report embed onnx_schemas schema wrong_programs
   headers_alone cross
-  front software canary plain unsanitized host tsan hostile fuzz vgf
-  faults processes+kills call_trace+add_dtype consumers+compile_cost examples+packs start)
+  front software canary plain unsanitized host tsan hostile fuzz
+  vgf+processes+kills faults call_trace+add_dtype consumers+compile_cost examples+packs start)
 # Asked for by name only; the limits are seconds of a machine with nothing else to do.
 later=(by_gcc compile_limits start_limits)
 
@@ -33,12 +33,14 @@ set_up() { tools/deps --dev; }
 # The test programs by clang++, what users compile by g++; all at once, so that no processor waits for one long file.
 # Those by clang++ have g++'s engine, as programs of users may: without sanitizers it is compiled once.
 build() {
-  local watched=(test_{vk,slang,device,model,threads}_sanitized hostile_loader fuzzers)
-  local plain=(test_{front,vk,slang,device,model,threads,static} deep_loader process_cases process_plans vgf_check)
+  local first=(test_{vk,slang,device,model,threads}_sanitized test_{front,vk,slang,static} hostile_loader)
+  local rest=(test_{device,model,threads} deep_loader process_{cases,plans} vgf_check fuzzers)
   make gcc pumice_engine examples pumice_runner test_{pages,user,exchange} & local gcc=$!
   make tsan test_threads & local tsan=$!
-  make clang "${watched[@]}" && wait $gcc && make clang "${plain[@]}" && wait $tsan &&
-    has gcc test_{pages,user,exchange} && has clang "${watched[@]}" "${plain[@]}"
+  make clang "${first[@]}"
+  local made=$?
+  wait $gcc && make clang "${rest[@]}" && wait $tsan && [[ $made == 0 ]] &&
+    has gcc test_{pages,user,exchange} && has clang "${first[@]}" "${rest[@]}"
 }
 
 include_direction() { tests/checks/include_direction; }
