@@ -68,7 +68,8 @@ front() { tests/cases "" $clang/test_front; }
 # than the kernels that it makes faster; it is at work in all the other parts. Half the time is Slang's, which walks its IR
 # a seventh faster in huge pages.
 software() {
-  GLIBC_TUNABLES=glibc.malloc.hugetlb=1 GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software without=canary without_suite='host alone' \
+  GLIBC_TUNABLES=glibc.malloc.hugetlb=1 GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software \
+    without=canary without_suite='host alone' \
     tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
@@ -78,7 +79,8 @@ canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/o
 
 # With an engine that address and undefined-behaviour sanitizers watch.
 plain() {
-  ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=8 GALLIVM_PERF=nopt PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 4 }") PUMICE_TEST_RUN=plain without=canary \
+  ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=8 GALLIVM_PERF=nopt \
+    PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 4 }") PUMICE_TEST_RUN=plain without=canary \
     tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized $gcc/test_user
 }
 # What sanitizers change (depths, counts of allocations, refusals of memory): files that ask whether one is there.
