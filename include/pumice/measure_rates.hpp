@@ -36,7 +36,7 @@ double kernel_seconds(const context& home, F&& make) {
     return least_seconds([&] {
         profiler watch(home);
         const any_tensor t = make();
-        eval(std::span(&t, 1));
+        eval(span(&t, 1));
         double total = 0;
         for (const profile_event& e : watch.finish().events)
             if (e.track != 0) total += e.duration_us * 1e-6;
@@ -51,7 +51,7 @@ inline device_rates measure_rates(const context& home = default_context()) {
     device_rates r = home.device().rates();
     const auto ready = [&](dtype type, const shape& s) {
         const any_tensor t = random::normal(type, s, random::key(1), 0, 1, home);
-        eval(std::span(&t, 1));
+        eval(span(&t, 1));
         return t;
     };
     const device_type at = home.device().type;

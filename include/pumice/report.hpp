@@ -377,7 +377,7 @@ inline statistics added(const statistics& before, statistics after) {
 
 /// Runs a recorded graph three times: to have all compiled, to be counted, and under a profile,
 /// where the context's device has a clock.
-inline measured_run measure_run(const executable& e, std::span<const any_tensor> inputs) {
+inline measured_run measure_run(const executable& e, span<const any_tensor> inputs) {
     const auto once = [&] {
         std::vector<any_tensor> results(e.outputs().size());
         e.run_into(results, inputs).wait();
@@ -407,7 +407,7 @@ inline std::string report_page(const executable& e, const measured_run* run = nu
 /// step by step, its memory over time, what a run of it with these inputs counts and takes, and why
 /// each kernel was chosen. A compiled function's is `f.get(x)`, a model's `m.compile()`. Runs it
 /// three times. Throws errc::io_failed where the file cannot be written.
-inline void report(const executable& e, std::span<const any_tensor> inputs,
+inline void report(const executable& e, span<const any_tensor> inputs,
                    const std::filesystem::path& file) {
     const measured_run run = measure_run(e, inputs);
     std::ofstream out(file, std::ios::binary);
@@ -422,7 +422,7 @@ inline void report(const any_tensor& x, const std::filesystem::path& file) {
             errc::invalid_argument, "report",
             {"the tensor has its values already; report it before, or the function that makes it"});
     report(trace(context(x.get()->owner), {},
-                 [&](std::span<const any_tensor>) { return std::vector<any_tensor>{x}; }),
+                 [&](span<const any_tensor>) { return std::vector<any_tensor>{x}; }),
            {}, file);
 }
 

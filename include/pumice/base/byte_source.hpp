@@ -4,10 +4,10 @@
 #pragma once
 
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -15,7 +15,7 @@ class byte_source {
 public:
     virtual ~byte_source() = default;
     /// Fills `into` with the bytes from `begin` on, or throws. Several threads ask at once.
-    virtual void read(std::int64_t begin, std::span<std::byte> into) const = 0;
+    virtual void read(std::int64_t begin, span<std::byte> into) const = 0;
 };
 
 }}  // namespace pumice::PUMICE_ABI

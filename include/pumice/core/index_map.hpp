@@ -6,9 +6,9 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -36,7 +36,7 @@ struct mapped_axis {
 };
 
 /// What the text of a kernel knows of a map: a digit for each axis, the last axis lowest.
-constexpr std::uint32_t form_of(std::span<const mapped_axis> map) noexcept {
+constexpr std::uint32_t form_of(span<const mapped_axis> map) noexcept {
     std::uint32_t form = 0;
     for (const mapped_axis& a : map) form = form << 4 | (static_cast<std::uint32_t>(a.how) + 1);
     return form;
@@ -81,7 +81,7 @@ constexpr map_stretch stretch_at(const mapped_axis& a, std::int64_t i) noexcept 
 /// A map as whoever reads elements one by one has it: elements are counted in row-major order over
 /// its axes' extents, and lie from `offset` on.
 struct index_map {
-    std::span<const mapped_axis> axes;
+    span<const mapped_axis> axes;
     std::int64_t offset = 0;
 
     /// Of `count` elements from `at` on, each `step` from the one before: the first that lie
@@ -108,7 +108,7 @@ struct index_map {
 struct map_range {
     std::int64_t low, high;
 };
-constexpr map_range range_of(std::span<const mapped_axis> map, std::int64_t offset) noexcept {
+constexpr map_range range_of(span<const mapped_axis> map, std::int64_t offset) noexcept {
     map_range r{offset, offset};
     for (const mapped_axis& a : map) {
         const std::int64_t reach = a.step * (a.length - 1);

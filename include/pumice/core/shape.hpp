@@ -4,13 +4,13 @@
 #pragma once
 
 #include <pumice/base/fixed_string.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/checked.hpp>
 #include <pumice/core/dtype.hpp>
 
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <span>
 #include <string>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -22,8 +22,8 @@ class index_list {
 public:
     constexpr index_list() noexcept = default;
     constexpr index_list(std::initializer_list<std::int64_t> values)
-        : index_list(std::span(values.begin(), values.size())) {}
-    constexpr explicit index_list(std::span<const std::int64_t> values) {
+        : index_list(span(values.begin(), values.size())) {}
+    constexpr explicit index_list(span<const std::int64_t> values) {
         if (values.size() > max_rank)
             fail(errc::rank_mismatch, "shape",
                  {"rank ", values.size(), " is above the limit of 8"});
@@ -54,6 +54,8 @@ public:
         for (int i = at + 1; i < rank(); ++i) items_[i - 1] = items_[i];
         items_[--rank_] = 0;
     }
+    constexpr const std::int64_t* data() const noexcept { return items_; }
+    constexpr std::int64_t* data() noexcept { return items_; }
     constexpr const std::int64_t* begin() const noexcept { return items_; }
     constexpr const std::int64_t* end() const noexcept { return items_ + rank_; }
     constexpr std::int64_t* begin() noexcept { return items_; }

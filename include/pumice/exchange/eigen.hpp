@@ -60,7 +60,7 @@ auto from_eigen(const Eigen::DenseBase<Derived>& x, const context& home = defaul
     using T = typename Derived::Scalar;
     using rows = Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const rows values = x.derived().array();
-    const std::span<const T> span(values.data(), static_cast<std::size_t>(values.size()));
+    const span<const T> span(values.data(), static_cast<std::size_t>(values.size()));
     if constexpr (Derived::IsVectorAtCompileTime)
         return vector<T>(from_span<T>(shape{values.size()}, span, home));
     else return matrix<T>(from_span<T>(shape{values.rows(), values.cols()}, span, home));

@@ -49,8 +49,8 @@ inline tensor<std::uint8_t, dims<3>> load_image(const std::filesystem::path& pat
         throw error(errc::bad_file, "load_image",
                     path.string() + ": " + (bytes.empty() ? "is empty" : stbi_failure_reason()));
     const shape extent{height, width, channels ? channels : has};
-    const std::span<const std::uint8_t> values(pixels.data,
-                                               static_cast<std::size_t>(element_count(extent)));
+    const span<const std::uint8_t> values(pixels.data,
+                                          static_cast<std::size_t>(element_count(extent)));
     return from_span<std::uint8_t>(extent, values, home);
 }
 
@@ -70,7 +70,7 @@ inline void save_image(const std::filesystem::path& path, const any_tensor& x) {
         fail(errc::shape_mismatch, "save_image",
              {"the shape ", to_string(s), " is none of (height, width, 1 to 4 channels)"});
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(element_count(s)));
-    read(x, std::as_writable_bytes(std::span(pixels)));
+    read(x, as_writable_bytes(span(pixels)));
     const int height = static_cast<int>(s[0]), width = static_cast<int>(s[1]),
               deep = static_cast<int>(channels);
     std::string file;

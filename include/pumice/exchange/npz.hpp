@@ -40,7 +40,7 @@ inline void save_npz(const std::filesystem::path& path, const named_tensors& arr
     detail::zip_writer out(path);
     for (const auto& [name, x] : arrays) {
         const std::string header = detail::npy_header_of(x.dtype(), x.shape());
-        out.add(name + ".npy", std::as_bytes(std::span(header)), detail::bytes_of(x),
+        out.add(name + ".npy", as_bytes(span(header)), detail::bytes_of(x),
                 entries == npz_entries::stored ? detail::zip_method::stored
                                                : detail::zip_method::deflated);
     }

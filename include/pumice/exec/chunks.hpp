@@ -5,10 +5,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/base/text.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -43,7 +43,7 @@ struct stage {
 
 /// A line of chunks for stages whose kernels take `seconds` each: no chunk above `budget`, but for
 /// one kernel that is.
-inline array_list<chunk> cut(const array_list<stage>& stages, std::span<const double> seconds,
+inline array_list<chunk> cut(const array_list<stage>& stages, span<const double> seconds,
                              double budget) {
     array_list<chunk> list;
     const auto next = [&]() -> chunk& {
@@ -70,12 +70,12 @@ inline array_list<chunk> cut(const array_list<stage>& stages, std::span<const do
     list.back().is_output = true;
     return list;
 }
-inline array_list<chunk> cut(std::span<const double> seconds, double budget) {
+inline array_list<chunk> cut(span<const double> seconds, double budget) {
     return cut({stage{0, 0, 0, seconds.size(), false}}, seconds, budget);
 }
 
 /// A line a chunk; empty where there is only one.
-inline std::string to_string(std::span<const chunk> list) {
+inline std::string to_string(span<const chunk> list) {
     std::string text;
     if (list.size() < 2) return text;
     for (std::size_t i = 0; i < list.size(); ++i) {

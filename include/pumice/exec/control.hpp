@@ -44,8 +44,8 @@ struct ready_parts {
 class given_handles {
 public:
     /// Those that are `donated`, or the handle of a result.
-    given_handles(const decision_runner& by, std::span<const any_tensor> inputs,
-                  std::span<any_tensor> outputs, bool donated)
+    given_handles(const decision_runner& by, span<const any_tensor> inputs,
+                  span<any_tensor> outputs, bool donated)
         : by_(by), of_(inputs.size(), nullptr) {
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             bool given = donated;
@@ -111,8 +111,8 @@ public:
     const plan* planned() const noexcept override { return &what(); }
     std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool donated) override {
         const decision_runner by(home_);
         const plan& p = what();
         given_handles given(by, inputs, outputs, donated);
@@ -163,7 +163,7 @@ private:
         return decision_runner(home_).prepare(std::move(e), by);
     }
     submission stretch(std::size_t k, array_list<any_tensor>& values,
-                       std::span<const std::uint32_t> keys, stop_view stop) {
+                       span<const std::uint32_t> keys, stop_view stop) {
         const plan_part& part = parts_.list[k];
         const plan& p = part.steps->what;
         array_list<any_tensor> inputs, outputs(p.outputs.size());
@@ -172,9 +172,9 @@ private:
         for (const int v : p.parameters)
             own_keys.push_back(keys[what().at(part.whole[at(v)]).index]);
         const submission last =
-            stretches_[k]->run(std::span(inputs.data(), inputs.size()),
-                               std::span(own_keys.data(), own_keys.size()),
-                               std::span(outputs.data(), outputs.size()), stop, false);
+            stretches_[k]->run(span(inputs.data(), inputs.size()),
+                               span(own_keys.data(), own_keys.size()),
+                               span(outputs.data(), outputs.size()), stop, false);
         for (std::size_t i = 0; i < outputs.size(); ++i)
             values[at(part.whole[at(p.outputs[i])])] = std::move(outputs[i]);
         return last;
@@ -203,8 +203,8 @@ private:
         }
         try {
             const submission done = at_step(s, [&] {
-                return parts_.decisions[k]->run(by, std::span(inputs.data(), inputs.size()),
-                                                std::span(results.data(), results.size()), stop);
+                return parts_.decisions[k]->run(by, span(inputs.data(), inputs.size()),
+                                                span(results.data(), results.size()), stop);
             });
             for (std::size_t i = 0; i < results.size(); ++i)
                 if (c.results[i].buffer >= 0)
@@ -295,8 +295,8 @@ inline void execute_decided(graph_engine& home, evaluation& e) {
             }
         }
         at_step(s, [&] {
-            parts->decisions[k]->run(by, std::span(inputs.data(), inputs.size()),
-                                     std::span(results.data(), results.size()), {});
+            parts->decisions[k]->run(by, span(inputs.data(), inputs.size()),
+                                     span(results.data(), results.size()), {});
         });
         for (std::size_t i = 0; i < results.size(); ++i)
             if (c.results[i].buffer >= 0) give(value_of(c.results[i]), std::move(results[i]));

@@ -39,10 +39,10 @@ public:
         return make_data(type, extent, std::move(held), shared_from_this());
     }
     void read(const node_ptr& n, void* out) override {
-        if (!n->realised()) eval(std::span(&n, 1));
+        if (!n->realised()) eval(span(&n, 1));
         fetch(n, out);
     }
-    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+    void write(const node_ptr& n, std::int64_t begin, span<const std::byte> bytes) override {
         auto& held = static_cast<memory&>(*n->data);
         const bool whole = static_cast<std::int64_t>(bytes.size()) == held.bytes;
         if (!whole) must_hold_values(*n);
@@ -60,11 +60,11 @@ public:
         return first;
     }
     /// To the first device.
-    void upload(std::span<const node_ptr> nodes) override {
+    void upload(span<const node_ptr> nodes) override {
         array_list<node_ptr> list;
         for (const node_ptr& n : nodes)
             if (n->realised() && n->count() > 0) list.push_back(seen_from(0, *n));
-        members_[0]->upload(std::span(list.data(), list.size()));
+        members_[0]->upload(span(list.data(), list.size()));
     }
 
     std::shared_ptr<prepared_graph> replay_own(evaluation&& e, kept_by by) override {
@@ -299,11 +299,11 @@ private:
         const plan* planned() const noexcept override { return &what(); }
         std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-        submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                       std::span<any_tensor> outputs, stop_view stop, bool) override {
+        submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                       span<any_tensor> outputs, stop_view stop, bool) override {
             const plan& p = what();
             for (const any_tensor& t : inputs)
-                if (!t.get()->realised()) home_.eval(std::span(&t.get(), 1));
+                if (!t.get()->realised()) home_.eval(span(&t.get(), 1));
             run_values values(home_, p, parts_);
             array_list<submission> last(home_.members_.size());
             for (std::size_t k = 0; k < parts_.list.size(); ++k) {
@@ -321,10 +321,9 @@ private:
                 }
                 for (const int v : own.parameters)
                     own_keys.push_back(keys[p.at(part.whole[at(v)]).index]);
-                last[part.member] =
-                    graphs_[k]->run(std::span(given.data(), given.size()),
-                                    std::span(own_keys.data(), own_keys.size()),
-                                    std::span(made.data(), made.size()), stop, true);
+                last[part.member] = graphs_[k]->run(span(given.data(), given.size()),
+                                                    span(own_keys.data(), own_keys.size()),
+                                                    span(made.data(), made.size()), stop, true);
                 for (std::size_t i = 0; i < made.size(); ++i)
                     values.give(k, at(own.outputs[i]), made[i].get()->data);
                 values.is_through(k);

@@ -10,8 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 /// Whether the plan gave buffer `i` the memory that it may take over.
-inline bool took_over(const memory_plan& plan, std::span<const planned_buffer> buffers,
-                      std::size_t i) {
+inline bool took_over(const memory_plan& plan, span<const planned_buffer> buffers, std::size_t i) {
     const planned_buffer& b = buffers[i];
     if (b.in_place_of < 0 || b.bytes == 0) return false;
     const auto from = static_cast<std::size_t>(b.in_place_of);
@@ -20,7 +19,7 @@ inline bool took_over(const memory_plan& plan, std::span<const planned_buffer> b
 }  // namespace detail
 
 /// A row a buffer, then the totals.
-inline std::string to_string(const memory_plan& plan, std::span<const planned_buffer> buffers) {
+inline std::string to_string(const memory_plan& plan, span<const planned_buffer> buffers) {
     array_list<std::vector<std::string>> rows{{"offset", "bytes", "moments", "buffer"}};
     array_list<std::size_t> widths;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -49,7 +48,7 @@ inline std::string to_string(const memory_plan& plan, std::span<const planned_bu
 }
 
 /// Memory over time as a picture: moments run to the right, offsets upwards.
-inline std::string to_svg(const memory_plan& plan, std::span<const planned_buffer> buffers) {
+inline std::string to_svg(const memory_plan& plan, span<const planned_buffer> buffers) {
     constexpr double width = 1200, height = 600;
     double begin = 0, end = 1;
     for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -21,7 +21,7 @@ public:
     }
 
     /// Shows all that an evaluation of these computes.
-    static void show_all(graph_engine& home, std::span<const node_ptr> roots) {
+    static void show_all(graph_engine& home, span<const node_ptr> roots) {
         array_list<graph_copy::pair> made;
         {
             graph_copy copies;
@@ -41,7 +41,7 @@ public:
 
 private:
     static void evaluate(graph_engine& home, const node_ptr& n) {
-        while (!home.evaluate_alone(std::span(&n, 1))) home.wait_for_claims();
+        while (!home.evaluate_alone(span(&n, 1))) home.wait_for_claims();
     }
     graph_engine& home_;
 };
@@ -52,8 +52,8 @@ class stepwise_graph final : public prepared_graph {
 public:
     stepwise_graph(engine& home, const traced_graph& g) : home_(home), graph_(g) {}
 
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool) override {
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool) override {
         if (stop.stop_requested()) throw error(errc::cancelled, "run", "it was asked to stop");
         graph_copy copies;
         for (std::size_t i = 0; i < inputs.size(); ++i)

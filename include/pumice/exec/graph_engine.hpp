@@ -34,13 +34,13 @@ class shown_op;
 
 /// How policies see each op (exec/each_op.hpp).
 struct detail::op_showing {
-    void (*evaluate)(graph_engine&, std::span<const node_ptr> roots);
+    void (*evaluate)(graph_engine&, span<const node_ptr> roots);
     std::shared_ptr<prepared_graph> (*prepare)(graph_engine&, const traced_graph&);
 };
 
 class graph_engine : public engine {
 public:
-    void eval(std::span<const node_ptr> roots) override {
+    void eval(span<const node_ptr> roots) override {
         const std::lock_guard lock(mutex_);
         evaluate(roots);
     }
@@ -89,7 +89,7 @@ public:
                    (k && k->what.steps.size() > 1 ? text_around(k->what) : "");
         }
         evaluation e;
-        while (!planner_.plan_of(std::span(&n, 1), e)) wait_for_claims();
+        while (!planner_.plan_of(span(&n, 1), e)) wait_for_claims();
         plans_ = planner_.made();
         return "not evaluated yet; the plan:\n" + text_of(e.run);
     }
@@ -160,10 +160,10 @@ protected:
     /// bytes (0: from the start), as a prepared graph takes it. A copy where it lies otherwise.
     node_ptr dense(const any_tensor& t, std::int64_t alignment) {
         node_ptr n = t.get();
-        evaluate(std::span(&n, 1));
+        evaluate(span(&n, 1));
         if (lies_dense(*n, alignment)) return n;
         node_ptr moved = make_node(n->type, n->extent, copy_op{row_major_strides(n->extent)}, {n});
-        evaluate(std::span(&moved, 1));
+        evaluate(span(&moved, 1));
         return moved;
     }
 
@@ -200,8 +200,8 @@ protected:
     /// The same of a run of a prepared graph: of inputs that nobody else holds, all where they are
     /// `donated`, else those that are the handle of the result. An output that keeps its memory
     /// takes none. Pre: the inputs are evaluated.
-    giving_mask what_gives(const plan& p, std::span<const any_tensor> inputs,
-                           std::span<const any_tensor> outputs, bool donated) const {
+    giving_mask what_gives(const plan& p, span<const any_tensor> inputs,
+                           span<const any_tensor> outputs, bool donated) const {
         return choose_givings(p, value_role::input, [&](int from, int to) {
             const any_tensor& in = inputs[p.at(from).index];
             const any_tensor& out = outputs[p.at(to).index];
@@ -225,7 +225,7 @@ protected:
         ~cleared() { e.clear(); }
     };
     /// May let go of the lock meanwhile, but not for roots that are realised.
-    void evaluate(std::span<const node_ptr> roots) {
+    void evaluate(span<const node_ptr> roots) {
         if (policies_.each_op) policies_.each_op.how().evaluate(*this, roots);
         while (!evaluate_alone(roots)) wait_for_claims();
     }
@@ -237,7 +237,7 @@ protected:
         mutex_.lock();
     }
     /// False where another evaluation, which has let go of the lock, claims some of the nodes.
-    bool evaluate_alone(std::span<const node_ptr> roots) {
+    bool evaluate_alone(span<const node_ptr> roots) {
         bool lazy = false;
         for (const node_ptr& r : roots) lazy |= !r->realised();
         if (!lazy) return true;

@@ -5,9 +5,9 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -80,7 +80,7 @@ public:
         return item;
     }
     void clear() noexcept { size_ = 0; }
-    operator std::span<const ordered_item>() const noexcept { return {list_.data(), size_}; }
+    operator span<const ordered_item>() const noexcept { return {list_.data(), size_}; }
 
 private:
     array_list<ordered_item> list_;
@@ -98,7 +98,7 @@ class arranger {
 public:
     /// A new order that bunches independent items between barriers: items keep their hazards'
     /// order. Greedy, as in ggml.
-    const array_list<std::size_t>& bunch(std::span<const ordered_item> items) {
+    const array_list<std::size_t>& bunch(span<const ordered_item> items) {
         constexpr std::size_t window = 32;  // how far an item may be pulled forward
         order_.clear();
         done_.clear();
@@ -134,8 +134,7 @@ public:
 
     /// Items in bunched order with a barrier where a hazard asks for one. `open` is what was not
     /// synced before, and then what is not synced after.
-    const array_list<placed_item>& arrange(std::span<const ordered_item> items,
-                                           hazard_tracker& open) {
+    const array_list<placed_item>& arrange(span<const ordered_item> items, hazard_tracker& open) {
         placed_.clear();
         for (const std::size_t i : bunch(items)) {
             const bool barrier = open.full() || open.conflicts(items[i].accesses);

@@ -22,8 +22,8 @@ public:
 
     /// Of little that lies dense. What is empty, or is to be seen by a profile, is left to an
     /// evaluation.
-    node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
-                     const shape& extent, std::span<const node_ptr> inputs) override {
+    node_ptr at_once(const operation& lasting, span<const scalar> scalars, dtype type,
+                     const shape& extent, span<const node_ptr> inputs) override {
         const std::int64_t count = element_count(extent);
         if (count == 0 || count > most_at_once || profiles_.load(std::memory_order_relaxed) ||
             policies_.each_op)
@@ -65,11 +65,11 @@ public:
 
     void read(const node_ptr& n, void* out) override {
         const std::lock_guard lock(mutex_);
-        evaluate(std::span(&n, 1));
+        evaluate(span(&n, 1));
         if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout(), out);
     }
 
-    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+    void write(const node_ptr& n, std::int64_t begin, span<const std::byte> bytes) override {
         const std::lock_guard lock(mutex_);
         if (n->data && static_cast<std::int64_t>(bytes.size()) == byte_count(n->type, n->count()))
             n->data->lost = false;

@@ -43,7 +43,7 @@ struct host_steps {
     const plan& what;
     std::size_t begin, end;
     giving_mask givings;
-    std::span<const scalar> numbers;
+    span<const scalar> numbers;
     const array_list<std::shared_ptr<const kernel_record>>& records;  // of all steps
     const array_list<std::byte*>& memory;                             // where each value lies
     /// Of each value whose memory is another's: it is lost from when a step begins to write it.

@@ -50,13 +50,13 @@ inline service_options service_options_of(const policy_set& policies) {
     o.messages = policies.compiler_messages;
     if (!policies.pack_file.empty() || !policies.pack_bytes.empty()) {
         std::string kept;
-        std::span<const std::byte> bytes = policies.pack_bytes;
+        span<const std::byte> bytes = policies.pack_bytes;
         const std::string& from = policies.pack_file;
         if (!from.empty()) {
             std::optional<std::string> read = detail::read_file(from, std::size_t{1} << 30);
             if (!read) fail(errc::io_failed, "pack", {from, ": the file cannot be read"});
             kept = std::move(*read);
-            bytes = std::as_bytes(std::span(kept));
+            bytes = as_bytes(span(kept));
         }
         const digest library = kernel_service::digest_of_library(o.modules);
         const auto pack =
@@ -86,7 +86,7 @@ struct shader_functions {
     /// What it is given, in the order of its `bound`; still to be opened. Throws errc::unsupported
     /// for memory that lies where the device has none begin.
     std::shared_ptr<vulkan::pushed_buffers> (*push)(const launch&, const device_info&,
-                                                    std::span<const given_memory> places);
+                                                    span<const given_memory> places);
     void (*open)(vulkan::pushed_buffers&, const vulkan_runtime&, const launch&,
                  const vulkan::pipeline& with);
 };

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/checked.hpp>
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -57,7 +57,7 @@ struct memory_chain {
 };
 
 /// The chains, and the plan's sum.
-inline array_list<memory_chain> memory_chains(std::span<const planned_buffer> buffers,
+inline array_list<memory_chain> memory_chains(span<const planned_buffer> buffers,
                                               std::int64_t alignment, std::int64_t& sum) {
     const std::size_t none = buffers.size();
     array_list<std::size_t> taker(buffers.size(), none);
@@ -228,8 +228,7 @@ inline std::int64_t place_by_time(const array_list<memory_chain>& chains,
 /// each changed as long as that is cheap: what ended too high comes earlier. The time is quadratic
 /// in the number of buffers; where there are many thousands, they are placed once, in the order of
 /// time. Throws errc::invalid_argument, errc::size_overflow.
-inline memory_plan plan_memory(std::span<const planned_buffer> buffers,
-                               std::int64_t alignment = 256) {
+inline memory_plan plan_memory(span<const planned_buffer> buffers, std::int64_t alignment = 256) {
     if (alignment <= 0)
         fail(errc::invalid_argument, "memory plan", {"the alignment is ", alignment});
     memory_plan plan;

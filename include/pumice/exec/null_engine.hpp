@@ -27,13 +27,13 @@ public:
     /// There are no values: zeros while kernels are gathered, otherwise throws errc::unsupported.
     void read(const node_ptr& n, void* out) override {
         if (policies().kernel_sink) {
-            eval(std::span(&n, 1));
+            eval(span(&n, 1));
             std::memset(out, 0, static_cast<std::size_t>(byte_count(n->type, n->count())));
             return;
         }
         throw_no_values();
     }
-    void write(const node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const node_ptr&, std::int64_t, span<const std::byte>) override {}
     void fill(const array_list<filling>&) override {}
     std::byte* host(const node_ptr&, bool) override { throw_no_values(); }
     statistics stats() const override {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/host/find_loop.hpp>
 #include <pumice/kernels/conv_direct.hpp>
 #include <pumice/kernels/custom_kernel.hpp>
@@ -19,8 +20,6 @@
 #include <pumice/kernels/scatter.hpp>
 #include <pumice/kernels/sort_radix.hpp>
 #include <pumice/kernels/take.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -39,7 +38,7 @@ struct kernel_entry {
     support (*supports)(const void* p, const device_info&);
     void (*make)(choice&, const void* p, const device_info&, const configuration& way);
 };
-using kernel_entries = std::span<const kernel_entry>;
+using kernel_entries = span<const kernel_entry>;
 
 struct plan_decisions;
 

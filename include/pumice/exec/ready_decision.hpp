@@ -25,7 +25,7 @@ public:
         home_.execute(run);
     }
     /// Steps of a body that go on without the host, as many of those as can: 0 where none does.
-    std::int64_t repeat(prepared_graph& body, std::span<any_tensor> values, std::size_t carried,
+    std::int64_t repeat(prepared_graph& body, span<any_tensor> values, std::size_t carried,
                         std::int64_t steps) const {
         if (!home_.records() || body.planned()->decisions) return 0;
         return step_repeater(static_cast<vulkan_executable&>(body)).run(values, carried, steps);
@@ -116,8 +116,8 @@ public:
 
     /// Gives as many results as the problem has. The first step of a loop may write over a carried
     /// value that nobody but `inputs` holds: where the run throws after that, it is lost.
-    submission run(const decision_runner& by, std::span<any_tensor> inputs,
-                   std::span<any_tensor> results, stop_view stop) const {
+    submission run(const decision_runner& by, span<any_tensor> inputs, span<any_tensor> results,
+                   stop_view stop) const {
         return what_.what == deciding::branch ? choose(by, inputs, results, stop)
                                               : repeat(by, inputs, results, stop);
     }
@@ -146,33 +146,33 @@ public:
     }
 
 private:
-    submission go(std::size_t part, std::span<const any_tensor> inputs,
-                  std::span<any_tensor> outputs, stop_view stop) const {
+    submission go(std::size_t part, span<const any_tensor> inputs, span<any_tensor> outputs,
+                  stop_view stop) const {
         const auto keys = detail::fresh_keys(what_.parts[part].what->parameters.size());
-        return parts_[part]->run(inputs, std::span(keys.data(), keys.size()), outputs, stop, false);
+        return parts_[part]->run(inputs, span(keys.data(), keys.size()), outputs, stop, false);
     }
 
-    submission choose(const decision_runner& by, std::span<const any_tensor> inputs,
-                      std::span<any_tensor> results, stop_view stop) const {
+    submission choose(const decision_runner& by, span<const any_tensor> inputs,
+                      span<any_tensor> results, stop_view stop) const {
         submission last;
         for (std::size_t k = 0; k < 2; ++k) {
             if (by.computes() && by.holds(inputs[0]) != (k == 1)) continue;
             array_list<any_tensor> list;
             for (const int r : what_.parts[k].reads)
                 list.push_back(inputs[static_cast<std::size_t>(r)]);
-            last = go(k, std::span(list.data(), list.size()), results, stop);
+            last = go(k, span(list.data(), list.size()), results, stop);
         }
         return last;
     }
 
     /// The values of a loop's step. What it took from `inputs` goes back where the loop throws.
     struct loop_values {
-        std::span<any_tensor> inputs;
+        span<any_tensor> inputs;
         array_list<any_tensor> list{1};  // the bool, the carried values, what is captured
         array_list<char> taken;          // of each carried value whether `list` alone has it
         bool stepped = false;            // it is a later step's
 
-        loop_values(std::span<any_tensor> from, const array_list<int>& reads, std::size_t carried)
+        loop_values(span<any_tensor> from, const array_list<int>& reads, std::size_t carried)
             : inputs(from), taken(carried, 0) {
             list.reserve(1 + reads.size());
             for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -198,12 +198,12 @@ private:
     };
     /// A value that a step makes and nobody else holds lies where the one before was, where the
     /// plan allows it: it is input and output by one handle.
-    submission repeat(const decision_runner& by, std::span<any_tensor> inputs,
-                      std::span<any_tensor> results, stop_view stop) const {
+    submission repeat(const decision_runner& by, span<any_tensor> inputs, span<any_tensor> results,
+                      stop_view stop) const {
         const auto carried = static_cast<std::size_t>(what_.carried);
         loop_values values(inputs, what_.parts[0].reads, carried);
-        const std::span whole(values.list.data(), values.list.size());
-        const std::span<any_tensor> outputs =
+        const span whole(values.list.data(), values.list.size());
+        const span<any_tensor> outputs =
             whole.subspan(what_.tested ? 0 : 1, carried + (what_.tested ? 1 : 0));
         submission last;
         std::int64_t steps = 0;

@@ -16,7 +16,7 @@ public:
 
     static digest library() { return kernel_service::digest_of_library(shader_library()); }
 
-    void add(const kernel_name& name, std::span<const std::uint32_t> words) {
+    void add(const kernel_name& name, span<const std::uint32_t> words) {
         const std::lock_guard lock(mutex_);
         pack_.add({name.high, name.low}, spirv_code{{words.begin(), words.end()}});
     }
@@ -26,7 +26,7 @@ public:
         if (!bytes) return;
         const std::lock_guard lock(mutex_);
         try {
-            pack_.add(kernel_pack(std::as_bytes(std::span(*bytes)), library(), file));
+            pack_.add(kernel_pack(as_bytes(span(*bytes)), library(), file));
         } catch (const error&) {
         }
     }
@@ -76,7 +76,7 @@ struct recorded_into {
     std::shared_ptr<pack_recorder> recorder;
     void apply(policy_set& set) const {
         set.kernel_sink = [to = recorder](const kernel_name& name,
-                                          std::span<const std::uint32_t> words) {
+                                          span<const std::uint32_t> words) {
             to->add(name, words);
         };
     }

@@ -16,12 +16,12 @@ public:
     const plan* planned() const noexcept override { return &planned_.run.what(); }
     std::vector<any_tensor> constants() const override { return planned_.constants(); }
 
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool donated) override {
         const std::lock_guard lock(home_.mutex_);
         plan_run& run = planned_.run;
         const plan& p = run.what();
-        for (const any_tensor& t : inputs) home_.evaluate(std::span(&t.get(), 1));
+        for (const any_tensor& t : inputs) home_.evaluate(span(&t.get(), 1));
         const borrowed lent{*this};
         run.givings = home_.what_gives(p, inputs, outputs, donated);
         for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -60,7 +60,7 @@ private:
         }
     };
     /// Outputs that nobody else holds are written where they lie, by an engine that looks.
-    void keep_outputs(std::span<any_tensor> outputs) {
+    void keep_outputs(span<any_tensor> outputs) {
         plan_run& run = planned_.run;
         const plan& p = run.what();
         for (std::size_t i = 0; i < outputs.size(); ++i) {

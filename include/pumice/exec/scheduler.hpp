@@ -24,7 +24,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 class scheduler {
 public:
     /// Pre: `chunks` has no cycle, and stays where it is.
-    explicit scheduler(std::span<const chunk> chunks)
+    explicit scheduler(span<const chunk> chunks)
         : chunks_(chunks), waits_for_(new std::atomic<std::uint32_t>[chunks.size()]) {}
 
     /// Calls `work(i)` for every chunk, after all of its predecessors; for a chunk that becomes
@@ -93,7 +93,7 @@ private:
         if (--left_ == 0) all_done_.notify_all();
     }
 
-    std::span<const chunk> chunks_;
+    span<const chunk> chunks_;
     std::unique_ptr<std::atomic<std::uint32_t>[]> waits_for_;
     std::atomic<bool> halted_{false};
     std::mutex mutex_;

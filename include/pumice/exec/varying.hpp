@@ -25,8 +25,8 @@ public:
     std::vector<any_tensor> constants() const override { return largest_.constants(); }
     std::string explain() const override { return known(largest_extent)->explain(); }
 
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool donated) override {
         return known(what().range->extent_of(inputs))->run(inputs, keys, outputs, stop, donated);
     }
 

@@ -249,8 +249,8 @@ public:
     static constexpr std::int64_t block = detail::host_block_size;
 
     /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does.
-    host_program(program_view p, std::span<const host_array> leaves,
-                 std::span<const scalar> scalars, std::span<const host_array> outputs = {})
+    host_program(program_view p, span<const host_array> leaves, span<const scalar> scalars,
+                 span<const host_array> outputs = {})
         : p_(p), leaves_(leaves.begin(), leaves.end()), outputs_(outputs.begin(), outputs.end()),
           values_(p.code.size() * block), where_(p.code.size()) {
         for (std::size_t k = 0; k < p.code.size(); ++k) {
@@ -410,8 +410,8 @@ constexpr std::int64_t offset_of(const host_array& a, const index_list& at) noex
 }
 
 /// The elementwise reference: outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
-inline void run_on_host(program_view p, const shape& domain, std::span<const host_array> leaves,
-                        std::span<const scalar> scalars, std::span<const host_array> outputs) {
+inline void run_on_host(program_view p, const shape& domain, span<const host_array> leaves,
+                        span<const scalar> scalars, span<const host_array> outputs) {
     host_program machine(p, leaves, scalars, outputs);
     const std::int64_t length = domain.empty() ? 1 : domain.back();
     for_each_row(domain, [&](index_list row) {

@@ -6,11 +6,11 @@
 
 #include <pumice/base/fixed_string.hpp>
 #include <pumice/base/hash.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/storage_format.hpp>
 #include <pumice/expr/op.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -61,8 +61,8 @@ struct instruction {
 
 /// A program as algorithms read it. `outputs` are instruction numbers.
 struct program_view {
-    std::span<const instruction> code;
-    std::span<const std::uint16_t> outputs;
+    span<const instruction> code;
+    span<const std::uint16_t> outputs;
 
     constexpr int count(instruction::code what) const noexcept {
         int n = 0;
@@ -207,8 +207,7 @@ constexpr std::uint64_t key_of(program_view p) noexcept {
 }
 
 /// Type of `op` over operands of these types; empty when the op does not take them.
-constexpr std::optional<dtype> result_type(const op_info& op,
-                                           std::span<const dtype> operands) noexcept {
+constexpr std::optional<dtype> result_type(const op_info& op, span<const dtype> operands) noexcept {
     dtype common = operands.back();
     for (std::size_t i = op.rule.selects ? 1 : 0; i < operands.size(); ++i)
         if (operands[i] != common) return std::nullopt;

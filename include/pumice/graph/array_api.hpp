@@ -14,26 +14,25 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Axes source[i] moved to destination[i], the others in their order: a view.
-PUMICE_FUNCTION any_tensor moveaxis(const any_tensor& x, std::span<const std::int64_t> source,
-                                    std::span<const std::int64_t> destination);
+PUMICE_FUNCTION any_tensor moveaxis(const any_tensor& x, span<const std::int64_t> source,
+                                    span<const std::int64_t> destination);
 
 /// The last two axes exchanged: a view. Throws errc::rank_mismatch below rank 2.
 PUMICE_FUNCTION any_tensor matrix_transpose(const any_tensor& x);
 
 /// The tensors under their common shape: views.
-PUMICE_FUNCTION std::vector<any_tensor> broadcast_arrays(std::span<const any_tensor> list);
+PUMICE_FUNCTION std::vector<any_tensor> broadcast_arrays(span<const any_tensor> list);
 
 /// Several axes of length 1 taken away.
-PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x, std::span<const std::int64_t> axes);
+PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x, span<const std::int64_t> axes);
 
 /// Elements moved on by shifts[i] along axes[i].
-PUMICE_FUNCTION any_tensor roll(any_tensor x, std::span<const std::int64_t> shifts,
-                                std::span<const std::int64_t> axes);
+PUMICE_FUNCTION any_tensor roll(any_tensor x, span<const std::int64_t> shifts,
+                                span<const std::int64_t> axes);
 
 /// Sums of products over axes of_a[i] and of_b[i]; those left of a, then those left of b.
 PUMICE_FUNCTION any_tensor tensordot(const any_tensor& a, const any_tensor& b,
-                                     std::span<const std::int64_t> of_a,
-                                     std::span<const std::int64_t> of_b);
+                                     span<const std::int64_t> of_a, span<const std::int64_t> of_b);
 /// Over the last `axes` axes of a and the first of b.
 PUMICE_FUNCTION any_tensor tensordot(const any_tensor& a, const any_tensor& b,
                                      std::int64_t axes = 2);
@@ -52,8 +51,7 @@ PUMICE_FUNCTION any_tensor diff(any_tensor x, std::int64_t axis = -1, std::int64
                                 const any_tensor& prepend = {}, const any_tensor& append = {});
 
 /// How many elements are not 0, i64; over all axes where none is named. NaN is not 0.
-PUMICE_FUNCTION any_tensor count_nonzero(const any_tensor& x,
-                                         std::span<const std::int64_t> axes = {},
+PUMICE_FUNCTION any_tensor count_nonzero(const any_tensor& x, span<const std::int64_t> axes = {},
                                          bool keep = false);
 
 /// Before the first element that is not less, or after the last that is not greater.
@@ -67,8 +65,8 @@ PUMICE_FUNCTION any_tensor searchsorted(const any_tensor& sorted, const any_tens
 
 #ifndef PUMICE_COMPILED
 
-PUMICE_BODY any_tensor moveaxis(const any_tensor& x, std::span<const std::int64_t> source,
-                                std::span<const std::int64_t> destination) {
+PUMICE_BODY any_tensor moveaxis(const any_tensor& x, span<const std::int64_t> source,
+                                span<const std::int64_t> destination) {
     if (source.size() != destination.size())
         fail(errc::invalid_argument, "moveaxis",
              {source.size(), " axes to ", destination.size(), " places"});
@@ -98,7 +96,7 @@ PUMICE_BODY any_tensor matrix_transpose(const any_tensor& x) {
     return moveaxis(x, from, to);
 }
 
-PUMICE_BODY std::vector<any_tensor> broadcast_arrays(std::span<const any_tensor> list) {
+PUMICE_BODY std::vector<any_tensor> broadcast_arrays(span<const any_tensor> list) {
     shape to;
     for (const any_tensor& x : list) to = broadcast(to, x.shape(), "broadcast_arrays");
     std::vector<any_tensor> made;
@@ -106,15 +104,15 @@ PUMICE_BODY std::vector<any_tensor> broadcast_arrays(std::span<const any_tensor>
     return made;
 }
 
-PUMICE_BODY any_tensor squeeze(const any_tensor& x, std::span<const std::int64_t> axes) {
+PUMICE_BODY any_tensor squeeze(const any_tensor& x, span<const std::int64_t> axes) {
     const array_list<int> sorted = detail::normalize_axes(axes, x.rank(), "squeeze");
     any_tensor made = x;
     for (std::size_t i = sorted.size(); i-- > 0;) made = squeeze(made, sorted[i]);
     return made;
 }
 
-PUMICE_BODY any_tensor roll(any_tensor x, std::span<const std::int64_t> shifts,
-                            std::span<const std::int64_t> axes) {
+PUMICE_BODY any_tensor roll(any_tensor x, span<const std::int64_t> shifts,
+                            span<const std::int64_t> axes) {
     if (shifts.size() != axes.size())
         fail(errc::invalid_argument, "roll", {shifts.size(), " shifts for ", axes.size(), " axes"});
     for (std::size_t i = 0; i < axes.size(); ++i) x = roll(x, shifts[i], axes[i]);
@@ -122,8 +120,7 @@ PUMICE_BODY any_tensor roll(any_tensor x, std::span<const std::int64_t> shifts,
 }
 
 PUMICE_BODY any_tensor tensordot(const any_tensor& a, const any_tensor& b,
-                                 std::span<const std::int64_t> of_a,
-                                 std::span<const std::int64_t> of_b) {
+                                 span<const std::int64_t> of_a, span<const std::int64_t> of_b) {
     if (of_a.size() != of_b.size())
         fail(errc::invalid_argument, "tensordot",
              {of_a.size(), " axes of one operand and ", of_b.size(), " of the other"});
@@ -229,7 +226,7 @@ PUMICE_BODY any_tensor diff(any_tensor x, std::int64_t axis, std::int64_t n,
     return x;
 }
 
-PUMICE_BODY any_tensor count_nonzero(const any_tensor& x, std::span<const std::int64_t> axes,
+PUMICE_BODY any_tensor count_nonzero(const any_tensor& x, span<const std::int64_t> axes,
                                      bool keep) {
     return reduce(reduction::sum, astype(astype(x, dtype::boolean), dtype::i64), axes, keep);
 }

@@ -12,12 +12,12 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// values). A number takes the type of x. Throws errc::dtype_mismatch, errc::shape_mismatch,
 /// errc::rank_mismatch.
 PUMICE_FUNCTION any_tensor slice_update(const any_tensor& x, const any_operand& values,
-                                        std::span<const slice> slices);
+                                        span<const slice> slices);
 
 #ifndef PUMICE_COMPILED
 
 PUMICE_BODY any_tensor slice_update(const any_tensor& x, const any_operand& given,
-                                    std::span<const slice> slices) {
+                                    span<const slice> slices) {
     const any_tensor values =
         given.is_number ? detail::constant_like(x, given.number, "slice_update") : given.array;
     if (x.dtype() != values.dtype())

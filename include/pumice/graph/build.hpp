@@ -5,11 +5,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/view.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -27,7 +26,7 @@ struct any_operand {
 
 /// op(operands...), broadcast, tensors promoted as the array API says, numbers weakly typed.
 /// At least one operand is a tensor. Throws dtype_mismatch and shape_mismatch.
-PUMICE_FUNCTION any_tensor apply(const op_info& op, std::span<const any_operand> operands);
+PUMICE_FUNCTION any_tensor apply(const op_info& op, span<const any_operand> operands);
 
 template <class Op, class... Operands>
 any_tensor apply(const Operands&... operands) {
@@ -43,29 +42,28 @@ PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 /// bool, argmax and argmin give i64 and take one axis or, where empty, the flattened array. max,
 /// min, argmax, argmin of nothing throw.
 PUMICE_FUNCTION any_tensor reduce(reduction what, const any_tensor& x,
-                                  std::span<const std::int64_t> axes = {}, bool keepdims = false);
+                                  span<const std::int64_t> axes = {}, bool keepdims = false);
 
 /// Joins the elements by an op of two values, as NumPy's ufunc.reduce does. The op has to be
 /// associative and commutative, for order and brackets are left open. Throws errc::dtype_mismatch
 /// unless it gives the type that it takes, errc::invalid_argument where there is nothing to join.
 PUMICE_FUNCTION any_tensor reduce(const op_info& by, const any_tensor& x,
-                                  std::span<const std::int64_t> axes = {}, bool keepdims = false);
+                                  span<const std::int64_t> axes = {}, bool keepdims = false);
 
 namespace detail {
 /// Either of the two; `by` is null unless the reduction is by an op.
 PUMICE_FUNCTION any_tensor reduce_by(reduction what, const op_info* by, const any_tensor& x,
-                                     std::span<const std::int64_t> axes, bool keepdims);
+                                     span<const std::int64_t> axes, bool keepdims);
 }  // namespace detail
 
 /// What `reduce` makes of its arguments, and the shape that it gives.
-PUMICE_FUNCTION reduce_op make_reduction(reduction what, int rank,
-                                         std::span<const std::int64_t> axes, bool keepdims,
-                                         const op_info* by = nullptr);
+PUMICE_FUNCTION reduce_op make_reduction(reduction what, int rank, span<const std::int64_t> axes,
+                                         bool keepdims, const op_info* by = nullptr);
 PUMICE_FUNCTION shape reduced_shape(const reduce_op& op, const shape& from);
 
 /// Each element by what all along `axes` give together. Needs floating point and at least one axis.
 PUMICE_FUNCTION any_tensor normalize(normalization what, const any_tensor& x,
-                                     std::span<const std::int64_t> axes, double epsilon = 0);
+                                     span<const std::int64_t> axes, double epsilon = 0);
 
 /// exp(x) / sum(exp(x)) along `axis`, or its logarithm, without overflow. Needs floating point.
 PUMICE_FUNCTION any_tensor softmax(const any_tensor& x, std::int64_t axis = -1,
@@ -76,7 +74,7 @@ PUMICE_FUNCTION any_tensor softmax(const any_tensor& x, std::int64_t axis = -1,
 PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
 
 /// Joins along `axis`; all other extents and the element types agree.
-PUMICE_FUNCTION any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis = 0);
+PUMICE_FUNCTION any_tensor concat(span<const any_tensor> parts, std::int64_t axis = 0);
 
 /// values[..., indices, ...]: the array API's take with indices of any rank, ONNX Gather. Negative
 /// indices count from the end; an index outside is clamped to the axis (kernels cannot throw).
@@ -95,7 +93,7 @@ any_tensor copy(const any_tensor& x) {
 
 namespace detail {
 
-[[noreturn]] inline void throw_types(std::string_view op, std::span<const dtype> types,
+[[noreturn]] inline void throw_types(std::string_view op, span<const dtype> types,
                                      std::string why) {
     std::string list;
     for (dtype t : types) append_text(list, {(list.empty() ? "" : ", "), to_string(t)});
@@ -128,7 +126,7 @@ inline any_tensor constant_like(const any_tensor& like, const scalar& number, co
     op.body = std::move(body);
     op.scalars.emplace_back();
     if (!bring_to(type, number, op.scalars[0]))
-        throw_types(place, std::span(&type, 1),
+        throw_types(place, span(&type, 1),
                     "the number " + std::to_string(number.as<double>()) + " is not an integer");
     node_ptr n = make_node(type, {}, std::move(op), {});
     n->owner = like.get()->owner;
@@ -137,7 +135,7 @@ inline any_tensor constant_like(const any_tensor& like, const scalar& number, co
 
 }  // namespace detail
 
-PUMICE_BODY any_tensor apply(const op_info& op, std::span<const any_operand> operands) {
+PUMICE_BODY any_tensor apply(const op_info& op, span<const any_operand> operands) {
     if (static_cast<int>(operands.size()) != op.arity)
         fail(errc::invalid_argument, op.name,
              {"takes ", op.arity, " operands, got ", operands.size()});
@@ -213,8 +211,7 @@ PUMICE_BODY any_tensor astype(const any_tensor& x, dtype type) {
 }
 
 namespace detail {
-inline array_list<int> normalize_axes(std::span<const std::int64_t> axes, int rank,
-                                      const char* place) {
+inline array_list<int> normalize_axes(span<const std::int64_t> axes, int rank, const char* place) {
     bool named[max_rank] = {};
     for (std::int64_t a : axes) {
         bool& here = named[normalize_axis(a, rank, place)];
@@ -229,7 +226,7 @@ inline array_list<int> normalize_axes(std::span<const std::int64_t> axes, int ra
 
 }  // namespace detail
 
-PUMICE_BODY reduce_op make_reduction(reduction what, int rank, std::span<const std::int64_t> axes,
+PUMICE_BODY reduce_op make_reduction(reduction what, int rank, span<const std::int64_t> axes,
                                      bool keepdims, const op_info* by) {
     const std::string place(to_string(what));
     array_list<int> list = detail::normalize_axes(axes, rank, place.c_str());
@@ -251,17 +248,17 @@ PUMICE_BODY shape reduced_shape(const reduce_op& op, const shape& from) {
     return out;
 }
 
-PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x,
-                              std::span<const std::int64_t> axes, bool keepdims) {
+PUMICE_BODY any_tensor reduce(reduction what, const any_tensor& x, span<const std::int64_t> axes,
+                              bool keepdims) {
     return detail::reduce_by(what, nullptr, x, axes, keepdims);
 }
-PUMICE_BODY any_tensor reduce(const op_info& by, const any_tensor& x,
-                              std::span<const std::int64_t> axes, bool keepdims) {
+PUMICE_BODY any_tensor reduce(const op_info& by, const any_tensor& x, span<const std::int64_t> axes,
+                              bool keepdims) {
     return detail::reduce_by(reduction::by_op, &by, x, axes, keepdims);
 }
 
 PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, const any_tensor& x,
-                                         std::span<const std::int64_t> axes, bool keepdims) {
+                                         span<const std::int64_t> axes, bool keepdims) {
     const std::string place = by ? cat({"reduce by ", by->name}) : std::string(to_string(what));
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
@@ -269,14 +266,13 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
         what == reduction::mean || what == reduction::logsumexp || what == reduction::var;
     const dtype type = x.dtype();
     if (real && !is_floating(type))
-        detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
-    if (logical && type != dtype::boolean)
-        detail::throw_types(place, std::span(&type, 1), "needs bool");
+        detail::throw_types(place, span(&type, 1), "needs floating point; use astype");
+    if (logical && type != dtype::boolean) detail::throw_types(place, span(&type, 1), "needs bool");
     if (by && !reduces(*by, type))
-        detail::throw_types(place, std::span(&type, 1),
+        detail::throw_types(place, span(&type, 1),
                             "needs an op of two values that gives the type that it takes");
     if (!logical && !by && type == dtype::boolean)
-        detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
+        detail::throw_types(place, span(&type, 1), "needs numbers; use astype");
     reduce_op op = make_reduction(what, x.rank(), axes, keepdims, by);
     if (arg && !axes.empty() && axes.size() != 1)
         fail(errc::invalid_argument, place, {"takes one axis or none"});
@@ -292,15 +288,15 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
 
 PUMICE_BODY any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {
     return normalize(logarithm ? normalization::log_softmax : normalization::softmax, x,
-                     std::span(&axis, 1));
+                     span(&axis, 1));
 }
 
 PUMICE_BODY any_tensor normalize(normalization what, const any_tensor& x,
-                                 std::span<const std::int64_t> axes, double epsilon) {
+                                 span<const std::int64_t> axes, double epsilon) {
     const std::string place(to_string(what));
     const dtype type = x.dtype();
     if (!is_floating(type))
-        detail::throw_types(place, std::span(&type, 1), "needs floating point; use astype");
+        detail::throw_types(place, span(&type, 1), "needs floating point; use astype");
     array_list<int> list = detail::normalize_axes(axes, x.rank(), place.c_str());
     if (list.empty()) fail(errc::invalid_argument, place, {"needs an axis"});
     if (!(epsilon >= 0))
@@ -362,7 +358,7 @@ PUMICE_BODY any_tensor matmul(any_tensor a, any_tensor b) {
         fail(errc::shape_mismatch, "matmul",
              {"shapes ", to_string(sa), " and ", to_string(sb), " do not match: ", x.back(),
               " columns against ", y[y.rank() - 2], " rows"});
-    shape batch_a(std::span(x.begin(), x.size() - 2)), batch_b(std::span(y.begin(), y.size() - 2));
+    shape batch_a(span(x.begin(), x.size() - 2)), batch_b(span(y.begin(), y.size() - 2));
     shape out;
     try {
         out = broadcast(batch_a, batch_b, "matmul");
@@ -389,7 +385,7 @@ inline void require(bool good, const char* place, const std::string& message) {
 }
 }  // namespace detail
 
-PUMICE_BODY any_tensor concat(std::span<const any_tensor> parts, std::int64_t axis) {
+PUMICE_BODY any_tensor concat(span<const any_tensor> parts, std::int64_t axis) {
     detail::require(!parts.empty(), "concat", "needs at least one tensor");
     const int at = normalize_axis(axis, parts[0].rank(), "concat");
     shape out = parts[0].shape();
@@ -417,7 +413,7 @@ PUMICE_BODY any_tensor take(const any_tensor& values, const any_tensor& indices,
     const int at = normalize_axis(axis, values.rank(), "take");
     const dtype type = indices.dtype();
     if (type != dtype::i32 && type != dtype::i64)
-        detail::throw_types("take", std::span(&type, 1), "indices must be i32 or i64");
+        detail::throw_types("take", span(&type, 1), "indices must be i32 or i64");
     shape out;
     for (int i = 0; i < values.rank(); ++i) {
         if (i != at) out.push_back(values.shape()[i]);

@@ -56,13 +56,13 @@ PUMICE_OF_ENGINE const op_functions& functions_of<control_op>();
 
 /// The lazy results of a call over its inputs.
 PUMICE_FUNCTION std::vector<any_tensor> make_control(std::shared_ptr<const control_call> call,
-                                                     std::span<const any_tensor> inputs,
+                                                     span<const any_tensor> inputs,
                                                      const std::shared_ptr<engine>& home);
 
 #ifndef PUMICE_COMPILED
 
 PUMICE_BODY std::vector<any_tensor> make_control(std::shared_ptr<const control_call> call,
-                                                 std::span<const any_tensor> inputs,
+                                                 span<const any_tensor> inputs,
                                                  const std::shared_ptr<engine>& home) {
     array_list<node_ptr> read;
     for (const any_tensor& t : inputs) read.push_back(copy(t).get());

@@ -48,8 +48,8 @@ struct kernel_output {
 /// Threads in all, along up to three axes: fixed, or by what the kernel takes and gives. Where
 /// nothing is said, one for each element of the first output.
 struct kernel_grid {
-    using function = callback<shape(std::span<const kernel_value> inputs,
-                                    std::span<const kernel_value> outputs)>;
+    using function =
+        callback<shape(span<const kernel_value> inputs, span<const kernel_value> outputs)>;
 
     kernel_grid() = default;
     kernel_grid(std::initializer_list<std::int64_t> fixed)
@@ -68,7 +68,7 @@ struct kernel_memory {
     std::int64_t size() const { return element_count(what.shape); }
     /// Throws errc::dtype_mismatch unless T is its type.
     template <element T>
-    std::span<T> as() const {
+    span<T> as() const {
         if (what.dtype != dtype_of<T>)
             fail(errc::dtype_mismatch, "kernel",
                  {"the operand is ", to_string(what.dtype), ", asked for ",
@@ -78,8 +78,8 @@ struct kernel_memory {
 };
 /// What a kernel's host function works on.
 struct kernel_arguments {
-    std::span<const kernel_memory> inputs, outputs;
-    std::span<const scalar> scalars;
+    span<const kernel_memory> inputs, outputs;
+    span<const scalar> scalars;
     std::array<std::int64_t, 3> threads;
 };
 
@@ -88,7 +88,7 @@ struct kernel_options {
     std::vector<kernel_output> outputs = {{}};
     std::vector<dtype> scalars = {};  // run-time numbers, behind inputs and outputs
     /// Types and shapes of all outputs by those of the inputs, in place of what `outputs` says.
-    callback<std::vector<kernel_value>(std::span<const kernel_value>)> results = {};
+    callback<std::vector<kernel_value>(span<const kernel_value>)> results = {};
     kernel_grid grid = {};
     pumice::shape group = {256};  // threads of a workgroup, along up to three axes
     bool whole_groups = false;    // threads beyond the grid run too: for barriers within a group
@@ -134,14 +134,14 @@ PUMICE_FUNCTION std::shared_ptr<const custom_kernel> make_shader_kernel(own_shad
 /// A call with inputs of those types and shapes. Throws what `call_kernel` throws.
 PUMICE_FUNCTION std::shared_ptr<const kernel_call> make_call(
     const std::shared_ptr<const custom_kernel>& what, std::vector<kernel_value> inputs,
-    std::span<const scalar> scalars);
+    span<const scalar> scalars);
 
 /// The lazy results, which one dispatch computes together. Throws errc::invalid_argument,
 /// errc::dtype_mismatch, errc::rank_mismatch, errc::size_overflow and errc::context_mismatch.
 /// `home` is asked for where there are no inputs.
 PUMICE_FUNCTION std::vector<any_tensor> call_kernel(
-    const std::shared_ptr<const custom_kernel>& what, std::span<const any_tensor> inputs,
-    std::span<const scalar> scalars, const callback<std::shared_ptr<engine>()>& home);
+    const std::shared_ptr<const custom_kernel>& what, span<const any_tensor> inputs,
+    span<const scalar> scalars, const callback<std::shared_ptr<engine>()>& home);
 
 #ifndef PUMICE_COMPILED
 
@@ -224,7 +224,7 @@ public:
         call_->inputs = std::move(inputs);
     }
 
-    std::shared_ptr<const kernel_call> run(std::span<const scalar> scalars) && {
+    std::shared_ptr<const kernel_call> run(span<const scalar> scalars) && {
         check_inputs();
         take_scalars(scalars);
         find_outputs();
@@ -247,7 +247,7 @@ private:
             bound("input", i, v);
         }
     }
-    void take_scalars(std::span<const scalar> scalars) {
+    void take_scalars(span<const scalar> scalars) {
         count("scalars", how_.scalars.size(), scalars.size());
         for (std::size_t i = 0; i < scalars.size(); ++i) {
             call_->scalars.emplace_back();
@@ -409,13 +409,13 @@ PUMICE_BODY std::shared_ptr<const custom_kernel> make_shader_kernel(own_shader s
 PUMICE_BODY std::shared_ptr<const kernel_call> make_call(const std::shared_ptr<const custom_kernel>&
                                                              what,
                                                          std::vector<kernel_value> inputs,
-                                                         std::span<const scalar> scalars) {
+                                                         span<const scalar> scalars) {
     return detail::kernel_caller<>(what, std::move(inputs)).run(scalars);
 }
 
 PUMICE_BODY std::vector<any_tensor> call_kernel(const std::shared_ptr<const custom_kernel>& what,
-                                                std::span<const any_tensor> inputs,
-                                                std::span<const scalar> scalars,
+                                                span<const any_tensor> inputs,
+                                                span<const scalar> scalars,
                                                 const callback<std::shared_ptr<engine>()>& home) {
     std::vector<kernel_value> values;
     for (const any_tensor& t : inputs) values.push_back({t.dtype(), t.shape()});

@@ -4,6 +4,7 @@
 // blocks through. It computes nothing: what reads it decodes as it loads.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/core/storage_format.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/expr/ops.hpp>
@@ -11,7 +12,6 @@
 #include <pumice/graph/view.hpp>
 
 #include <charconv>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -39,7 +39,7 @@ inline any_tensor decode(const storage_format& format, const any_tensor& blocks,
 
 /// Blocks of float values in row-major order, as bytes. Throws errc::unsupported for a format that
 /// floats are not brought to.
-inline array_list<std::byte> encode(const storage_format& format, std::span<const float> values);
+inline array_list<std::byte> encode(const storage_format& format, span<const float> values);
 
 /// ONNX DequantizeLinear: (x - zero) * scale, where a scale and a zero point stand for the whole
 /// tensor (both have one element), for an index of `axis` (rank 1), or for `block` consecutive
@@ -190,7 +190,7 @@ inline any_tensor decode(const storage_format& format, const any_tensor& given, 
                                 {blocks.get()}));
 }
 
-inline array_list<std::byte> encode(const storage_format& format, std::span<const float> values) {
+inline array_list<std::byte> encode(const storage_format& format, span<const float> values) {
     if (!format.encode)
         fail(errc::unsupported, "encode", {"floats are not brought to ", format.name});
     const auto count = static_cast<std::int64_t>(values.size());
@@ -234,7 +234,7 @@ inline any_tensor spread_over(const any_tensor& x, const any_tensor& t, std::int
     if (whole == x.shape()) return all;
     array_list<slice> part(static_cast<std::size_t>(x.rank()));
     part[static_cast<std::size_t>(a)] = {0, x.shape()[a], 1};
-    return slice_view(all, std::span(part.data(), part.size()));
+    return slice_view(all, span(part.data(), part.size()));
 }
 inline void must_scale(const any_tensor& scale, const any_tensor& zero, const char* op) {
     if (!is_floating(scale.dtype()))

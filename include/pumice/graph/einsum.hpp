@@ -14,8 +14,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// the result has the letters that occur once, sorted. Operands are multiplied from left to right;
 /// a sum over two of floating point is a matrix product. Throws errc::invalid_argument,
 /// errc::shape_mismatch and errc::rank_mismatch, naming subscripts, operand and letter.
-PUMICE_FUNCTION any_tensor einsum(std::string_view subscripts,
-                                  std::span<const any_tensor> operands);
+PUMICE_FUNCTION any_tensor einsum(std::string_view subscripts, span<const any_tensor> operands);
 
 #ifndef PUMICE_COMPILED
 
@@ -60,7 +59,7 @@ struct labelled {
 template <int = 0>
 class einsum_text {
 public:
-    einsum_text(std::string_view text, std::span<const any_tensor> operands) : text_(text) {
+    einsum_text(std::string_view text, span<const any_tensor> operands) : text_(text) {
         for (std::int64_t& n : size_) n = -1;
         if (text.size() > 512) wrong({"the subscripts are longer than 512 characters"});
         std::string plain;
@@ -240,7 +239,7 @@ PUMICE_FUNCTION labelled<> contract(labelled<> a, labelled<> b, const std::strin
 
 }  // namespace detail
 
-PUMICE_BODY any_tensor einsum(std::string_view subscripts, std::span<const any_tensor> operands) {
+PUMICE_BODY any_tensor einsum(std::string_view subscripts, span<const any_tensor> operands) {
     detail::require(!operands.empty(), "einsum", "needs at least one tensor");
     array_list<dtype> types;
     std::optional<dtype> common = operands[0].dtype();

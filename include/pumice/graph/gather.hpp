@@ -52,7 +52,7 @@ namespace detail {
 PUMICE_FUNCTION void need_indices(const any_tensor& indices, const char* place) {
     const dtype type = indices.dtype();
     if (type != dtype::i32 && type != dtype::i64)
-        throw_types(place, std::span(&type, 1), "indices must be i32 or i64");
+        throw_types(place, span(&type, 1), "indices must be i32 or i64");
 }
 
 PUMICE_FUNCTION void need_updates(const any_tensor& data, const any_tensor& updates,
@@ -174,7 +174,7 @@ PUMICE_BODY any_tensor gather_nd(const any_tensor& values, const any_tensor& ind
         fail(errc::shape_mismatch, "gather_nd",
              {"indices of shape ", to_string(by), " for ", from.rank() - batch, " axes"});
     const int picked = static_cast<int>(by.back());
-    shape out(std::span(by.begin(), by.size() - 1));
+    shape out(span(by.begin(), by.size() - 1));
     for (int i = batch + picked; i < from.rank(); ++i) out.push_back(from[i]);
     for (int i = batch; i < batch + picked; ++i)
         if (from[i] == 0 && element_count(out) != 0)
@@ -210,7 +210,7 @@ PUMICE_BODY any_tensor scatter_nd(const any_tensor& data, const any_tensor& indi
         fail(errc::shape_mismatch, "scatter_nd",
              {"indices of shape ", to_string(by), " for ", to.rank(), " axes"});
     const int picked = static_cast<int>(by.back());
-    shape wanted(std::span(by.begin(), by.size() - 1));
+    shape wanted(span(by.begin(), by.size() - 1));
     std::int64_t width = 1;
     for (int i = picked; i < to.rank(); ++i) {
         wanted.push_back(to[i]);

@@ -11,7 +11,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Joins tensors of one shape along a new axis before `axis` of the result.
-PUMICE_FUNCTION any_tensor stack(std::span<const any_tensor> parts, std::int64_t axis = 0);
+PUMICE_FUNCTION any_tensor stack(span<const any_tensor> parts, std::int64_t axis = 0);
 
 /// The slices along `axis`, which they lack: views.
 PUMICE_FUNCTION std::vector<any_tensor> unstack(const any_tensor& x, std::int64_t axis = 0);
@@ -21,8 +21,7 @@ PUMICE_FUNCTION std::vector<any_tensor> unstack(const any_tensor& x, std::int64_
 PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x, std::int64_t parts,
                                               std::int64_t axis = 0);
 /// Views that begin at 0 and at each of `places` along `axis`, bounds as a slice's (NumPy split).
-PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x,
-                                              std::span<const std::int64_t> places,
+PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x, span<const std::int64_t> places,
                                               std::int64_t axis = 0);
 
 /// Each element `times` times along `axis`; of the flattened tensor where none is named.
@@ -30,7 +29,7 @@ PUMICE_FUNCTION any_tensor repeat(const any_tensor& x, std::int64_t times,
                                   std::optional<std::int64_t> axis = {});
 
 /// The whole tensor repeats[i] times along axis i, counted from the last as in NumPy.
-PUMICE_FUNCTION any_tensor tile(any_tensor x, std::span<const std::int64_t> repeats);
+PUMICE_FUNCTION any_tensor tile(any_tensor x, span<const std::int64_t> repeats);
 
 /// Elements moved on by `shift`, around the end; of the flattened tensor where no axis is named.
 PUMICE_FUNCTION any_tensor roll(const any_tensor& x, std::int64_t shift,
@@ -47,7 +46,7 @@ struct pad_width {
 
 /// x with widths[i] more along axis i (NumPy pad). `value` is a number or a tensor of one element,
 /// and counts in mode constant only.
-PUMICE_FUNCTION any_tensor pad(any_tensor x, std::span<const pad_width> widths,
+PUMICE_FUNCTION any_tensor pad(any_tensor x, span<const pad_width> widths,
                                pad_mode mode = pad_mode::constant,
                                const any_operand& value = scalar(0.0));
 
@@ -121,12 +120,12 @@ PUMICE_FUNCTION any_tensor read_by_map(const any_tensor& x, const shape& extent,
     array_list<node_ptr> inputs;
     inputs.push_back(std::move(from));
     instruction read{code::mapped, x.dtype()};
-    read.map = form_of(std::span(map.data(), map.size()));
+    read.map = form_of(span(map.data(), map.size()));
     std::uint16_t value = body->push(read);
     if (fill && fill->is_number) {
         op.scalars.emplace_back();
         if (const dtype type = x.dtype(); !bring_to(type, fill->number, op.scalars[0]))
-            throw_types(place, std::span(&type, 1),
+            throw_types(place, span(&type, 1),
                         "the number " + std::to_string(fill->number.as<double>()) +
                             " is not an integer");
     } else if (fill) {
@@ -156,7 +155,7 @@ PUMICE_FUNCTION array_list<mapped_axis> plain_map(const shape& s) {
 
 }  // namespace detail
 
-PUMICE_BODY any_tensor stack(std::span<const any_tensor> parts, std::int64_t axis) {
+PUMICE_BODY any_tensor stack(span<const any_tensor> parts, std::int64_t axis) {
     detail::require(!parts.empty(), "stack", "needs at least one tensor");
     std::vector<any_tensor> list;
     for (const any_tensor& p : parts) {
@@ -189,7 +188,7 @@ PUMICE_BODY std::vector<any_tensor> split(const any_tensor& x, std::int64_t part
     return split(x, places, axis);
 }
 
-PUMICE_BODY std::vector<any_tensor> split(const any_tensor& x, std::span<const std::int64_t> places,
+PUMICE_BODY std::vector<any_tensor> split(const any_tensor& x, span<const std::int64_t> places,
                                           std::int64_t axis) {
     const int at = normalize_axis(axis, x.rank(), "split");
     std::vector<any_tensor> parts;
@@ -215,7 +214,7 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, std::int64_t times,
     return reshape(broadcast_to(rows, {two[0], times, two[1]}), to);
 }
 
-PUMICE_BODY any_tensor tile(any_tensor x, std::span<const std::int64_t> repeats) {
+PUMICE_BODY any_tensor tile(any_tensor x, span<const std::int64_t> repeats) {
     shape s = x.shape();
     while (s.size() < repeats.size()) s.insert(0, 1);
     x = reshape(x, s);
@@ -246,7 +245,7 @@ PUMICE_BODY any_tensor roll(const any_tensor& x, std::int64_t shift,
     return detail::read_by_map(from, x.shape(), std::move(map), nullptr, "roll");
 }
 
-PUMICE_BODY any_tensor pad(any_tensor x, std::span<const pad_width> widths, pad_mode mode,
+PUMICE_BODY any_tensor pad(any_tensor x, span<const pad_width> widths, pad_mode mode,
                            const any_operand& value) {
     if (widths.size() != x.shape().size())
         fail(errc::rank_mismatch, "pad", {widths.size(), " widths for rank ", x.rank()});

@@ -10,10 +10,10 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`.
-PUMICE_FUNCTION any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+PUMICE_FUNCTION any_tensor layer_norm(const any_tensor& x, span<const std::int64_t> axes,
                                       double epsilon = 1e-5);
 /// x / sqrt(mean(x * x) + epsilon) over `axes`.
-PUMICE_FUNCTION any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+PUMICE_FUNCTION any_tensor rms_norm(const any_tensor& x, span<const std::int64_t> axes,
                                     double epsilon = 1e-5);
 
 /// ONNX GroupNormalization of x (N, C, ...): layer_norm over each of `groups` groups of channels,
@@ -24,16 +24,16 @@ PUMICE_FUNCTION any_tensor group_norm(const any_tensor& x, std::int64_t groups,
 
 /// Mean squared distance from the mean over `axes` (all where empty), n elements divided by n -
 /// taken, NumPy's ddof; `keep` keeps the axes. Needs floating point.
-PUMICE_FUNCTION any_tensor variance(const any_tensor& x, std::span<const std::int64_t> axes = {},
+PUMICE_FUNCTION any_tensor variance(const any_tensor& x, span<const std::int64_t> axes = {},
                                     double taken = 0, bool keep = false);
 
 #ifndef PUMICE_COMPILED
 
-PUMICE_BODY any_tensor layer_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+PUMICE_BODY any_tensor layer_norm(const any_tensor& x, span<const std::int64_t> axes,
                                   double epsilon) {
     return normalize(normalization::layer_norm, x, axes, epsilon);
 }
-PUMICE_BODY any_tensor rms_norm(const any_tensor& x, std::span<const std::int64_t> axes,
+PUMICE_BODY any_tensor rms_norm(const any_tensor& x, span<const std::int64_t> axes,
                                 double epsilon) {
     return normalize(normalization::rms_norm, x, axes, epsilon);
 }
@@ -62,8 +62,8 @@ PUMICE_BODY any_tensor group_norm(const any_tensor& x, std::int64_t groups, cons
     return reshape(y, s);
 }
 
-PUMICE_BODY any_tensor variance(const any_tensor& x, std::span<const std::int64_t> axes,
-                                double taken, bool keep) {
+PUMICE_BODY any_tensor variance(const any_tensor& x, span<const std::int64_t> axes, double taken,
+                                bool keep) {
     const any_tensor v = reduce(reduction::var, x, axes, keep);
     if (taken == 0) return v;
     double n = 1;

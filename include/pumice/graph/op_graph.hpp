@@ -45,7 +45,7 @@ class op_graph {
 public:
     /// What the walk came to; its numbers stay. Of a function that is `traced` scalars are the same
     /// in each run, and no result lies within another.
-    op_graph(const graph_walk& walk, std::span<const node_ptr> roots, bool traced = false)
+    op_graph(const graph_walk& walk, span<const node_ptr> roots, bool traced = false)
         : traced_(traced) {
         const array_list<node*>& nodes = walk.nodes();
         blocks_.push_back(block(new graph_node[nodes.size()]));

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <pumice/base/callback.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +16,10 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// context.
 class op_request {
 public:
-    std::string_view op, domain;         // "Gelu", "" for ONNX's; "matmul", "pumice" for a call
-    std::int64_t opset = 0;              // version of the domain's operators in the file; 0
-    std::string_view name;               // of the node; may be empty
-    std::span<const any_tensor> inputs;  // an empty tensor where one is left out
+    std::string_view op, domain;    // "Gelu", "" for ONNX's; "matmul", "pumice" for a call
+    std::int64_t opset = 0;         // version of the domain's operators in the file; 0
+    std::string_view name;          // of the node; may be empty
+    span<const any_tensor> inputs;  // an empty tensor where one is left out
     std::size_t outputs = 0;
 
     /// Attributes, or `otherwise` where there is none of that name.

@@ -271,7 +271,7 @@ struct kernel_op {
 /// A family of ops: a struct of data with its `name`, which no other family has, and what is fused
 /// with it. What the library asks of an op are functions over it, found where it is declared:
 ///   `bool lower(op, const lowering&, plan_builder&)`: the steps that compute it, which a family
-///   has to have (exec/plan/lowering.hpp); `kernel_value result_of(op, std::span<const
+///   has to have (exec/plan/lowering.hpp); `kernel_value result_of(op, span<const
 ///   kernel_value>)`: type and shape of its result, or an error that says why the inputs are none
 ///   of its (`apply`, graph/op_functions.hpp); `void add_words(op, graph_key&)`: what its data
 ///   decides of a plan, unless it has none; `std::string describe(op)`: it in a few words, where

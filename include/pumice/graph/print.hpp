@@ -71,7 +71,7 @@ inline std::string dot_text(const graph_node& n) {
 
 /// Graphviz text of what evaluating `roots` would run: a cluster is one kernel, edges carry type
 /// and shape. Nothing runs. Not to be called while another thread evaluates the same tensors.
-inline std::string to_dot(std::span<const any_tensor> roots) {
+inline std::string to_dot(span<const any_tensor> roots) {
     array_list<node_ptr> list;
     for (const any_tensor& t : roots) list.push_back(t.get());
     graph_walk walk;
@@ -106,6 +106,6 @@ inline std::string to_dot(std::span<const any_tensor> roots) {
     }
     return cat({text, "}\n"});
 }
-inline std::string to_dot(const any_tensor& root) { return to_dot(std::span(&root, 1)); }
+inline std::string to_dot(const any_tensor& root) { return to_dot(span(&root, 1)); }
 
 }}  // namespace pumice::PUMICE_ABI

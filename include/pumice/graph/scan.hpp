@@ -26,7 +26,7 @@ PUMICE_BODY any_tensor cumulative(reduction what, const any_tensor& x, std::int6
     const char* place = what == reduction::sum ? "cumulative_sum" : "cumulative_prod";
     const dtype type = x.dtype();
     if (type == dtype::boolean)
-        detail::throw_types(place, std::span(&type, 1), "needs numbers; use astype");
+        detail::throw_types(place, span(&type, 1), "needs numbers; use astype");
     if (options.include_initial && options.exclusive)
         fail(errc::invalid_argument, place, {"an exclusive one begins with the initial value"});
     const int at = normalize_axis(axis, x.rank(), place);

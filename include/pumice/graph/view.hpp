@@ -5,10 +5,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
 #include <optional>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -30,7 +30,7 @@ PUMICE_FUNCTION any_tensor reshape(const any_tensor& x, shape to);
 
 /// Axis i of the result is axis order[i] of x. Throws errc::invalid_argument unless it is a
 /// permutation.
-PUMICE_FUNCTION any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order);
+PUMICE_FUNCTION any_tensor permute_dims(const any_tensor& x, span<const std::int64_t> order);
 
 /// One axis of a slice, NumPy's start:stop:step; absent bounds mean the end in the step's
 /// direction.
@@ -40,12 +40,12 @@ struct slice {
 };
 
 /// x[start:stop:step, ...] over the leading axes; the others are whole. Bounds clip as NumPy's do.
-PUMICE_FUNCTION any_tensor slice_view(const any_tensor& x, std::span<const slice> slices);
+PUMICE_FUNCTION any_tensor slice_view(const any_tensor& x, span<const slice> slices);
 
 namespace detail {
 
 /// What slices of a tensor with the shape `extent` show; `extent` becomes that of the view.
-PUMICE_FUNCTION view_op view_of(shape& extent, std::span<const slice> slices);
+PUMICE_FUNCTION view_op view_of(shape& extent, span<const slice> slices);
 
 }  // namespace detail
 
@@ -59,7 +59,7 @@ PUMICE_FUNCTION any_tensor expand_dims(const any_tensor& x, std::int64_t axis);
 PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x, std::int64_t axis);
 
 /// Reverses the named axes (all where empty).
-PUMICE_FUNCTION any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes = {});
+PUMICE_FUNCTION any_tensor flip(const any_tensor& x, span<const std::int64_t> axes = {});
 
 #ifndef PUMICE_COMPILED
 
@@ -164,7 +164,7 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
     return any_tensor(make_node(x.dtype(), to, reshape_op{}, {std::move(source)}));
 }
 
-PUMICE_BODY any_tensor permute_dims(const any_tensor& x, std::span<const std::int64_t> order) {
+PUMICE_BODY any_tensor permute_dims(const any_tensor& x, span<const std::int64_t> order) {
     if (static_cast<int>(order.size()) != x.rank())
         fail(errc::rank_mismatch, "permute_dims", {order.size(), " axes for rank ", x.rank()});
     view_op v = detail::identity_view(x.rank());
@@ -181,13 +181,13 @@ PUMICE_BODY any_tensor permute_dims(const any_tensor& x, std::span<const std::in
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_BODY any_tensor slice_view(const any_tensor& x, std::span<const slice> slices) {
+PUMICE_BODY any_tensor slice_view(const any_tensor& x, span<const slice> slices) {
     shape extent = x.shape();
     view_op v = detail::view_of(extent, slices);
     return detail::make_view(x, extent, std::move(v));
 }
 
-PUMICE_BODY view_op detail::view_of(shape& extent, std::span<const slice> slices) {
+PUMICE_BODY view_op detail::view_of(shape& extent, span<const slice> slices) {
     if (static_cast<int>(slices.size()) > extent.rank())
         fail(errc::rank_mismatch, "slice", {slices.size(), " slices for rank ", extent.rank()});
     view_op v = identity_view(extent.rank());
@@ -257,7 +257,7 @@ PUMICE_BODY any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     return detail::make_view(x, extent, v);
 }
 
-PUMICE_BODY any_tensor flip(const any_tensor& x, std::span<const std::int64_t> axes) {
+PUMICE_BODY any_tensor flip(const any_tensor& x, span<const std::int64_t> axes) {
     array_list<slice> slices(static_cast<std::size_t>(x.rank()),
                              axes.empty() ? slice{{}, {}, -1} : slice{});
     for (std::int64_t a : axes)

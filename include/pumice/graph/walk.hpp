@@ -6,10 +6,9 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/affine.hpp>
 #include <pumice/graph/graph_key.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -20,7 +19,7 @@ public:
     /// the way, since to look at memory computes nothing; a traced input is no memory. What one
     /// call gives (operation::results) stands together: results that come along unasked are kept
     /// alive. With `realises_views` false they stay lazy: nothing is changed.
-    void go(std::span<const node_ptr> roots, bool realises_views = true) {
+    void go(span<const node_ptr> roots, bool realises_views = true) {
         realises_views_ = realises_views;
         key_.clear();
         labelled_ = false;
@@ -155,7 +154,7 @@ private:
         labelled_ = true;
     }
     /// Who is asked for, and who is read by lazy nodes that the walk did not meet.
-    void add_uses(std::span<const node_ptr> roots) {
+    void add_uses(span<const node_ptr> roots) {
         counted_.clear();
         counted_.resize(nodes_.size(), 0);
         for (const node* n : order_) {

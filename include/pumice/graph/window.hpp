@@ -85,7 +85,7 @@ PUMICE_BODY any_tensor pool(const any_tensor& x, pool_op options) {
     if (x.rank() != 4)
         fail(errc::rank_mismatch, place, {"needs rank 4 (NCHW), got ", to_string(x.shape())});
     if (type == dtype::boolean || (options.what == pooling::average && !is_floating(type)))
-        detail::throw_types(place, std::span(&type, 1), "the op is not defined for this kind");
+        detail::throw_types(place, span(&type, 1), "the op is not defined for this kind");
     shape out{x.shape()[0], x.shape()[1]};
     for (int i = 0; i < 2; ++i) {
         std::int64_t n =

@@ -19,7 +19,7 @@ struct host_elementwise {
     native_loop* native = nullptr;  // the same, where there is one
     shape domain;
     array_list<host_array> leaves;
-    std::span<const scalar> scalars;
+    span<const scalar> scalars;
     array_list<host_array> outputs;  // overlap no leaf, but for one that lies there (host_program)
 
     void run(const thread_pool& threads) {
@@ -108,8 +108,8 @@ inline host_array broadcast_array(const node& n, const shape& to) {
         if (n.extent[i] != 1) a.steps[first + i] = n.layout()[i];
     return a;
 }
-inline std::span<const scalar> scalars_of(const elementwise_op& op, const host_operands& given) {
-    return given.scalars.empty() ? std::span<const scalar>(op.scalars) : given.scalars;
+inline span<const scalar> scalars_of(const elementwise_op& op, const host_operands& given) {
+    return given.scalars.empty() ? span<const scalar>(op.scalars) : given.scalars;
 }
 inline void run_elementwise(const host_loop& bound, std::byte* to, const thread_pool& threads) {
     const auto& op = *static_cast<const elementwise_op*>(bound.what);

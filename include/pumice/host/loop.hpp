@@ -14,9 +14,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// What an op is computed from, and how its result is to lie.
 struct host_operands {
-    std::span<const node_ptr> inputs;  // realised, in memory of the host's
-    std::span<const scalar> scalars;   // of an elementwise op that has none of its own
-    dtype type;                        // of the result
+    span<const node_ptr> inputs;  // realised, in memory of the host's
+    span<const scalar> scalars;   // of an elementwise op that has none of its own
+    dtype type;                   // of the result
     const shape& extent;
     std::int64_t count;               // of the result's elements
     const strides* layout = nullptr;  // row-major where null

@@ -82,12 +82,12 @@ inline product product_of(const conv_problem& q) {
     p.sum = info(q.input.type()).arithmetic;
     shape whole = p.batch + p.m + p.depth;
     collapse(whole, operands_of(p.left), 2, 5);
-    p.depth = shape(std::span(whole.begin() + 2, whole.end()));
+    p.depth = shape(span(whole).subspan(2));
     if (!pointwise(q, p)) p.image = {q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
     const int first = p.batch.rank() + 1;
     whole = p.batch + p.m + p.columns;
     collapse(whole, operands_of(p.epilogue), first, whole.rank());
-    p.columns = shape(std::span(whole.begin() + first, whole.end()));
+    p.columns = shape(span(whole).subspan(static_cast<std::size_t>(first)));
     return p;
 }
 
@@ -121,7 +121,7 @@ inline launch convolution_launch(const conv_problem& q, const product& p, const 
 /// A line of an output channel: sums of floats in double, rounded once; of integers modulo 2^64.
 template <class T>
 void convolve_line(const conv_problem& p, const T* weights, const T* x, std::int64_t channel,
-                   std::int64_t line, std::span<T> sums) {
+                   std::int64_t line, span<T> sums) {
     const conv_op& op = p.shape_of;
     const std::int64_t in = p.in_channels / op.group, out = p.out_channels / op.group;
     const std::int64_t height = p.in_size[0], width = p.in_size[1];

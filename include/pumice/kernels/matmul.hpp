@@ -74,7 +74,7 @@ inline product split_k_product_of(const matmul_problem& q) {
 
 /// A row of sums: of floats in double, rounded once; of integers modulo 2^64.
 template <class T>
-void multiply_row(std::span<const T> left, const T* right, std::span<T> sums) {
+void multiply_row(span<const T> left, const T* right, span<T> sums) {
     std::fill(sums.begin(), sums.end(), T(0));
     for (const T factor : left)
         for (T& sum : sums) sum += factor * *right++;

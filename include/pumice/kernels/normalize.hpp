@@ -54,7 +54,7 @@ struct normalize_plan {
     /// folded: a greatest value and a sum of two numbers.
     bool keep(bool columns, const device_info& device) {
         static constexpr int along[] = {8, 32, 64, 128, 256, 512, 1024}, across[] = {1, 8, 32};
-        for (const int n : columns ? std::span<const int>(across) : std::span<const int>(along)) {
+        for (const int n : columns ? span<const int>(across) : span<const int>(along)) {
             lanes = n;
             group = std::max(n, 256);
             if (length > std::int64_t{n} * kept) continue;

@@ -34,7 +34,7 @@ inline std::int64_t tap(const pool_op& op, int axis, std::int64_t at, std::int64
 
 /// A line of the output from a plane of the input.
 template <class T>
-void pool_line(const pool_problem& p, const T* plane, std::int64_t line, std::span<T> out) {
+void pool_line(const pool_problem& p, const T* plane, std::int64_t line, span<T> out) {
     const pool_op& op = p.shape_of;
     const std::int64_t height = p.in_size[0], width = p.in_size[1];
     for (std::int64_t ox = 0; T & result : out) {

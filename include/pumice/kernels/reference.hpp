@@ -4,20 +4,20 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/expr/emit.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/kernels/launch.hpp>
 
 #include <array>
 #include <concepts>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Host memory of a problem's buffers, and the numbers of a run, by number.
 struct host_buffers {
     array_list<std::byte*> memory;
-    std::span<const scalar> numbers = {};
+    span<const scalar> numbers = {};
 
     array_list<scalar> scalars(const fused& f) const {
         array_list<scalar> r;
@@ -32,7 +32,7 @@ struct host_buffers {
                 o.offset,
                 o.steps,
                 o.format,
-                {std::span(o.map.data(), o.map.size()), o.origin}};
+                {span(o.map.data(), o.map.size()), o.origin}};
     }
     array_list<host_array> arrays(const array_list<operand>& list) const {
         array_list<host_array> r;
@@ -170,7 +170,7 @@ public:
     void clear() noexcept { bytes_.clear(); }
     std::byte* at(std::int64_t i) noexcept { return bytes_.data() + i * size; }
     template <class T>
-    std::span<T> as() noexcept {
+    span<T> as() noexcept {
         static_assert(sizeof(T) == size);
         return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
     }

@@ -74,7 +74,7 @@ struct scan_plan {
 
 /// Running sums or products of `values`, `lead` results of none of them first; integers wrap.
 template <class T>
-void scan_values(const scan_problem& p, dtype type, std::span<const T> values, std::span<T> out) {
+void scan_values(const scan_problem& p, dtype type, span<const T> values, span<T> out) {
     using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
     Wide r = p.what == reduction::prod ? 1 : 0;
     for (std::int64_t i = 0; i < p.count; ++i) {

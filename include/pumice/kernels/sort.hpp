@@ -110,7 +110,7 @@ struct sort_plan {
 
 /// A row's places in order, by values of the widest type of their kind.
 template <class T>
-void order_places(std::span<const T> values, bool descending, array_list<std::int64_t>& places) {
+void order_places(span<const T> values, bool descending, array_list<std::int64_t>& places) {
     std::iota(places.begin(), places.end(), std::int64_t{0});
     const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
     std::sort(places.begin(), places.end(), [&](std::int64_t i, std::int64_t j) {
@@ -136,7 +136,7 @@ void reference(const P& p, const host_buffers& buffers) {
         std::byte* to = output.data + offset_of(output, at) * 8;
         visit(p.values.type, [&]<class T>(T) {
             using W = detail::widest_of<T>;
-            const std::span<W> wide = row.as<W>();
+            const span<W> wide = row.as<W>();
             for (std::int64_t i = 0; i < p.length; ++i)
                 wide[static_cast<std::size_t>(i)] =
                     convert<W>(detail::load_element<T>(values.data, from + i * read));

@@ -25,8 +25,7 @@ struct inferred_value {
 
 /// Inputs of these shapes without values, for a graph that is built and not run. Throws
 /// errc::invalid_argument for another number of them than the signature has.
-inline std::vector<any_tensor> abstract_inputs(const model_signature& s,
-                                               std::span<const shape> shapes,
+inline std::vector<any_tensor> abstract_inputs(const model_signature& s, span<const shape> shapes,
                                                const weights& constants) {
     if (shapes.size() != s.inputs.size())
         throw error(errc::invalid_argument, "model",
@@ -54,14 +53,14 @@ public:
     /// The outputs, in the order of the signature, over inputs that fit it, as the functions of
     /// typed code make them. `constants` keeps what the file holds on the device: a constant that
     /// comes out is brought there. With constants.compute() it is computed in that type.
-    virtual std::vector<any_tensor> build(std::span<const any_tensor> inputs,
+    virtual std::vector<any_tensor> build(span<const any_tensor> inputs,
                                           weights& constants) const = 0;
 
     /// The same once, when the model is loaded, over inputs that have no values (open axes are 1):
     /// may check what a run does not. `fixed`: the inputs have the shapes of every run. Throws
     /// needs_value where only a run knows more.
-    virtual std::vector<any_tensor> build_first(std::span<const any_tensor> inputs,
-                                                weights& constants, bool fixed) const {
+    virtual std::vector<any_tensor> build_first(span<const any_tensor> inputs, weights& constants,
+                                                bool fixed) const {
         static_cast<void>(fixed);
         return build(inputs, constants);
     }
@@ -71,11 +70,11 @@ public:
 
     /// Types and shapes of values for these shapes of the inputs, as far as the format has names
     /// for them. Runs nothing.
-    virtual std::vector<inferred_value> infer_shapes(std::span<const shape> shapes,
+    virtual std::vector<inferred_value> infer_shapes(span<const shape> shapes,
                                                      weights& constants) const {
         const std::vector<any_tensor> inputs = abstract_inputs(signature_, shapes, constants);
         std::vector<inferred_value> found;
-        const auto list = [&](std::span<const any_tensor> values,
+        const auto list = [&](span<const any_tensor> values,
                               const std::vector<model_value>& names) {
             for (std::size_t i = 0; i < values.size(); ++i)
                 found.push_back({names[i].name, values[i].dtype(), values[i].shape()});
@@ -85,7 +84,7 @@ public:
         return found;
     }
     /// The model as text.
-    virtual std::string dump(std::span<const shape> shapes, weights& constants) const {
+    virtual std::string dump(span<const shape> shapes, weights& constants) const {
         std::string text = signature_.name + "\n";
         for (const inferred_value& v : infer_shapes(shapes, constants))
             text += v.name + " " + std::string(to_string(v.type)) + " " + to_string(v.shape) + "\n";

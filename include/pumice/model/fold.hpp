@@ -79,7 +79,7 @@ private:
             for (const node_ptr& input : n->inputs) inputs.push_back(copies.at(input.get()));
             copy = link_node(n->type, n->extent, operation::borrowed(n->op), std::move(inputs));
             copy->owner = host;  // of a node without inputs
-            host->eval(std::span(&copy, 1));
+            host->eval(span(&copy, 1));
         }
         host->read(copies.at(order.back()), out);
     }

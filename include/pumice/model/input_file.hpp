@@ -5,13 +5,13 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/base/span.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -130,7 +130,7 @@ public:
 
     /// Fills `into` from `offset` on. Throws errc::io_failed, also where the file has become
     /// shorter.
-    void read(std::uint64_t offset, std::span<std::byte> into) const {
+    void read(std::uint64_t offset, span<std::byte> into) const {
 #ifdef _WIN32
         const std::lock_guard lock(mutex_);
         if (!file_.is_open()) detail::throw_io(path_, "is closed");

@@ -34,13 +34,12 @@ public:
     }
     /// From the bytes of a file, which are copied. Data in other files is refused.
     template <load_option... Options>
-    static model from_bytes(std::span<const std::byte> bytes, const Options&... options) {
+    static model from_bytes(span<const std::byte> bytes, const Options&... options) {
         const load_options chosen = collect(options...);
         return model(detail::open_model(bytes, chosen), chosen);
     }
     template <load_option... Options>
-    static expected<model> try_from_bytes(std::span<const std::byte> bytes,
-                                          const Options&... options) {
+    static expected<model> try_from_bytes(span<const std::byte> bytes, const Options&... options) {
         return attempt([&] { return from_bytes(bytes, options...); });
     }
 
@@ -51,15 +50,15 @@ public:
         return model(std::move(builder), collect(options...));
     }
 
-    std::span<const model_value> inputs() const noexcept { return self_->signature.inputs; }
-    std::span<const model_value> outputs() const noexcept { return self_->signature.outputs; }
+    span<const model_value> inputs() const noexcept { return self_->signature.inputs; }
+    span<const model_value> outputs() const noexcept { return self_->signature.outputs; }
     const context& where() const noexcept { return self_->weights.where(); }
 
     /// The outputs, in the order of the file, as lazy tensors: nothing is downloaded, and nothing
     /// runs before one is read or evaluated (`pm::eval(outputs)` runs them all at once). What is
     /// done to them beforehand fuses with the model. Throws errc::shape_mismatch,
     /// errc::dtype_mismatch.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
+    std::vector<any_tensor> run(span<const any_tensor> inputs) const {
         check(inputs);
         std::vector<any_tensor> results = self_->builder->build(inputs, self_->weights);
         for (std::size_t i = 0; i < results.size(); ++i)
@@ -67,11 +66,11 @@ public:
         return results;
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
-        return run(std::span(inputs.begin(), inputs.size()));
+        return run(span(inputs.begin(), inputs.size()));
     }
 
     /// By name, in any order.
-    std::vector<any_tensor> run(std::span<const std::pair<std::string, any_tensor>> named) const {
+    std::vector<any_tensor> run(span<const std::pair<std::string, any_tensor>> named) const {
         std::vector<any_tensor> list(inputs().size());
         for (const auto& [name, t] : named) {
             const auto at = std::find_if(inputs().begin(), inputs().end(),
@@ -89,7 +88,7 @@ public:
         requires(std::convertible_to<const Inputs&, any_tensor> && ...)
     any_tensor operator()(const Inputs&... inputs) const {
         const std::array<any_tensor, sizeof...(Inputs)> list{static_cast<any_tensor>(inputs)...};
-        auto results = run(std::span<const any_tensor>(list));
+        auto results = run(span<const any_tensor>(list));
         if (results.size() != 1)
             throw error(errc::invalid_argument, "model",
                         "the model has " + std::to_string(results.size()) + " outputs; use run",
@@ -101,12 +100,12 @@ public:
     /// 1): planned once, then run without building anything. To record more than the model, compile
     /// a function that calls it. Throws errc::invalid_argument where a shape depends on inputs'
     /// values.
-    executable compile(std::span<const shape> shapes = {}) const {
+    executable compile(span<const shape> shapes = {}) const {
         return trace(where(), recorded_values(shapes),
-                     [this](std::span<const any_tensor> x) { return run_named(x); });
+                     [this](span<const any_tensor> x) { return run_named(x); });
     }
     executable compile(std::initializer_list<shape> shapes) const {
-        return compile(std::span(shapes.begin(), shapes.size()));
+        return compile(span(shapes.begin(), shapes.size()));
     }
 
     /// The same for every extent of open axes up to `range.at_most`, of each input those of
@@ -114,19 +113,19 @@ public:
     /// batch. Throws errc::invalid_argument for an axis that the file fixes, and what `compile` of
     /// a function throws (<pumice/varying.hpp>, which it needs).
     template <std::same_as<varying> Range>
-    executable compile(const Range& range, std::span<const shape> shapes = {}) const {
+    executable compile(const Range& range, span<const shape> shapes = {}) const {
         const std::vector<executable::value> values = recorded_values(shapes);
         return trace(where(), values, open_axes(range.axes, values), range.at_most,
-                     [this](std::span<const any_tensor> x) { return run_named(x); });
+                     [this](span<const any_tensor> x) { return run_named(x); });
     }
 
     /// Types and shapes of all values for these input shapes (those of the file where left out, an
     /// open axis as 1). Nothing runs.
-    std::vector<inferred_value> infer_shapes(std::span<const shape> shapes = {}) const {
+    std::vector<inferred_value> infer_shapes(span<const shape> shapes = {}) const {
         return self_->builder->infer_shapes(shapes_or_own(shapes), self_->weights);
     }
     /// The model as text: inputs, every operator with its shapes, outputs.
-    std::string dump(std::span<const shape> shapes = {}) const {
+    std::string dump(span<const shape> shapes = {}) const {
         return self_->builder->dump(shapes_or_own(shapes), self_->weights);
     }
 
@@ -171,12 +170,12 @@ private:
 
     static std::string place(const state& s) { return s.signature.name + ": "; }
 
-    std::vector<shape> shapes_or_own(std::span<const shape> shapes) const {
+    std::vector<shape> shapes_or_own(span<const shape> shapes) const {
         return shapes.empty() ? self_->signature.shapes()
                               : std::vector<shape>(shapes.begin(), shapes.end());
     }
 
-    std::vector<executable::value> recorded_values(std::span<const shape> shapes) const {
+    std::vector<executable::value> recorded_values(span<const shape> shapes) const {
         const std::vector<shape> chosen = shapes_or_own(shapes);
         if (chosen.size() != inputs().size())
             throw error(errc::invalid_argument, "model",
@@ -188,13 +187,13 @@ private:
             values.push_back({inputs()[i].dtype, chosen[i]});
         return values;
     }
-    std::vector<any_tensor> run_named(std::span<const any_tensor> x) const {
+    std::vector<any_tensor> run_named(span<const any_tensor> x) const {
         for (std::size_t i = 0; i < x.size(); ++i) named(x[i], inputs()[i].name);
         return run(x);
     }
     /// Of each input the axes that are to vary. `axes`: of a `varying`.
-    array_list<index_list> open_axes(std::span<const index_list> axes,
-                                     std::span<const executable::value> values) const {
+    array_list<index_list> open_axes(span<const index_list> axes,
+                                     span<const executable::value> values) const {
         const auto refuse = [&](const std::string& why) {
             throw error(errc::invalid_argument, "model", place(*self_) + why, signature());
         };
@@ -267,7 +266,7 @@ private:
 
     std::vector<std::string> signature() const { return self_->signature.lines(); }
 
-    void check(std::span<const any_tensor> list) const {
+    void check(span<const any_tensor> list) const {
         const auto refuse = [&](errc code, const std::string& why) {
             throw error(code, "model", place(*self_) + why, signature());
         };

@@ -94,7 +94,7 @@ struct npy_header {
 /// From the beginning of a file of `size` bytes, which ends with the header or is as long as
 /// npy_head at least.
 inline constexpr std::size_t npy_head = 1 << 16;
-inline npy_header parse_npy_header(std::span<const std::byte> head, std::uint64_t size,
+inline npy_header parse_npy_header(span<const std::byte> head, std::uint64_t size,
                                    const std::string& name) {
     const auto refuse = [&](const std::string& why) {
         throw error(errc::bad_file, "npy", name + ": " + why);
@@ -178,7 +178,7 @@ inline npy_array npy_elements(const npy_header& header, std::vector<std::byte> b
 
 /// Reads versions 1 to 3; an array in Fortran order is brought into row-major order. Throws
 /// errc::bad_file; `name` is for the message.
-inline npy_array parse_npy(std::span<const std::byte> file, const std::string& name) {
+inline npy_array parse_npy(span<const std::byte> file, const std::string& name) {
     const detail::npy_header header = detail::parse_npy_header(file, file.size(), name);
     return detail::npy_elements(header, {file.begin() + static_cast<std::ptrdiff_t>(header.begin),
                                          file.end()});

@@ -69,7 +69,7 @@ class weight_bytes final : public byte_source {
 public:
     weight_bytes(std::shared_ptr<const input_file> file, std::uint64_t begin)
         : file_(std::move(file)), begin_(begin) {}
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, span<std::byte> into) const override {
         file_->read(begin_ + static_cast<std::uint64_t>(begin), into);
     }
 
@@ -131,8 +131,8 @@ inline void take_kernels(const package_reader& from, const context& home) {
         if (named && devices[i] != home.device().name) continue;
         const std::string bytes = from.kernels(i);
         try {
-            by->runtime().kernels().add(kernel_pack(std::as_bytes(std::span(bytes)),
-                                                    pack_recorder::library(), "the package"));
+            by->runtime().kernels().add(kernel_pack(as_bytes(span(bytes)), pack_recorder::library(),
+                                                    "the package"));
         } catch (const error& e) {  // of another version of Pumice: they are compiled anew
             write_log(severity::info,
                       cat({"[package] kernels for ", devices[i], " are not taken: ", e.message()}));

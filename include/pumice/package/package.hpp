@@ -79,8 +79,8 @@ PUMICE_OF_ENGINE package_contents look_into_package(const std::filesystem::path&
 template <int = 0>
 PUMICE_OF_ENGINE bool has_package_magic(const std::filesystem::path& from);
 
-inline void name_values(std::vector<package_value>& to, std::span<const executable::value> values,
-                        std::span<const std::string> names, std::string_view otherwise) {
+inline void name_values(std::vector<package_value>& to, span<const executable::value> values,
+                        span<const std::string> names, std::string_view otherwise) {
     if (names.size() > values.size())
         fail(errc::invalid_argument, "package",
              {names.size(), " names for ", values.size(), " ", otherwise, "s"});
@@ -93,7 +93,7 @@ inline void name_values(std::vector<package_value>& to, std::span<const executab
 
 /// A model as a package takes it: what <pumice/model.hpp> has.
 template <class Model>
-concept packable_model = requires(const Model& m, std::span<const shape> shapes) {
+concept packable_model = requires(const Model& m, span<const shape> shapes) {
     m.inputs()[0].name;
     m.inputs()[0].scale;
     { m.compile(shapes) } -> std::same_as<executable>;
@@ -119,12 +119,12 @@ public:
     /// as 1), with the names and scales that it has. Throws what compiling it does.
     template <packable_model Model>
     static void save(const std::filesystem::path& to, const Model& m,
-                     const package_options& options = {}, std::span<const shape> shapes = {}) {
+                     const package_options& options = {}, span<const shape> shapes = {}) {
         const executable e = m.compile(shapes);
         package_contents c;
         c.name = options.name;
         const auto put = [](std::vector<package_value>& list, const auto& values,
-                            std::span<const executable::value> recorded) {
+                            span<const executable::value> recorded) {
             for (std::size_t i = 0; i < recorded.size(); ++i)
                 list.push_back({values[i].name, recorded[i].dtype, recorded[i].shape,
                                 values[i].scale, values[i].zero_point, values[i].axis});
@@ -164,15 +164,15 @@ public:
     }
 
     const std::string& name() const noexcept { return self_->contents.name; }
-    std::span<const package_value> inputs() const noexcept { return self_->contents.inputs; }
-    std::span<const package_value> outputs() const noexcept { return self_->contents.outputs; }
+    span<const package_value> inputs() const noexcept { return self_->contents.inputs; }
+    span<const package_value> outputs() const noexcept { return self_->contents.outputs; }
     const package_contents& contents() const noexcept { return self_->contents; }
     const context& where() const noexcept { return self_->recorded.where(); }
     /// What runs.
     const executable& recorded() const noexcept { return self_->recorded; }
 
     /// As an executable runs.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs) const {
+    std::vector<any_tensor> run(span<const any_tensor> inputs) const {
         return recorded().run(inputs);
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {

@@ -9,7 +9,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// The place that is the host; -1: none beside the first, which is the context's device.
-inline int host_among(std::span<const device_info* const> places) {
+inline int host_among(span<const device_info* const> places) {
     for (std::size_t p = places.size(); p-- > 1;)
         if (places[p]->type == device_type::host) return static_cast<int>(p);
     return -1;
@@ -24,10 +24,10 @@ struct operand_view {
 
 /// A step as a placement policy sees it.
 struct step_view {
-    std::string_view family;                 // "matmul", "reduce"; a kernel of the user's: its name
-    std::span<const operand_view> operands;  // that it reads or writes in part
-    std::int64_t written = 0;                // bytes of its results
-    std::span<const double> seconds;  // expected at each place; negative: it cannot run there
+    std::string_view family;            // "matmul", "reduce"; a kernel of the user's: its name
+    span<const operand_view> operands;  // that it reads or writes in part
+    std::int64_t written = 0;           // bytes of its results
+    span<const double> seconds;         // expected at each place; negative: it cannot run there
 
     bool can_run_at(int place) const { return seconds[static_cast<std::size_t>(place)] >= 0; }
 };
@@ -35,11 +35,11 @@ struct step_view {
 /// The steps of a plan and where they run, for a policy to decide. It decides once for each
 /// structure of an evaluation and each way in which places hold its operands.
 struct placement {
-    std::span<const device_info* const> places;  // the first is the context's device
-    std::span<const step_view> steps;            // producers before consumers
+    span<const device_info* const> places;  // the first is the context's device
+    span<const step_view> steps;            // producers before consumers
     /// The place of each step, to be set; the device's, but for what it cannot run. Steps that
     /// write parts of one value run together: at the last place to which one of them was sent.
-    std::span<int> at;
+    span<int> at;
     bool recorded = false;  // a compiled function's, which runs often
 
     /// The place that is the host; -1 where there is none beside the context's device.

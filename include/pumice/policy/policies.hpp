@@ -6,12 +6,12 @@
 
 #include <pumice/base/callback.hpp>
 #include <pumice/base/of_engine.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/core/precision.hpp>
 #include <pumice/graph/operation.hpp>
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -94,7 +94,7 @@ struct policy_set {
     bool host_wanted = false;  // and no Vulkan asked, unless a device policy is named beside it
     /// Index of the chosen candidate, each of which takes the problem; empty: that of the
     /// least seconds.
-    callback<std::size_t(std::span<const kernel_candidate>)> kernel;
+    callback<std::size_t(span<const kernel_candidate>)> kernel;
     /// Of the device, for the expected seconds of kernels; all 0: the usual ones of its kind.
     device_rates rates;
     /// What products may give up for speed, by bits of reduced_precision.
@@ -134,9 +134,9 @@ struct policy_set {
     bool transfer_queues = false;    // weights go up on queues that only copy
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
     std::string pack_file;
-    std::span<const std::byte> pack_bytes;
+    span<const std::byte> pack_bytes;
     /// Told the name and SPIR-V of each kernel that the context uses, the first time.
-    callback<void(const kernel_name&, std::span<const std::uint32_t>)> kernel_sink;
+    callback<void(const kernel_name&, span<const std::uint32_t>)> kernel_sink;
     /// Told of each kernel that becomes ready (policy/compile_progress.hpp); empty: nobody is.
     callback<void(const compile_progress&)> compiling;
     /// Shown each op of an evaluation after it has run alone, before the evaluation goes its way
@@ -225,7 +225,7 @@ struct host_only {
 /// Always the kernel that needs the least of a device.
 struct portable {
     void apply(policy_set& set) const {
-        set.kernel = [](std::span<const kernel_candidate> list) {
+        set.kernel = [](span<const kernel_candidate> list) {
             std::size_t best = 0;
             for (std::size_t i = 1; i < list.size(); ++i)
                 if (list[i].portable > list[best].portable ||
@@ -416,10 +416,9 @@ struct cache_folder {
 /// context is made.
 struct pack {
     std::string file = {};
-    std::span<const std::byte> bytes =
-        {};  // of a pack in memory, which stays as long as the context
+    span<const std::byte> bytes = {};  // of a pack in memory, which stays as long as the context
     explicit pack(std::string path) : file(std::move(path)) {}
-    explicit pack(std::span<const std::byte> in_memory) : bytes(in_memory) {}
+    explicit pack(span<const std::byte> in_memory) : bytes(in_memory) {}
     void apply(policy_set& set) const {
         set.pack_file = file;
         set.pack_bytes = bytes;

@@ -94,7 +94,7 @@ inline std::vector<op_attribute> attributes_of(const node& n) {
 
 class called_op final : public op_request {
 public:
-    called_op(const node& n, std::string_view what, std::span<const any_tensor> operands)
+    called_op(const node& n, std::string_view what, span<const any_tensor> operands)
         : label_(n.label.get()), attributes_(attributes_of(n)) {
         op = what;
         domain = "pumice";

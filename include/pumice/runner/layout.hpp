@@ -135,7 +135,7 @@ namespace detail {
 /// From (N, C / block, block, H, W) to (H, C / block, W, N, block); it is its own inverse.
 inline constexpr std::int64_t block_order[] = {3, 1, 4, 0, 2};
 
-inline std::span<const std::int64_t> span_of(const index_list& list) {
+inline span<const std::int64_t> span_of(const index_list& list) {
     return {list.begin(), list.size()};
 }
 inline void must_support(const memory_layout& l, const any_tensor& x, int rank) {

@@ -95,7 +95,7 @@ struct runner_policy {
 /// shapes of a package, which has its own, and for options that ask something of a context that is
 /// shared.
 inline runner make_runner(runner_kind kind, const std::filesystem::path& file,
-                          const runner_options& options = {}, std::span<const shape> shapes = {}) {
+                          const runner_options& options = {}, span<const shape> shapes = {}) {
     detail::check_options(options);
     const detail::runner_policy wanted{kind, options, file.stem().string()};
     const auto runner_in = [&](const context& home) {

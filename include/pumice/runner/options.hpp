@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/log.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/runner/layout.hpp>
 
 #include <any>
@@ -11,7 +12,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -88,12 +88,12 @@ inline constexpr std::string_view callback_orders[] = {"as_submitted", "as_compl
 inline constexpr std::string_view log_levels[] = {"unchanged", "info", "warning", "error", "off"};
 inline constexpr std::string_view truths[] = {"false", "true"};
 
-constexpr std::span<const std::string_view> words_of(io_view) { return io_views; }
-constexpr std::span<const std::string_view> words_of(queue_sharing) { return queue_sharings; }
-constexpr std::span<const std::string_view> words_of(when_full) { return when_fulls; }
-constexpr std::span<const std::string_view> words_of(callback_order) { return callback_orders; }
-constexpr std::span<const std::string_view> words_of(log_level) { return log_levels; }
-constexpr std::span<const std::string_view> words_of(bool) { return truths; }
+constexpr span<const std::string_view> words_of(io_view) { return io_views; }
+constexpr span<const std::string_view> words_of(queue_sharing) { return queue_sharings; }
+constexpr span<const std::string_view> words_of(when_full) { return when_fulls; }
+constexpr span<const std::string_view> words_of(callback_order) { return callback_orders; }
+constexpr span<const std::string_view> words_of(log_level) { return log_levels; }
+constexpr span<const std::string_view> words_of(bool) { return truths; }
 
 /// Calls f(key, member, least) for each option.
 template <class Options, class F>
@@ -159,7 +159,7 @@ inline std::string parse_option(std::optional<dtype>& to, std::string_view text)
 }
 template <class T>
 std::string parse_option(T& to, std::string_view text) {
-    const std::span<const std::string_view> words = words_of(T{});
+    const span<const std::string_view> words = words_of(T{});
     std::string wanted;
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (words[i] == text) {

@@ -10,7 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// A model as a runner takes it: what <pumice/model.hpp> has.
 template <class Model>
-concept runnable_model = requires(const Model& m, std::span<const any_tensor> x) {
+concept runnable_model = requires(const Model& m, span<const any_tensor> x) {
     m.inputs()[0].name;
     m.outputs()[0].name;
     m.infer_shapes();
@@ -41,14 +41,14 @@ public:
 
     /// Of a function of tensors, recorded for inputs of these types and shapes of the host's.
     /// Throws what tracing does.
-    runner(const context& home, std::span<const tensor_info> inputs,
-           const traced_function& function, const runner_options& options = {})
+    runner(const context& home, span<const tensor_info> inputs, const traced_function& function,
+           const runner_options& options = {})
         : runner(detail::run_parts::of(home, inputs, {}, function, options), options) {}
 
     /// Of a model, for these input shapes (those of the file where left out, an open axis as 1).
     template <runnable_model Model>
     explicit runner(const Model& m, const runner_options& options = {},
-                    std::span<const shape> shapes = {})
+                    span<const shape> shapes = {})
         : runner(detail::parts_of_model(m, options, shapes), options) {}
 
     /// Of a package, under its names. Throws errc::unsupported as for an executable.
@@ -59,12 +59,10 @@ public:
     // What goes in and comes out, in order.
 
     /// In the view that the options choose.
-    std::span<const tensor_info> inputs() const noexcept { return core().inputs(core().views(0)); }
-    std::span<const tensor_info> outputs() const noexcept {
-        return core().outputs(core().views(1));
-    }
-    std::span<const tensor_info> inputs(io_view v) const noexcept { return core().inputs(v); }
-    std::span<const tensor_info> outputs(io_view v) const noexcept { return core().outputs(v); }
+    span<const tensor_info> inputs() const noexcept { return core().inputs(core().views(0)); }
+    span<const tensor_info> outputs() const noexcept { return core().outputs(core().views(1)); }
+    span<const tensor_info> inputs(io_view v) const noexcept { return core().inputs(v); }
+    span<const tensor_info> outputs(io_view v) const noexcept { return core().outputs(v); }
     /// By name, inputs before outputs. Throws errc::invalid_argument that lists the names.
     const tensor_info& info(std::string_view name) const { return core().find(name, nullptr); }
     const tensor_info& info(std::string_view name, io_view v) const {
@@ -97,26 +95,24 @@ public:
     // nobody writes what it reads meanwhile.
 
     /// Returns when the results are there.
-    run_status execute(std::span<const runner_tensor_view> inputs,
-                       std::span<const runner_tensor_view> outputs) const noexcept {
+    run_status execute(span<const runner_tensor_view> inputs,
+                       span<const runner_tensor_view> outputs) const noexcept {
         return core().execute(inputs, outputs);
     }
     run_status execute(std::initializer_list<runner_tensor_view> inputs,
                        std::initializer_list<runner_tensor_view> outputs) const noexcept {
-        return execute(std::span(inputs.begin(), inputs.size()),
-                       std::span(outputs.begin(), outputs.size()));
+        return execute(span(inputs.begin(), inputs.size()), span(outputs.begin(), outputs.size()));
     }
     /// Returns at once, or when fewer than max_in_flight are in flight; with when_full::busy, and
     /// in a callback, it is refused instead. `done` is called once, on a thread of the runner's,
     /// when the run is accepted: there it may run, wait for other runs and let go of the runner.
-    job execute_async(std::span<const runner_tensor_view> inputs,
-                      std::span<const runner_tensor_view> outputs,
+    job execute_async(span<const runner_tensor_view> inputs, span<const runner_tensor_view> outputs,
                       run_callback done = nullptr) const noexcept;
     job execute_async(std::initializer_list<runner_tensor_view> inputs,
                       std::initializer_list<runner_tensor_view> outputs,
                       run_callback done = nullptr) const noexcept {
-        return execute_async(std::span(inputs.begin(), inputs.size()),
-                             std::span(outputs.begin(), outputs.size()), std::move(done));
+        return execute_async(span(inputs.begin(), inputs.size()),
+                             span(outputs.begin(), outputs.size()), std::move(done));
     }
 
     const runner_options& options() const noexcept { return core().options(); }
@@ -145,8 +141,8 @@ private:
     std::shared_ptr<face> face_;
 };
 
-inline job runner::execute_async(std::span<const runner_tensor_view> inputs,
-                                 std::span<const runner_tensor_view> outputs,
+inline job runner::execute_async(span<const runner_tensor_view> inputs,
+                                 span<const runner_tensor_view> outputs,
                                  run_callback done) const noexcept {
     const std::shared_ptr<detail::run_core>& c = face_->core;
     detail::job_state* state = nullptr;

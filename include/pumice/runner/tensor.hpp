@@ -95,7 +95,7 @@ public:
         if (placed_) placed_->sync(to, begin_, bytes, shown);
     }
     bool needs_sync() const noexcept { return placed_ && !placed_->coherent(); }
-    void write(std::span<const std::byte> from) const {
+    void write(span<const std::byte> from) const {
         if (bytes == 0) return;
         if (std::byte* const to = data()) {
             std::memcpy(to, from.data(), from.size());
@@ -104,10 +104,10 @@ public:
         // A tensor of its own, since what the kept one knows of the host's copy would grow stale.
         const any_tensor t = make();
         home_.get()->write(t.get(), 0, from);
-        home_.get()->upload(std::span(&t.get(), 1));
+        home_.get()->upload(span(&t.get(), 1));
         placed_->used(t);
     }
-    void read(std::span<std::byte> to) const {
+    void read(span<std::byte> to) const {
         if (bytes == 0) return;
         if (const std::byte* const from = data()) {
             sync(sync_direction::from_device);
@@ -203,11 +203,11 @@ public:
     }
 
     /// Copies, wherever the memory lies. Throws errc::shape_mismatch for another number of bytes.
-    void write(std::span<const std::byte> bytes) const {
+    void write(span<const std::byte> bytes) const {
         must_have(bytes.size());
         get().write(bytes);
     }
-    void read(std::span<std::byte> bytes) const {
+    void read(span<std::byte> bytes) const {
         must_have(bytes.size());
         get().read(bytes);
     }

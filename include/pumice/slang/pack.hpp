@@ -5,11 +5,11 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/request.hpp>
 
 #include <memory>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -28,7 +28,7 @@ public:
 
     /// Throws errc::bad_file where the bytes are no pack, damaged, of another version, or of other
     /// shaders than `library`. `from` is how messages call it.
-    kernel_pack(std::span<const std::byte> bytes, digest library, std::string_view from)
+    kernel_pack(span<const std::byte> bytes, digest library, std::string_view from)
         : library_(library) {
         const auto refuse = [&](std::initializer_list<piece> why) {
             throw error(errc::bad_file, "pack", cat({from, ": ", cat(why)}),

@@ -64,7 +64,7 @@ auto typed_tuple(const List& list, std::index_sequence<I...>, std::type_identity
 template <array_argument... X>
 auto broadcast_arrays(const X&... x) {
     const any_tensor list[] = {any_tensor(x.get())...};
-    return detail::typed_tuple(broadcast_arrays(std::span<const any_tensor>(list)),
+    return detail::typed_tuple(broadcast_arrays(span<const any_tensor>(list)),
                                std::index_sequence_for<X...>{}, std::type_identity<X>{}...);
 }
 template <array_argument X>
@@ -100,7 +100,7 @@ template <array_argument First, array_argument... Rest>
 auto concat(std::nullopt_t, const First& first, const Rest&... rest) {
     const any_tensor list[] = {reshape(any_tensor(first.get()), {-1}),
                                reshape(any_tensor(rest.get()), {-1})...};
-    return detail::of_rank<First, 1>(detail::noted(concat(std::span<const any_tensor>(list), 0)));
+    return detail::of_rank<First, 1>(detail::noted(concat(span<const any_tensor>(list), 0)));
 }
 
 /// Over axes that the type names, or over the last `axes` of a and the first of b.
@@ -263,7 +263,7 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, const any_tensor& counts,
         const any_tensor both[] = {ends, reduce(reduction::sum, each),
                                    reduce(reduction::min, each)};
         std::int64_t least = 0;
-        eval(std::span<const any_tensor>(both));
+        eval(span<const any_tensor>(both));
         read(both[1], {reinterpret_cast<std::byte*>(&total), sizeof total});
         read(both[2], {reinterpret_cast<std::byte*>(&least), sizeof least});
         if (least < 0) fail(errc::invalid_argument, "repeat", {least, " times"});

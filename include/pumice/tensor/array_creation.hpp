@@ -19,7 +19,7 @@ PUMICE_FUNCTION any_tensor tril(const any_tensor& x, std::int64_t k = 0);
 PUMICE_FUNCTION any_tensor triu(const any_tensor& x, std::int64_t k = 0);
 
 /// Coordinates of a grid from a vector for each axis: "xy" (the first two exchanged) or "ij".
-PUMICE_FUNCTION std::vector<any_tensor> meshgrid(std::span<const any_tensor> axes,
+PUMICE_FUNCTION std::vector<any_tensor> meshgrid(span<const any_tensor> axes,
                                                  std::string_view indexing = "xy");
 
 /// As x in type and shape unless others are named.
@@ -118,7 +118,7 @@ auto triu(const X& x, std::int64_t k = 0) {
 template <array_argument... X>
 auto meshgrid(const X&... x) {
     const any_tensor list[] = {any_tensor(x.get())...};
-    const std::vector<any_tensor> made = meshgrid(std::span<const any_tensor>(list));
+    const std::vector<any_tensor> made = meshgrid(span<const any_tensor>(list));
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple{detail::of_rank<X, int(sizeof...(X)), strided>(made[I])...};
     }(std::index_sequence_for<X...>{});
@@ -152,7 +152,7 @@ PUMICE_BODY any_tensor triu(const any_tensor& x, std::int64_t k) {
     return detail::masked(x, apply<op::logical_not>(detail::lower_triangle(x, k - 1, "triu")));
 }
 
-PUMICE_BODY std::vector<any_tensor> meshgrid(std::span<const any_tensor> axes,
+PUMICE_BODY std::vector<any_tensor> meshgrid(span<const any_tensor> axes,
                                              std::string_view indexing) {
     const bool exchanged = indexing == "xy" && axes.size() > 1;
     if (indexing != "xy" && indexing != "ij")

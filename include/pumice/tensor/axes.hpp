@@ -87,7 +87,7 @@ inline any_tensor noted(any_tensor t) {
 
 /// The reduction `lasting`, over these axes; computed at once where the engine does so.
 PUMICE_FUNCTION node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
-                                      std::span<const std::int64_t> axes);
+                                      span<const std::int64_t> axes);
 /// The same of a softmax.
 PUMICE_FUNCTION node_ptr softmax_typed(const operation& lasting, const node_ptr& x);
 
@@ -158,7 +158,7 @@ struct reducer {
     }
     /// Of run-time type; all axes where none is named. `in` is the type that a sum or product is
     /// computed in.
-    any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},
+    any_tensor operator()(const any_tensor& x, span<const std::int64_t> list = {},
                           bool keep = false, std::optional<dtype> in = {}) const {
         return noted(reduce_by(What, by(),
                                pumice::astype(x, in ? *in : reduced_in(What, x.dtype())), list,
@@ -166,7 +166,7 @@ struct reducer {
     }
     any_tensor operator()(const any_tensor& x, std::initializer_list<std::int64_t> list,
                           bool keep = false, std::optional<dtype> in = {}) const {
-        return (*this)(x, std::span(list.begin(), list.size()), keep, in);
+        return (*this)(x, span(list.begin(), list.size()), keep, in);
     }
     template <std::integral N>
     any_tensor operator()(const any_tensor& x, N axis, bool keep = false,
@@ -316,7 +316,7 @@ auto concat(axes_t<I>, const First& first, const Rest&... rest) {
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
     using e = detail::element_of_argument<First>;
     return tensor<e, dims<detail::extents_of<First>::rank>>(detail::noted(concat(
-        std::span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
+        span<const any_tensor>(list), detail::axis_in<I, detail::extents_of<First>::rank>())));
 }
 
 template <array_argument First, array_argument... Rest>
@@ -349,7 +349,7 @@ template <array_argument X, std::size_t Rank>
 auto reshape(const X& x, const std::int64_t (&to)[Rank]) {
     return tensor<detail::element_of_argument<X>,
                   dims<int(Rank)>>(reshape(any_tensor(x.get()),
-                                           shape(std::span<const std::int64_t>(to))));
+                                           shape(span<const std::int64_t>(to))));
 }
 /// `reshape_to(x, n, m)`: the same with the extents as arguments.
 template <array_argument X, std::integral... N>
@@ -423,7 +423,7 @@ auto squeeze(const X& x, std::int64_t axis) {
 namespace detail {
 
 PUMICE_BODY node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
-                                  std::span<const std::int64_t> axes) {
+                                  span<const std::int64_t> axes) {
     const reduce_op& op = *lasting.get_if<reduce_op>();
     node_ptr n = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1});
     if (n) return n;
@@ -436,7 +436,7 @@ PUMICE_BODY node_ptr softmax_typed(const operation& lasting, const node_ptr& x) 
     if (n) return n;
     const normalize_op& op = *lasting.get_if<normalize_op>();
     const std::int64_t axis = op.axes[0];
-    n = noted(normalize(op.what, any_tensor(x), std::span(&axis, 1))).get();
+    n = noted(normalize(op.what, any_tensor(x), span(&axis, 1))).get();
     return n;
 }
 

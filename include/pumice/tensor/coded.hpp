@@ -20,7 +20,7 @@ public:
     }
     /// A copy of blocks in row-major order. Throws errc::shape_mismatch.
     static coded_tensor from_bytes(const storage_format& format, const shape& extent,
-                                   std::span<const std::byte> bytes,
+                                   span<const std::byte> bytes,
                                    const context& home = default_context()) {
         const std::int64_t count = format.held(element_count(extent));
         return {format, pumice::from_bytes(format.memory, {count}, bytes, home), extent};

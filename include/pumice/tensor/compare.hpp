@@ -69,8 +69,7 @@ constexpr double rounding_share(dtype type) {
 
 class comparer {
 public:
-    comparer(const traced_graph& g, std::span<const any_tensor> inputs,
-             const compare_options& options)
+    comparer(const traced_graph& g, span<const any_tensor> inputs, const compare_options& options)
         : graph_(g), inputs_(inputs), options_(options), home_(g.outputs[0]->owner) {
         for (std::size_t i = 0; i < g.keys.size(); ++i) {
             const auto seed = static_cast<std::uint32_t>(i + 1);
@@ -85,7 +84,7 @@ public:
         for (const graph_copy::pair& each : alone.made) {
             if (is_view(*each.from)) continue;
             const array_list<node_ptr> operands = each.copy->inputs;
-            home_->eval(std::span(&each.copy, 1));
+            home_->eval(span(&each.copy, 1));
             steps_.push_back(each);
             if (!same_on_host(each, operands)) return found_;
         }
@@ -125,7 +124,7 @@ private:
         node_ptr there;
         try {
             there = one.of(step.from, [](const node_ptr&) { return nullptr; });
-            host_.get()->eval(std::span(&there, 1));
+            host_.get()->eval(span(&there, 1));
         } catch (const error& e) {
             if (e.code() != errc::unsupported) throw;
             found_.skipped.push_back(cat({text_of(*step.from), ": ", e.message()}));
@@ -153,7 +152,7 @@ private:
     bool differs_fused(const graph_copy::pair& step) {
         graph_copy copies = over_inputs();
         const node_ptr n = copies.of(step.from);
-        home_->eval(std::span(&n, 1));
+        home_->eval(span(&n, 1));
         if (same(n, step.copy)) return false;
         name_step(step.from, n);
         return true;
@@ -199,7 +198,7 @@ private:
     }
 
     const traced_graph& graph_;
-    std::span<const any_tensor> inputs_;
+    span<const any_tensor> inputs_;
     compare_options options_;
     std::shared_ptr<engine> home_;
     context host_{host_only{}};
@@ -225,7 +224,7 @@ comparison compare(const compare_options& options, const F& f, const A&... input
         std::remove_cvref_t<std::invoke_result_t<const F&, detail::traced_t<A>...>>>;
     const traced_graph g =
         detail::trace_graph(context(list[0].get()->owner), values,
-                            [&](std::span<const any_tensor> traced) {
+                            [&](span<const any_tensor> traced) {
                                 return [&]<std::size_t... I>(std::index_sequence<I...>) {
                                     return result::list(f(detail::traced_t<A>(traced[I])...));
                                 }(std::index_sequence_for<A...>{});

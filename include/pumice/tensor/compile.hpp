@@ -27,8 +27,8 @@ public:
                std::size_t keys, std::shared_ptr<prepared_graph> graph)
         : state_(new state{home, std::move(inputs), std::move(outputs), keys, std::move(graph)}) {}
 
-    std::span<const value> inputs() const { return get().inputs; }
-    std::span<const value> outputs() const { return get().outputs; }
+    span<const value> inputs() const { return get().inputs; }
+    span<const value> outputs() const { return get().outputs; }
     const context& where() const { return get().home; }
 
     /// Submits the graph and returns; reading an output waits for it. Throws
@@ -39,14 +39,14 @@ public:
     /// submit_budget; some 20 ms each if the context names none), and the call returns when the
     /// last is submitted, or with errc::cancelled, within the time of a piece, when `stop` was
     /// asked for before.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs, stop_view stop = {}) const {
+    std::vector<any_tensor> run(span<const any_tensor> inputs, stop_view stop = {}) const {
         std::vector<any_tensor> results(outputs().size());
         run_into(results, inputs, stop);
         return results;
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs,
                                 stop_view stop = {}) const {
-        return run(std::span(inputs.begin(), inputs.size()), stop);
+        return run(span(inputs.begin(), inputs.size()), stop);
     }
     /// The same, with inputs that the caller has no more use for: a result may lie in the memory of
     /// one that nobody else holds. `state = e.run_donating(std::move(state), x)[0];`
@@ -79,7 +79,7 @@ public:
     /// in overlapping spans, the input is donated. A run that throws has left the results as they
     /// were, or has begun to write them: then they throw errc::values_lost until they are results
     /// of a run again. The submission tells when the work is done; nobody has to keep it.
-    submission run_into(std::span<any_tensor> results, std::span<const any_tensor> inputs,
+    submission run_into(span<any_tensor> results, span<const any_tensor> inputs,
                         stop_view stop = {}) const {
         return start(results, inputs, stop, false);
     }
@@ -110,9 +110,8 @@ private:
         if constexpr (!std::is_reference_v<Input> && !std::is_const_v<Input>)
             if (from.has_value()) static_cast<any_tensor&>(to) = std::move(from);
     }
-    PUMICE_FUNCTION submission start(std::span<any_tensor> results,
-                                     std::span<const any_tensor> inputs, stop_view stop,
-                                     bool donated) const;
+    PUMICE_FUNCTION submission start(span<any_tensor> results, span<const any_tensor> inputs,
+                                     stop_view stop, bool donated) const;
     const state& get() const {
         if (!state_)
             fail(errc::invalid_argument, "executable", {"it is empty (default constructed)"});
@@ -122,17 +121,16 @@ private:
 };
 
 /// A function of tensors, the types of its arguments forgotten.
-using traced_function = callback<std::vector<any_tensor>(std::span<const any_tensor>)>;
+using traced_function = callback<std::vector<any_tensor>(span<const any_tensor>)>;
 
 /// Calls the function with tensors that have no values and records what it gives. Throws
 /// errc::invalid_argument where the function asks for a value, and what it throws.
-PUMICE_FUNCTION executable trace(const context& home, std::span<const executable::value> inputs,
+PUMICE_FUNCTION executable trace(const context& home, span<const executable::value> inputs,
                                  const traced_function& function);
 
 namespace detail {
 /// What it gives, before it is prepared.
-PUMICE_FUNCTION traced_graph trace_graph(const context& home,
-                                         std::span<const executable::value> inputs,
+PUMICE_FUNCTION traced_graph trace_graph(const context& home, span<const executable::value> inputs,
                                          const traced_function& function);
 }  // namespace detail
 
@@ -140,7 +138,7 @@ namespace detail {
 
 /// Makes a recording for inputs of these types and shapes.
 using make_recording =
-    callback<executable(const context& home, std::span<const executable::value> inputs)>;
+    callback<executable(const context& home, span<const executable::value> inputs)>;
 
 /// The recordings of one function: one per context, types and shapes of the arguments.
 class recordings {
@@ -154,12 +152,11 @@ public:
     }
     /// The recording for these arguments; traces where there is none yet, and forgets the one that
     /// was not used for longest where there are too many.
-    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
+    PUMICE_FUNCTION executable find(span<const any_tensor> arguments,
                                     const traced_function& function);
     /// The same, whatever the arguments have along their `axes`: as if each had `most` there.
-    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
-                                    std::span<const index_list> axes, std::int64_t most,
-                                    const make_recording& make);
+    PUMICE_FUNCTION executable find(span<const any_tensor> arguments, span<const index_list> axes,
+                                    std::int64_t most, const make_recording& make);
     std::size_t size() const {
         const small_lock lock(mutex_);
         return list_.size();
@@ -259,16 +256,15 @@ private:
         std::remove_cvref_t<std::invoke_result_t<const F&, detail::traced_t<A>...>>>;
 
     template <class... A>
-    std::vector<any_tensor> called(std::span<const any_tensor> list) const {
+    std::vector<any_tensor> called(span<const any_tensor> list) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             return result_of<A...>::list(function_(detail::traced_t<A>(list[I])...));
         }(std::index_sequence_for<A...>{});
     }
     template <class... A>
-    executable find(std::span<const any_tensor> list) const {
-        return known_.find(list, [this](std::span<const any_tensor> traced) {
-            return called<A...>(traced);
-        });
+    executable find(span<const any_tensor> list) const {
+        return known_.find(list,
+                           [this](span<const any_tensor> traced) { return called<A...>(traced); });
     }
 
     F function_;
@@ -303,7 +299,7 @@ PUMICE_INLINE executable::executable(const context& home, traced_graph graph) {
 }
 
 PUMICE_BODY traced_graph detail::trace_graph(const context& home,
-                                             std::span<const executable::value> inputs,
+                                             span<const executable::value> inputs,
                                              const traced_function& function) {
     if (current_trace) throw_traced_twice();
     struct tracing {
@@ -336,14 +332,13 @@ PUMICE_BODY traced_graph detail::trace_graph(const context& home,
     return g;
 }
 
-PUMICE_BODY executable trace(const context& home, std::span<const executable::value> inputs,
+PUMICE_BODY executable trace(const context& home, span<const executable::value> inputs,
                              const traced_function& function) {
     return executable(home, detail::trace_graph(home, inputs, function));
 }
 
-PUMICE_BODY submission executable::start(std::span<any_tensor> results,
-                                         std::span<const any_tensor> inputs, stop_view stop,
-                                         bool donated) const {
+PUMICE_BODY submission executable::start(span<any_tensor> results, span<const any_tensor> inputs,
+                                         stop_view stop, bool donated) const {
     const state& s = get();
     if (inputs.size() != s.inputs.size() || results.size() != s.outputs.size())
         fail(errc::invalid_argument, "executable",
@@ -368,21 +363,20 @@ PUMICE_BODY submission executable::start(std::span<any_tensor> results,
     array_list<std::uint32_t> many(s.keys > few ? s.keys : 0);
     std::uint32_t* keys = s.keys > few ? many.data() : here;
     for (std::size_t i = 0; i < s.keys; ++i) keys[i] = random::detail::fresh().seed();
-    return s.graph->run(inputs, std::span(keys, s.keys), results, stop, donated);
+    return s.graph->run(inputs, span(keys, s.keys), results, stop, donated);
 }
 
 namespace detail {
 
-PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
+PUMICE_BODY executable recordings::find(span<const any_tensor> arguments,
                                         const traced_function& function) {
-    return find(arguments, {}, 0,
-                [&](const context& home, std::span<const executable::value> inputs) {
-                    return trace(home, inputs, function);
-                });
+    return find(arguments, {}, 0, [&](const context& home, span<const executable::value> inputs) {
+        return trace(home, inputs, function);
+    });
 }
 
-PUMICE_BODY executable recordings::find(std::span<const any_tensor> arguments,
-                                        std::span<const index_list> axes, std::int64_t most,
+PUMICE_BODY executable recordings::find(span<const any_tensor> arguments,
+                                        span<const index_list> axes, std::int64_t most,
                                         const make_recording& make) {
     if (arguments.empty())
         fail(errc::invalid_argument, "compile", {"a compiled function takes at least one tensor"});

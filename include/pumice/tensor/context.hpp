@@ -69,8 +69,7 @@ PUMICE_FUNCTION void release_default();
 
 /// A tensor of run-time type from row-major bytes. Throws errc::shape_mismatch where the sizes
 /// differ.
-PUMICE_FUNCTION any_tensor from_bytes(dtype type, const shape& extent,
-                                      std::span<const std::byte> bytes,
+PUMICE_FUNCTION any_tensor from_bytes(dtype type, const shape& extent, span<const std::byte> bytes,
                                       const context& place = default_context());
 
 /// Zeros of run-time type.
@@ -80,31 +79,31 @@ inline any_tensor zeros(dtype type, const shape& extent, const context& place = 
 
 /// Runs everything that the tensors need, in one evaluation. Throws what the device reports; after
 /// a failure every tensor is still lazy and the call can be repeated.
-PUMICE_FUNCTION void eval(std::span<const any_tensor> roots);
+PUMICE_FUNCTION void eval(span<const any_tensor> roots);
 
 /// Brings host data that the tensors hold to the device now, not at the first use. Computes
 /// nothing.
-PUMICE_FUNCTION void upload(std::span<const any_tensor> tensors);
+PUMICE_FUNCTION void upload(span<const any_tensor> tensors);
 
 /// Copies the elements to the host in row-major order, evaluating first.
-PUMICE_FUNCTION void read(const any_tensor& t, std::span<std::byte> out);
+PUMICE_FUNCTION void read(const any_tensor& t, span<std::byte> out);
 
 /// Replaces bytes of the tensor from `begin` on (counted in row-major order). Where no other handle
 /// or pending work refers to its memory that memory is written, else `t` becomes a new tensor:
 /// nothing that was computed, or is yet to be, from the old values changes. Throws
 /// errc::invalid_argument.
-PUMICE_FUNCTION void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin = 0);
+PUMICE_FUNCTION void write(any_tensor& t, span<const std::byte> bytes, std::int64_t begin = 0);
 
 /// The elements where they lie on the host, in row-major order; fetched where they are not there
 /// yet. Valid until the tensor is assigned to or goes; a tensor that lies otherwise becomes a copy
 /// that does not.
-PUMICE_FUNCTION std::span<const std::byte> host(any_tensor& t);
+PUMICE_FUNCTION span<const std::byte> host(any_tensor& t);
 
 /// The same to be written. Where another handle or pending work refers to the memory, `t` becomes a
 /// copy first, so that nothing that was computed, or is yet to be, from the old values changes. The
 /// device's copy is stale then, and the next use uploads: what is written after that use is not
 /// seen.
-PUMICE_FUNCTION std::span<std::byte> host_mut(any_tensor& t);
+PUMICE_FUNCTION span<std::byte> host_mut(any_tensor& t);
 
 /// The tensor in another context, through the host; the tensor itself where it is there already.
 PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
@@ -112,7 +111,7 @@ PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
 namespace detail {
 /// A tensor of elements in row-major order.
 template <element T>
-any_tensor from_elements(const shape& extent, std::span<const T> values, const context& home) {
+any_tensor from_elements(const shape& extent, span<const T> values, const context& home) {
     if constexpr (packed_element<T>) {
         const auto count = static_cast<std::int64_t>(values.size());
         array_list<std::byte> bytes(static_cast<std::size_t>(byte_end(dtype_of<T>, count)));
@@ -123,7 +122,7 @@ any_tensor from_elements(const shape& extent, std::span<const T> values, const c
                  {count, " elements for shape ", to_string(extent)});
         return from_bytes(dtype_of<T>, extent, bytes, home);
     } else {
-        return from_bytes(dtype_of<T>, extent, std::as_bytes(values), home);
+        return from_bytes(dtype_of<T>, extent, as_bytes(values), home);
     }
 }
 }  // namespace detail
@@ -137,7 +136,7 @@ std::vector<T> to_vector(const any_tensor& t) {
              {"the tensor is ", to_string(t.dtype()), ", asked for ", to_string(dtype_of<T>)});
     if constexpr (std::is_same_v<T, bool>) {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(t.size()));
-        read(t, std::as_writable_bytes(std::span(bytes)));
+        read(t, as_writable_bytes(span(bytes)));
         return {bytes.begin(), bytes.end()};
     } else if constexpr (packed_element<T>) {
         std::vector<T> values(static_cast<std::size_t>(t.size()));
@@ -148,7 +147,7 @@ std::vector<T> to_vector(const any_tensor& t) {
         return values;
     } else {
         std::vector<T> values(static_cast<std::size_t>(t.size()));
-        read(t, std::as_writable_bytes(std::span(values)));
+        read(t, as_writable_bytes(span(values)));
         return values;
     }
 }
@@ -195,7 +194,7 @@ PUMICE_BODY void set_default_context(const context& c) {
     slot.current = c.get();
 }
 
-PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, std::span<const std::byte> bytes,
+PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, span<const std::byte> bytes,
                                   const context& place) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
     if (static_cast<std::int64_t>(bytes.size()) != wanted)
@@ -207,7 +206,7 @@ PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, std::span<con
 
 namespace detail {
 /// The nodes of tensors that belong to one context.
-inline array_list<node_ptr> nodes_of(std::span<const any_tensor> tensors, const char* place) {
+inline array_list<node_ptr> nodes_of(span<const any_tensor> tensors, const char* place) {
     array_list<node_ptr> nodes;
     for (const any_tensor& t : tensors) {
         if (!nodes.empty() && nodes.front()->owner != t.get()->owner)
@@ -219,17 +218,17 @@ inline array_list<node_ptr> nodes_of(std::span<const any_tensor> tensors, const 
 }
 }  // namespace detail
 
-PUMICE_BODY void eval(std::span<const any_tensor> roots) {
+PUMICE_BODY void eval(span<const any_tensor> roots) {
     if (roots.size() == 1) {
         const node_ptr& n = roots[0].get();
-        if (!n->realised()) n->owner->eval(std::span(&n, 1));
+        if (!n->realised()) n->owner->eval(span(&n, 1));
         return;
     }
     const array_list<node_ptr> nodes = detail::nodes_of(roots, "eval");
     if (!nodes.empty()) nodes.front()->owner->eval(nodes);
 }
 
-PUMICE_BODY void upload(std::span<const any_tensor> tensors) {
+PUMICE_BODY void upload(span<const any_tensor> tensors) {
     const array_list<node_ptr> nodes = detail::nodes_of(tensors, "upload");
     if (!nodes.empty()) nodes.front()->owner->upload(nodes);
 }
@@ -243,7 +242,7 @@ inline bool is_alone(const any_tensor& t) {
 }
 }  // namespace detail
 
-PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int64_t begin) {
+PUMICE_BODY void write(any_tensor& t, span<const std::byte> bytes, std::int64_t begin) {
     const auto size = static_cast<std::int64_t>(bytes.size());
     if (begin < 0 || size > t.size_bytes() || begin > t.size_bytes() - size)
         fail(errc::invalid_argument, "write",
@@ -263,10 +262,10 @@ PUMICE_BODY void write(any_tensor& t, std::span<const std::byte> bytes, std::int
 }
 
 namespace detail {
-inline std::span<std::byte> host_bytes(any_tensor& t, bool writable) {
+inline span<std::byte> host_bytes(any_tensor& t, bool writable) {
     if (t.size() == 0) return {};
     const std::shared_ptr<engine> home = t.get()->owner;
-    home->eval(std::span(&t.get(), 1));
+    home->eval(span(&t.get(), 1));
     const auto size = static_cast<std::size_t>(t.size_bytes());
     if (is_dense(*t.get()) && (!writable || is_alone(t)))
         if (std::byte* bytes = home->host(t.get(), writable)) return {bytes, size};
@@ -277,8 +276,8 @@ inline std::span<std::byte> host_bytes(any_tensor& t, bool writable) {
 }
 }  // namespace detail
 
-PUMICE_BODY std::span<const std::byte> host(any_tensor& t) { return detail::host_bytes(t, false); }
-PUMICE_BODY std::span<std::byte> host_mut(any_tensor& t) { return detail::host_bytes(t, true); }
+PUMICE_BODY span<const std::byte> host(any_tensor& t) { return detail::host_bytes(t, false); }
+PUMICE_BODY span<std::byte> host_mut(any_tensor& t) { return detail::host_bytes(t, true); }
 
 PUMICE_BODY any_tensor to(const any_tensor& t, const context& place) {
     if (t.get()->owner == place.get()) return t;
@@ -286,7 +285,7 @@ PUMICE_BODY any_tensor to(const any_tensor& t, const context& place) {
     return from_bytes(t.dtype(), t.shape(), host(from), place);
 }
 
-PUMICE_BODY void read(const any_tensor& t, std::span<std::byte> out) {
+PUMICE_BODY void read(const any_tensor& t, span<std::byte> out) {
     if (static_cast<std::int64_t>(out.size()) != t.size_bytes())
         fail(errc::shape_mismatch, "read", {out.size(), " bytes for a tensor of ", t.size_bytes()});
     t.get()->owner->read(t.get(), out.data());

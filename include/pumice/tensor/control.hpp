@@ -13,11 +13,11 @@ namespace pumice { inline namespace PUMICE_ABI {
 namespace detail {
 
 /// The bool that decides; lazy.
-using traced_test = callback<any_tensor(std::span<const any_tensor>)>;
+using traced_test = callback<any_tensor(span<const any_tensor>)>;
 
 PUMICE_FUNCTION std::vector<any_tensor> run_cond(const any_tensor& predicate,
                                                  const traced_function& f, const traced_function& g,
-                                                 std::span<const any_tensor> operands);
+                                                 span<const any_tensor> operands);
 /// What a loop of run-time types is asked for beside its functions.
 struct loop_bounds {
     const char* name = "while_loop";
@@ -29,14 +29,14 @@ struct loop_bounds {
 /// `test` is empty where nothing but the count ends the loop.
 PUMICE_FUNCTION std::vector<any_tensor> run_loop(const loop_bounds& bounds, const traced_test& test,
                                                  const traced_function& body,
-                                                 std::span<const any_tensor> init);
+                                                 span<const any_tensor> init);
 /// `body` is given the number of the step, an i32, and the carried values; it gives the carried
 /// values and what is stacked: a row for each of `count` steps, at the number of the step or, in
 /// reverse, from the end. With `flag`, a bool, it ends too where that is false, and `body` gives
 /// that of the next step before the rest.
 PUMICE_FUNCTION std::vector<any_tensor> run_scan(const loop_bounds& bounds,
                                                  const traced_function& body,
-                                                 std::span<const any_tensor> init, bool reverse,
+                                                 span<const any_tensor> init, bool reverse,
                                                  const any_tensor& flag = {});
 /// Row `number`, a scalar, of x along an axis.
 PUMICE_FUNCTION any_tensor row_at(const any_tensor& x, const any_tensor& number, int axis = 0);
@@ -58,7 +58,7 @@ public:
         inputs_.push_back(make_data(type, extent, nullptr, open_.home));
         return any_tensor(inputs_.back());
     }
-    closed_graph close(std::span<const any_tensor> results) {
+    closed_graph close(span<const any_tensor> results) {
         closed_graph made(scope_.number, std::move(inputs_), std::move(open_.keys), name_);
         for (const any_tensor& t : results) {
             if (t.get()->owner != open_.home)
@@ -93,7 +93,7 @@ struct traced_pack {
     using results = std::tuple<traced_t<A>...>;
     static std::vector<any_tensor> list(const A&... each) { return {any_tensor(each.get())...}; }
     template <class F, class... Before>
-    static decltype(auto) call(const F& f, std::span<const any_tensor> l, const Before&... before) {
+    static decltype(auto) call(const F& f, span<const any_tensor> l, const Before&... before) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
             return f(before..., traced_t<A>(l[I])...);
         }(std::index_sequence_for<A...>{});
@@ -107,7 +107,7 @@ template <>
 struct traced_pack<std::vector<any_tensor>> {
     static std::vector<any_tensor> list(const std::vector<any_tensor>& l) { return l; }
     template <class F, class... Before>
-    static decltype(auto) call(const F& f, std::span<const any_tensor> l, const Before&... before) {
+    static decltype(auto) call(const F& f, span<const any_tensor> l, const Before&... before) {
         return f(before..., std::vector<any_tensor>(l.begin(), l.end()));
     }
     static std::vector<any_tensor> make(std::vector<any_tensor> l) { return l; }
@@ -155,9 +155,8 @@ auto cond(const P& predicate, const F& f, const G& g, const A&... operands) {
     const std::vector<any_tensor> list = packed::list(operands...);
     using result = std::remove_cvref_t<decltype(packed::call(f, list))>;
     const auto as_list = [](const auto& h) {
-        return [&h](std::span<const any_tensor> l) {
-            return detail::results_as_list(packed::call(h, l));
-        };
+        return
+            [&h](span<const any_tensor> l) { return detail::results_as_list(packed::call(h, l)); };
     };
     return detail::traced_result<result>::make(detail::run_cond(any_tensor(predicate.get()),
                                                                 as_list(f), as_list(g), list));
@@ -171,10 +170,8 @@ template <class T, class F, class... Init>
 auto while_loop(const T& test, const F& body, const Init&... init) {
     using packed = detail::traced_pack<Init...>;
     return packed::make(detail::noted(detail::run_loop(
-        {}, [&](std::span<const any_tensor> l) { return any_tensor(packed::call(test, l).get()); },
-        [&](std::span<const any_tensor> l) {
-            return detail::results_as_list(packed::call(body, l));
-        },
+        {}, [&](span<const any_tensor> l) { return any_tensor(packed::call(test, l).get()); },
+        [&](span<const any_tensor> l) { return detail::results_as_list(packed::call(body, l)); },
         packed::list(init...))));
 }
 
@@ -190,7 +187,7 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const Init
              {"counts from ", lower, " to ", upper, ", which an i32 does not hold"});
     return packed::make(detail::noted(detail::run_scan(
         {"fori_loop", std::max(upper - lower, std::int64_t{0})},
-        [&](std::span<const any_tensor> l) {
+        [&](span<const any_tensor> l) {
             const any_tensor i = apply<op::add>(l[0], scalar(dtype::i32, lower));
             return detail::results_as_list(packed::call(body, l.subspan(1), number(i)));
         },
@@ -213,11 +210,11 @@ auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
         fail(errc::rank_mismatch, "scan", {"runs along axis 0 of xs; a scalar has none"});
     const std::vector<any_tensor> made = detail::noted(detail::run_scan(
         {"scan", rows.shape()[0]},
-        [&](std::span<const any_tensor> l) {
+        [&](span<const any_tensor> l) {
             const auto [next, out] = f(carry(l[1]), row(detail::row_at(rows, l[0])));
             return std::vector<any_tensor>{any_tensor(next.get()), any_tensor(out.get())};
         },
-        std::span(&first, 1), reverse));
+        span(&first, 1), reverse));
     return std::tuple<carry, typename detail::stack_of<y>::type>(
         carry(made[0]), typename detail::stack_of<y>::type(made[1]));
 }
@@ -236,7 +233,7 @@ inline void must_decide(const any_tensor& t, const char* name) {
 }
 /// Adds a graph to a call, whose inputs are listed once each.
 inline void add_part(control_call& call, std::vector<any_tensor>& inputs, closed_graph&& made,
-                     std::span<const int> reads) {
+                     span<const int> reads) {
     control_call::part p{std::move(made.graph), {}};
     for (const int r : reads) p.reads.push_back(r);
     for (const node_ptr& n : made.captured) {
@@ -249,7 +246,7 @@ inline void add_part(control_call& call, std::vector<any_tensor>& inputs, closed
 }
 PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const traced_function& f,
                                              const traced_function& g,
-                                             std::span<const any_tensor> operands) {
+                                             span<const any_tensor> operands) {
     must_decide(predicate, "cond");
     const std::shared_ptr<engine> home = predicate.get()->owner;
     const auto call = std::make_shared<control_call>();
@@ -288,8 +285,7 @@ PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const 
 }
 
 /// What the body of a loop made of the carried values.
-inline void must_stay(std::span<const any_tensor> init, std::span<const any_tensor> next,
-                      const char* name) {
+inline void must_stay(span<const any_tensor> init, span<const any_tensor> next, const char* name) {
     if (next.size() < init.size())
         fail(errc::invalid_argument, name,
              {"the body gives ", next.size(), " values for the ", init.size(),
@@ -306,7 +302,7 @@ inline void must_stay(std::span<const any_tensor> init, std::span<const any_tens
                   " at first; a carried value keeps its shape"});
     }
 }
-inline const std::shared_ptr<engine>& home_of(std::span<const any_tensor> init,
+inline const std::shared_ptr<engine>& home_of(span<const any_tensor> init,
                                               const loop_bounds& bounds) {
     if (!init.empty()) return init[0].get()->owner;
     if (!bounds.home)
@@ -316,7 +312,7 @@ inline const std::shared_ptr<engine>& home_of(std::span<const any_tensor> init,
 
 PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const traced_test& test,
                                              const traced_function& body,
-                                             std::span<const any_tensor> init) {
+                                             span<const any_tensor> init) {
     const char* const name = bounds.name;
     const std::shared_ptr<engine> home = home_of(init, bounds);
     const auto call = std::make_shared<control_call>();
@@ -327,7 +323,7 @@ PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const tr
     call->wanted = bounds.wanted;
     call->tested = static_cast<bool>(test);
     std::vector<any_tensor> inputs(init.begin(), init.end());
-    const auto tested = [&](std::span<const any_tensor> values) {
+    const auto tested = [&](span<const any_tensor> values) {
         any_tensor t = test(values);
         must_decide(t, name);
         return reshape(t, {});
@@ -360,7 +356,7 @@ PUMICE_BODY any_tensor row_at(const any_tensor& x, const any_tensor& number, int
 }
 
 PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const traced_function& body,
-                                             std::span<const any_tensor> init, bool reverse,
+                                             span<const any_tensor> init, bool reverse,
                                              const any_tensor& flag) {
     const char* const name = bounds.name;
     const std::int64_t count = bounds.count, rows = bounds.rows < 0 ? count : bounds.rows;

@@ -66,7 +66,7 @@ created<T> full(const std::type_identity_t<shape>& extent, T value,
 template <element T, std::size_t Rank>
 detail::made_of<T, Rank> full(detail::extent_list<Rank> extent, T value,
                               const context& home = default_context()) {
-    return full<T>(shape(std::span<const std::int64_t>(extent)), value, home);
+    return full<T>(shape(span<const std::int64_t>(extent)), value, home);
 }
 /// Every element is 0, in the same two ways.
 template <element T>
@@ -76,7 +76,7 @@ created<T> zeros(const shape& extent, const context& home = default_context()) {
 template <element T, std::size_t Rank>
 detail::made_of<T, Rank> zeros(detail::extent_list<Rank> extent,
                                const context& home = default_context()) {
-    return full<T>(shape(std::span<const std::int64_t>(extent)), T(0), home);
+    return full<T>(shape(span<const std::int64_t>(extent)), T(0), home);
 }
 /// Every element is 1, in the same two ways.
 template <element T>
@@ -86,7 +86,7 @@ created<T> ones(const shape& extent, const context& home = default_context()) {
 template <element T, std::size_t Rank>
 detail::made_of<T, Rank> ones(detail::extent_list<Rank> extent,
                               const context& home = default_context()) {
-    return full<T>(shape(std::span<const std::int64_t>(extent)), T(1), home);
+    return full<T>(shape(span<const std::int64_t>(extent)), T(1), home);
 }
 
 /// Named in compile errors; never defined.
@@ -126,19 +126,19 @@ matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
 template <element T, class Range>
 created<T> from_span(const shape& extent, const Range& values,
                      const context& home = default_context()) {
-    return created<T>(detail::from_elements(extent, std::span<const T>(values), home));
+    return created<T>(detail::from_elements(extent, span<const T>(values), home));
 }
 template <element T, std::size_t Rank, class Range>
 detail::made_of<T, Rank> from_span(detail::extent_list<Rank> extent, const Range& values,
                                    const context& home = default_context()) {
-    return from_span<T>(shape(std::span<const std::int64_t>(extent)), values, home);
+    return from_span<T>(shape(span<const std::int64_t>(extent)), values, home);
 }
-/// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
+/// A vector of the elements of any contiguous range (std::vector, std::array, span).
 template <class Range>
 auto adapt(const Range& values, const context& home = default_context()) {
     using T = std::remove_cvref_t<decltype(*std::data(values))>;
     return vector<T>(detail::from_elements(shape{static_cast<std::int64_t>(std::size(values))},
-                                           std::span<const T>(std::data(values), std::size(values)),
+                                           span<const T>(std::data(values), std::size(values)),
                                            home));
 }
 
@@ -197,7 +197,7 @@ template <element T, std::size_t Rank>
 pumice::detail::made_of<T, Rank> uniform(pumice::detail::extent_list<Rank> extent,
                                          key k = detail::fresh(), double low = 0, double high = 1,
                                          const context& home = default_context()) {
-    return uniform<T>(shape(std::span<const std::int64_t>(extent)), k, low, high, home);
+    return uniform<T>(shape(span<const std::int64_t>(extent)), k, low, high, home);
 }
 
 /// Normal, by Box and Muller's method. Needs floating point; at most 2^32 elements.
@@ -216,7 +216,7 @@ pumice::detail::made_of<T, Rank> normal(pumice::detail::extent_list<Rank> extent
                                         key k = detail::fresh(), double mean = 0,
                                         double deviation = 1,
                                         const context& home = default_context()) {
-    return normal<T>(shape(std::span<const std::int64_t>(extent)), k, mean, deviation, home);
+    return normal<T>(shape(span<const std::int64_t>(extent)), k, mean, deviation, home);
 }
 
 }  // namespace random

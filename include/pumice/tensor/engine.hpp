@@ -7,12 +7,12 @@
 #include <pumice/base/byte_source.hpp>
 #include <pumice/base/callback.hpp>
 #include <pumice/base/memory_role.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/base/stop_view.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
 
 #include <atomic>
-#include <span>
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -101,8 +101,8 @@ public:
     /// A run that fails or is stopped before it has written over what a handle has, by an input
     /// that is given or an output that is kept, leaves every handle as it was; afterwards those
     /// that it wrote over throw errc::values_lost until they are outputs of a run that succeeds.
-    virtual submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                           std::span<any_tensor> outputs, stop_view stop, bool donated) = 0;
+    virtual submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                           span<any_tensor> outputs, stop_view stop, bool donated) = 0;
     /// Whether a run takes an input of a shape that is not the traced one. Throws
     /// errc::shape_mismatch where it can say why not.
     virtual bool takes(std::size_t input, const shape& s) const {
@@ -148,8 +148,8 @@ public:
     /// The realised node of a small operation over realised inputs, where to compute it costs less
     /// than to remember it; null where a lazy one is to be made. `lasting` must outlive every node;
     /// an elementwise one has these scalars and none of its own.
-    virtual node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
-                             const shape& extent, std::span<const node_ptr> inputs) {
+    virtual node_ptr at_once(const operation& lasting, span<const scalar> scalars, dtype type,
+                             const shape& extent, span<const node_ptr> inputs) {
         static_cast<void>(lasting), static_cast<void>(scalars), static_cast<void>(type);
         static_cast<void>(extent), static_cast<void>(inputs);
         return nullptr;
@@ -157,14 +157,14 @@ public:
     /// Realises the nodes. On failure every node is left as it was and may be tried again, but for
     /// what reads memory that the evaluation had begun to write over: that throws
     /// errc::values_lost.
-    virtual void eval(std::span<const node_ptr> roots) = 0;
+    virtual void eval(span<const node_ptr> roots) = 0;
     /// Realises `n` and copies its elements to `out` in row-major order.
     virtual void read(const node_ptr& n, void* out) = 0;
 
     /// Brings what realised nodes hold to the device now, not at the first use.
-    virtual void upload(std::span<const node_ptr>) {}
+    virtual void upload(span<const node_ptr>) {}
     /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one.
-    virtual void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) = 0;
+    virtual void write(const node_ptr& n, std::int64_t begin, span<const std::byte> bytes) = 0;
 
     /// A realised, row-major tensor's memory on the host, filled with its values; null where that
     /// memory may not be shown. With `writable` a copy elsewhere is stale from now on, and the
@@ -231,8 +231,8 @@ struct open_trace {
 inline thread_local constinit open_trace* current_trace = nullptr;
 
 /// engine::at_once, but while a function is traced, and where providers are asked.
-inline node_ptr at_once(const operation& lasting, std::span<const scalar> scalars, dtype type,
-                        const shape& extent, std::span<const node_ptr> inputs) {
+inline node_ptr at_once(const operation& lasting, span<const scalar> scalars, dtype type,
+                        const shape& extent, span<const node_ptr> inputs) {
     if (current_trace || inputs[0]->owner->policies().offer) return nullptr;
     return inputs[0]->owner->at_once(lasting, scalars, type, extent, inputs);
 }
@@ -256,7 +256,7 @@ PUMICE_INLINE void engine::fill(const array_list<filling>& list) {
         const std::int64_t bytes = byte_count(f.to->type, f.to->count());
         for (std::int64_t at = 0; at < bytes; at += std::ssize(piece)) {
             piece.resize(static_cast<std::size_t>(bytes - at < most ? bytes - at : most));
-            const std::span<std::byte> part(piece.data(), piece.size());
+            const span<std::byte> part(piece.data(), piece.size());
             f.from->read(at, part);
             write(f.to, at, part);
         }
@@ -266,9 +266,9 @@ PUMICE_INLINE void engine::fill(const array_list<filling>& list) {
 PUMICE_INLINE void engine::note(const node_ptr& n) {
     if (detail::current_trace) return;
     if (policies_.eager) {
-        eval(std::span(&n, 1));
+        eval(span(&n, 1));
     } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {
-        eval(std::span(&n, 1));
+        eval(span(&n, 1));
         pending_.store(0, std::memory_order_relaxed);
     }
 }

@@ -151,12 +151,11 @@ constexpr auto tree_for() {
 /// A type's operation as its nodes hold it, but for scalars.
 PUMICE_FUNCTION elementwise_op stored(program_view p, native_loop* native);
 /// The canonical program over the distinct ones of `leaves`.
-PUMICE_FUNCTION program kernel_of(program_view p, std::span<const node_ptr> leaves);
+PUMICE_FUNCTION program kernel_of(program_view p, span<const node_ptr> leaves);
 /// The node of a type's operation over `leaves`, which it may take. With fusion off each
 /// instruction becomes a node of its own.
 PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, const shape& extent,
-                                          std::span<node_ptr> leaves,
-                                          std::span<const scalar> scalars);
+                                          span<node_ptr> leaves, span<const scalar> scalars);
 
 /// A number in a type that elements have.
 template <class N>
@@ -254,7 +253,7 @@ public:
     }
 
 private:
-    node_ptr make(std::span<node_ptr> leaves) const {
+    node_ptr make(span<node_ptr> leaves) const {
         // Made once, and never let go: a tensor may outlive everything else of a program.
         static const auto& lasting =
             *new operation(detail::stored(program_of<Tree>.view(), loop_of<Tree>));
@@ -390,7 +389,7 @@ PUMICE_BODY elementwise_op stored(program_view p, native_loop* native) {
             native};
 }
 
-PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) {
+PUMICE_BODY program kernel_of(program_view p, span<const node_ptr> leaves) {
     program distinct = *stored(p, nullptr).body;
     for (instruction& i : distinct.code) {
         if (i.what != instruction::code::leaf) continue;
@@ -403,7 +402,7 @@ PUMICE_BODY program kernel_of(program_view p, std::span<const node_ptr> leaves) 
 }
 
 PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& extent,
-                                      std::span<node_ptr> leaves, std::span<const scalar> scalars) {
+                                      span<node_ptr> leaves, span<const scalar> scalars) {
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
     node_ptr n;  // one for every return: written where the caller keeps it

@@ -50,8 +50,8 @@ public:
     }
     /// The same with lists, for numbers of operands that are known at run time only.
     template <int = 0>
-    std::vector<any_tensor> call(std::span<const any_tensor> inputs,
-                                 std::span<const scalar> scalars = {}) const {
+    std::vector<any_tensor> call(span<const any_tensor> inputs,
+                                 span<const scalar> scalars = {}) const {
         std::vector<any_tensor> results =
             call_kernel(what_, inputs, scalars, [] { return default_context().get(); });
         const node_ptr& first = results.front().get();

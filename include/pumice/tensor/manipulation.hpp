@@ -32,7 +32,7 @@ auto stack(axes_t<I>, const First& first, const Rest&... rest) {
     static_assert((detail::check_joined<First, Rest>() && ...));
     constexpr int rank = detail::extents_of<First>::rank + 1;
     const any_tensor list[] = {any_tensor(first.get()), any_tensor(rest.get())...};
-    return detail::of_rank<First, rank>(detail::noted(stack(std::span<const any_tensor>(list),
+    return detail::of_rank<First, rank>(detail::noted(stack(span<const any_tensor>(list),
                                                             detail::axis_in<I, rank>())));
 }
 
@@ -57,7 +57,7 @@ auto split(const X& x, std::int64_t parts, axes_t<I> = {}) {
                                                                        detail::axis_in<I, rank>()));
 }
 template <array_argument X, int I = 0>
-auto split(const X& x, std::span<const std::int64_t> places, axes_t<I> = {}) {
+auto split(const X& x, span<const std::int64_t> places, axes_t<I> = {}) {
     constexpr int rank = detail::extents_of<X>::rank;
     return detail::typed_list<detail::of_rank<X, rank, strided>>(split(any_tensor(x.get()), places,
                                                                        detail::axis_in<I, rank>()));
@@ -96,8 +96,7 @@ auto roll(const X& x, std::int64_t shift) {
 template <array_argument X>
 auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>::rank)],
          pad_mode mode = pad_mode::constant, const any_operand& value = scalar(0.0)) {
-    return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), std::span(widths), mode,
-                                                value)));
+    return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), span(widths), mode, value)));
 }
 
 /// Convolution and pooling over the last two axes (graph/window.hpp).
@@ -117,7 +116,7 @@ template <class... X>
     requires((array_argument<X> || any_array<X>) && ...)
 auto einsum(std::string_view subscripts, const X&... x) {
     const any_tensor list[] = {any_tensor(x.get())...};
-    const any_tensor made = detail::noted(einsum(subscripts, std::span<const any_tensor>(list)));
+    const any_tensor made = detail::noted(einsum(subscripts, span<const any_tensor>(list)));
     if constexpr ((array_argument<X> && ...))
         return created<typename detail::common_of<detail::pack<X...>>::type>(made);
     else return made;

@@ -93,8 +93,8 @@ struct deviation {
                                                                                 keep));
     }
     /// Of run-time type; all axes where none is named.
-    any_tensor operator()(const any_tensor& x, std::span<const std::int64_t> list = {},
-                          double taken = 0, bool keep = false) const {
+    any_tensor operator()(const any_tensor& x, span<const std::int64_t> list = {}, double taken = 0,
+                          bool keep = false) const {
         const any_tensor v = variance(x, list, taken, keep);
         return noted(Root ? apply<op::sqrt>(v) : v);
     }

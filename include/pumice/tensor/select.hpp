@@ -20,7 +20,7 @@ PUMICE_FUNCTION any_tensor masked_select(const any_tensor& x, const any_tensor& 
 
 /// x[i, j, ...]: an element for each tuple of as many indices (integers, or numbers) as x has axes,
 /// which broadcast. Indices as for `take`.
-PUMICE_FUNCTION any_tensor select(const any_tensor& x, std::span<const any_operand> indices);
+PUMICE_FUNCTION any_tensor select(const any_tensor& x, span<const any_operand> indices);
 
 /// x with `values` where the mask holds, or at rows x[indices]; a number takes x's type. Values
 /// broadcast to x where a mask chooses (`where`), to x[indices] where indices do; of equal indices
@@ -80,7 +80,7 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
                      before = cumulative(reduction::sum, holds, 0, {.exclusive = true});
     any_tensor count = astype(reduce(reduction::sum, holds), dtype::i64);
     const any_tensor both[] = {before, count};
-    eval(std::span<const any_tensor>(both));
+    eval(span<const any_tensor>(both));
     std::int64_t found = 0;
     home.get()->read(count.get(), &found);
     if (found == 0) return from_bytes(dtype::i64, {0}, {}, home);
@@ -97,7 +97,7 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
 PUMICE_BODY any_tensor masked_select(const any_tensor& x, const any_tensor& mask) {
     const dtype type = mask.dtype();
     if (type != dtype::boolean)
-        detail::throw_types("masked_select", std::span(&type, 1), "the mask must be bool");
+        detail::throw_types("masked_select", span(&type, 1), "the mask must be bool");
     detail::mask_over(x, mask, "masked_select");
     shape to{mask.size()};
     for (int i = mask.rank(); i < x.rank(); ++i) to.push_back(x.shape()[i]);
@@ -109,7 +109,7 @@ PUMICE_BODY any_tensor masked_select(const any_tensor& x, const any_tensor& mask
     return take(reshape(x, to), places, 0);
 }
 
-PUMICE_BODY any_tensor select(const any_tensor& x, std::span<const any_operand> indices) {
+PUMICE_BODY any_tensor select(const any_tensor& x, span<const any_operand> indices) {
     if (static_cast<int>(indices.size()) != x.rank())
         fail(errc::rank_mismatch, "index",
              {indices.size(), " indices for the ", x.rank(), " axes of ", to_string(x.shape())});

@@ -113,8 +113,7 @@ public:
     /// A number as a tensor of no axes.
     explicit tensor(Element value)
         requires(Extents::rank == 0)
-        : tensor(detail::from_elements({}, std::span<const Element>(&value, 1),
-                                       default_context())) {}
+        : tensor(detail::from_elements({}, span<const Element>(&value, 1), default_context())) {}
 
     static constexpr pumice::dtype dtype() noexcept { return dtype_of<Element>; }
     static constexpr int rank() noexcept { return Extents::rank; }
@@ -153,16 +152,16 @@ public:
 
     /// The elements where they lie on the host, to be read or written (see host and host_mut for
     /// any_tensor, which show the bytes of elements that share them too).
-    std::span<const Element> host()
+    span<const Element> host()
         requires(std::same_as<Layout, row_major> && !packed_element<Element>)
     {
-        const std::span<const std::byte> bytes = pumice::host(*this);
+        const span<const std::byte> bytes = pumice::host(*this);
         return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
     }
-    std::span<Element> host_mut()
+    span<Element> host_mut()
         requires(std::same_as<Layout, row_major> && !packed_element<Element>)
     {
-        const std::span<std::byte> bytes = pumice::host_mut(*this);
+        const span<std::byte> bytes = pumice::host_mut(*this);
         return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
     }
 
@@ -197,7 +196,7 @@ private:
         const auto all = std::make_unique<Element[]>(count > 0 ? count : 1);
         Element* next = all.get();
         put(list, extent, 0, next);
-        return detail::from_elements(extent, std::span<const Element>(all.get(), count),
+        return detail::from_elements(extent, span<const Element>(all.get(), count),
                                      default_context());
     }
     template <class List>
@@ -346,10 +345,10 @@ template <class... X>
 void eval(const X&... roots) {
     if constexpr (sizeof...(X) == 1 && (std::is_base_of_v<any_tensor, X> && ...)) {
         const any_tensor* const alone[] = {&roots...};
-        eval(std::span(alone[0], 1));
+        eval(span(alone[0], 1));
     } else {
         const any_tensor list[] = {any_tensor(roots.get())...};
-        eval(std::span<const any_tensor>(list));
+        eval(span<const any_tensor>(list));
     }
 }
 

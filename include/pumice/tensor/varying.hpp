@@ -47,7 +47,7 @@ class varying_recordings {
 public:
     varying_recordings(varying range, std::size_t most, range_preparer* how)
         : range_(std::move(range)), how_(how), kept_(most) {}
-    PUMICE_FUNCTION executable find(std::span<const any_tensor> arguments,
+    PUMICE_FUNCTION executable find(span<const any_tensor> arguments,
                                     const traced_function& function);
     std::size_t size() const { return kept_.size(); }
 
@@ -59,8 +59,7 @@ private:
 
 /// A recording for all extents of those axes (of each input, in range) up to `most`, for which the
 /// inputs have their shapes.
-PUMICE_FUNCTION executable trace_range(const context& home,
-                                       std::span<const executable::value> inputs,
+PUMICE_FUNCTION executable trace_range(const context& home, span<const executable::value> inputs,
                                        array_list<index_list> axes, std::int64_t most,
                                        const traced_function& function, range_preparer* how);
 
@@ -83,7 +82,7 @@ compiled<F, detail::varying_recordings> compile(F function, varying range, std::
 }
 
 /// The same as an executable, of a function of run-time types; see `trace`.
-inline executable trace(const context& home, std::span<const executable::value> inputs,
+inline executable trace(const context& home, span<const executable::value> inputs,
                         array_list<index_list> axes, std::int64_t at_most,
                         const traced_function& function) {
     return detail::trace_range(home, inputs, std::move(axes), at_most, function, &prepare_range<>);
@@ -94,8 +93,7 @@ inline executable trace(const context& home, std::span<const executable::value> 
 namespace detail {
 
 /// Of each argument the axes that vary. Throws errc::invalid_argument, errc::axis_out_of_range.
-inline array_list<index_list> varying_axes(const varying& range,
-                                           std::span<const any_tensor> arguments) {
+inline array_list<index_list> varying_axes(const varying& range, span<const any_tensor> arguments) {
     const auto refuse = [](errc code, std::initializer_list<piece> why) {
         fail(code, "varying", why);
     };
@@ -150,7 +148,7 @@ struct graph_extents {
 }  // namespace detail
 
 PUMICE_BODY executable detail::trace_range(const context& home,
-                                           std::span<const executable::value> inputs,
+                                           span<const executable::value> inputs,
                                            array_list<index_list> axes, std::int64_t most,
                                            const traced_function& function, range_preparer* how) {
     const auto graph_of = [&](std::int64_t extent) {
@@ -258,12 +256,12 @@ PUMICE_BODY executable detail::trace_range(const context& home,
 
 namespace detail {
 
-PUMICE_BODY executable varying_recordings::find(std::span<const any_tensor> arguments,
+PUMICE_BODY executable varying_recordings::find(span<const any_tensor> arguments,
                                                 const traced_function& function) {
     array_list<index_list> axes;
     if (!arguments.empty()) axes = varying_axes(range_, arguments);
     return kept_.find(arguments, {axes.data(), axes.size()}, range_.at_most,
-                      [&](const context& home, std::span<const executable::value> inputs) {
+                      [&](const context& home, span<const executable::value> inputs) {
                           return trace_range(home, inputs, axes, range_.at_most, function,
                                              of_engine(how_));
                       });

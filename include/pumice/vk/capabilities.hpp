@@ -8,8 +8,6 @@
 
 #include <spirv/unified1/spirv.hpp>
 
-#include <span>
-
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 namespace detail {

@@ -18,15 +18,15 @@ struct pipeline_options {
     int subgroup_size = 0;        // required size; 0: the driver's choice
     bool full_subgroups = false;  // every subgroup of a workgroup is full
     const char* entry = "main";
-    std::span<const constant> constants{};
+    span<const constant> constants{};
     /// What each dispatch pushes to set 0, from binding 0 on, and bytes of its push constants.
     /// Where there is none: the address of a parameter block.
-    std::span<const shader_descriptor> descriptors{};
+    span<const shader_descriptor> descriptors{};
     std::uint32_t pushed = 0;
     /// Of each descriptor that shows a tensor: which.
-    std::span<const tensor_type> tensors{};
+    span<const tensor_type> tensors{};
     /// Asked of a module that a file brings, and throws where it is not valid; behind check_spirv.
-    callback<void(std::span<const std::uint32_t>)> validate{};
+    callback<void(span<const std::uint32_t>)> validate{};
 };
 
 namespace detail {
@@ -39,7 +39,7 @@ public:
     /// Bytes of a thread's own variables: as many as CUDA gives a thread.
     static constexpr std::uint32_t most_private = 512 << 10;
 
-    spirv_check(std::span<const std::uint32_t> words, std::string_view name, const candidate& on,
+    spirv_check(span<const std::uint32_t> words, std::string_view name, const candidate& on,
                 const pipeline_options& options)
         : spirv_module(words, name, on, options.constants), wanted_(options.entry),
           given_(options.descriptors), given_tensors_(options.tensors),
@@ -415,8 +415,8 @@ private:
     }
 
     std::string_view wanted_;  // entry point
-    std::span<const shader_descriptor> given_;
-    std::span<const tensor_type> given_tensors_;
+    span<const shader_descriptor> given_;
+    span<const tensor_type> given_tensors_;
     std::uint32_t pushes_;
     int section_ = 0;
     place function_ = place::outside;
@@ -436,8 +436,8 @@ private:
 /// Throws errc::compile_failed for words that are no module of SPIR-V, and errc::unsupported for a
 /// module that declares what Pumice does not give it or the device does not have. Never reads
 /// outside `words`. `name` stands in the errors.
-inline void check_spirv(std::span<const std::uint32_t> words, std::string_view name,
-                        const candidate& on, const pipeline_options& options = {}) {
+inline void check_spirv(span<const std::uint32_t> words, std::string_view name, const candidate& on,
+                        const pipeline_options& options = {}) {
     detail::spirv_check(words, name, on, options).run();
 }
 

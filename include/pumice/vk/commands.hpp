@@ -220,7 +220,7 @@ public:
         buffer_.pipelineBarrier2(&info, table());
         device_->stats().barriers += 1;
     }
-    void barrier(scope before, scope after, std::span<const buffer_range> only) {
+    void barrier(scope before, scope after, span<const buffer_range> only) {
         if (only.empty()) return;
         array_list<vk::BufferMemoryBarrier2> memory(only.size());
         for (std::size_t i = 0; i < only.size(); ++i) {
@@ -238,7 +238,7 @@ public:
     }
 
     /// pre: the regions lie within the allocations and do not overlap. Empty ones are left out.
-    void copy(const allocation& from, const allocation& to, std::span<const copy_region> regions) {
+    void copy(const allocation& from, const allocation& to, span<const copy_region> regions) {
         array_list<vk::BufferCopy> list;
         list.reserve(regions.size());
         for (const copy_region& r : regions) {
@@ -255,7 +255,7 @@ public:
         device_->stats().copies += 1;
     }
     void copy(const allocation& from, const allocation& to, const copy_region& region) {
-        copy(from, to, std::span(&region, 1));
+        copy(from, to, span(&region, 1));
     }
 
     /// Repeats a 32-bit word. `offset` and `size` are multiples of 4.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/vk/counters.hpp>
 #include <pumice/vk/instance.hpp>
 
@@ -93,7 +94,7 @@ public:
     /// The queue that computes.
     const device_queue& queue() const noexcept { return queue_; }
     /// Queues that only copy, as the options ask for: two at most, none of an adopted device.
-    std::span<const device_queue> transfer_queues() const noexcept {
+    span<const device_queue> transfer_queues() const noexcept {
         return {transfers_, transfer_count_};
     }
     std::uint32_t timestamp_bits() const noexcept { return queue_.timestamp_bits; }

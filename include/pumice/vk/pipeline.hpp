@@ -4,12 +4,11 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/vk/cache_file.hpp>
 #include <pumice/vk/check_spirv.hpp>
 #include <pumice/vk/detail/tensor_set.hpp>
 #include <pumice/vk/device.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
@@ -95,8 +94,7 @@ public:
 
     /// `name` stands in errors and debuggers. Throws what check_spirv throws, errc::unsupported for
     /// a subgroup size that the device does not have, or what the driver reports.
-    std::shared_ptr<const pipeline> create(std::span<const std::uint32_t> spirv,
-                                           const std::string& name,
+    std::shared_ptr<const pipeline> create(span<const std::uint32_t> spirv, const std::string& name,
                                            const pipeline_options& options = {}) {
         check_options(name, options);
         check_spirv(spirv, name, device_->made_from(), options);
@@ -158,10 +156,10 @@ public:
 
     /// A pipeline that runs a data graph over `options.tensors`, which was checked by whoever read
     /// it. Pre: the device has data graphs. Throws what the driver reports.
-    std::shared_ptr<const pipeline> create_graph(std::span<const std::uint32_t> spirv,
+    std::shared_ptr<const pipeline> create_graph(span<const std::uint32_t> spirv,
                                                  const std::string& name,
                                                  const pipeline_options& options,
-                                                 std::span<const graph_constant> constants);
+                                                 span<const graph_constant> constants);
 
     vk::PipelineLayout layout() const noexcept { return layout_; }
     const std::filesystem::path& path() const noexcept { return path_; }
@@ -356,8 +354,8 @@ private:
 };
 
 inline std::shared_ptr<const pipeline> pipeline_factory::create_graph(
-    std::span<const std::uint32_t> spirv, const std::string& name, const pipeline_options& options,
-    std::span<const graph_constant> constants) {
+    span<const std::uint32_t> spirv, const std::string& name, const pipeline_options& options,
+    span<const graph_constant> constants) {
     const device& d = *device_;
     layout_guard own{d};
     own.open(options, name, true);

@@ -3,10 +3,10 @@
 // GPU timestamps: a query pool, and its ticks as nanoseconds.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/vk/device.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
@@ -40,7 +40,7 @@ public:
     }
 
     /// The ticks of `first` onwards. pre: all of them were written, and their submit is done.
-    void read(std::uint32_t first, std::span<std::uint64_t> ticks) const {
+    void read(std::uint32_t first, span<std::uint64_t> ticks) const {
         PUMICE_ASSERT(first + ticks.size() <= count_);
         if (ticks.empty()) return;
         device_->check(device_->handle().getQueryPoolResults(

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/vk/timeline.hpp>
 
 #include <mutex>
-#include <span>
 #include <thread>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
@@ -56,9 +56,9 @@ public:
     /// `waits`, in order with earlier submits only as far as barriers say. If it throws, nothing
     /// was submitted: errc::device_lost (from then on always), errc::out_of_memory,
     /// errc::vulkan_failed.
-    std::uint64_t submit(std::span<const vk::CommandBuffer> buffers,
-                         std::span<const semaphore_point> waits = {},
-                         std::span<const semaphore_point> signals = {}) {
+    std::uint64_t submit(span<const vk::CommandBuffer> buffers,
+                         span<const semaphore_point> waits = {},
+                         span<const semaphore_point> signals = {}) {
         device_->check_alive("vkQueueSubmit2");
         few<vk::CommandBufferSubmitInfo> commands(buffers.size());
         for (std::size_t i = 0; i < buffers.size(); ++i) commands[i].commandBuffer = buffers[i];
@@ -85,7 +85,7 @@ public:
             promised_.store(value, std::memory_order_release);
         return value;
     }
-    std::uint64_t submit(vk::CommandBuffer buffer, std::span<const semaphore_point> waits = {}) {
+    std::uint64_t submit(vk::CommandBuffer buffer, span<const semaphore_point> waits = {}) {
         return submit({&buffer, 1}, waits);
     }
 

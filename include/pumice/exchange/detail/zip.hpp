@@ -4,10 +4,10 @@
 #pragma once
 
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include <zlib.h>
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t zip64_sign = 0xffffffff;  // the number stands in
 
 /// Little-endian numbers, whose bytes have to be there.
 struct zip_fields {
-    std::span<const std::byte> bytes;
+    span<const std::byte> bytes;
 
     template <class T>
     T at(std::size_t offset) const {
@@ -43,7 +43,7 @@ struct zip_fields {
     }
 };
 
-inline std::uint32_t zip_crc(std::span<const std::byte> bytes, std::uint32_t before = 0) {
+inline std::uint32_t zip_crc(span<const std::byte> bytes, std::uint32_t before = 0) {
     if (bytes.empty()) return before;  // zlib would start anew where the pointer is null
     return static_cast<std::uint32_t>(::crc32_z(before,
                                                 reinterpret_cast<const Bytef*>(bytes.data()),

@@ -53,7 +53,7 @@ private:
             read_at(size - std::min<std::uint64_t>(size, end_size + 0xffff + locator_size), size);
         std::size_t end = tail.size();  // of the last record, whose comment ends the file
         for (std::size_t i = tail.size() - std::min(tail.size(), end_size) + 1; i-- > 0;) {
-            const zip_fields f{std::span(tail).subspan(i)};
+            const zip_fields f{span(tail).subspan(i)};
             if (f.bytes.size() >= end_size && f.at<std::uint32_t>(0) == zip_end &&
                 f.at<std::uint16_t>(20) == f.bytes.size() - end_size) {
                 end = i;
@@ -61,13 +61,13 @@ private:
             }
         }
         if (end == tail.size()) refuse("is no zip archive, or its end is missing");
-        const zip_fields last{std::span(tail).subspan(end)};
+        const zip_fields last{span(tail).subspan(end)};
         std::uint64_t count = last.at<std::uint16_t>(10), bytes = last.at<std::uint32_t>(12),
                       begin = last.at<std::uint32_t>(16), behind = size - tail.size() + end;
         if (last.at<std::uint16_t>(4) != 0 || last.at<std::uint16_t>(6) != 0)
             refuse("is one of several disks");
         if (end >= locator_size) {
-            const zip_fields locator{std::span(tail).subspan(end - locator_size, locator_size)};
+            const zip_fields locator{span(tail).subspan(end - locator_size, locator_size)};
             if (locator.at<std::uint32_t>(0) == zip64_locator) {
                 const auto at = locator.at<std::uint64_t>(8);
                 const std::uint64_t before = behind - locator_size;
@@ -88,7 +88,7 @@ private:
             refuse("has a list of entries that does not fit");
         begin_of_list_ = begin;
         const std::vector<std::byte> list = read_at(begin, behind);
-        std::span<const std::byte> rest(list);
+        span<const std::byte> rest(list);
         for (std::uint64_t i = 0; i < count; ++i) {
             const zip_fields f{rest};
             if (rest.size() < row_size || f.at<std::uint32_t>(0) != zip_central)
@@ -104,8 +104,8 @@ private:
         if (!rest.empty()) refuse("has more in its list of entries than it counts");
     }
 
-    zip_entry entry(const zip_fields& row, std::span<const std::byte> name,
-                    std::span<const std::byte> extra) const {
+    zip_entry entry(const zip_fields& row, span<const std::byte> name,
+                    span<const std::byte> extra) const {
         zip_entry e;
         e.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
         if (e.name.find('\0') != e.name.npos) refuse("has a name with a zero byte");

@@ -25,7 +25,7 @@ public:
         : path_(path), out_(path, std::ios::binary) {}
 
     /// An entry of `head` and `values`.
-    void add(std::string name, std::span<const std::byte> head, std::span<const std::byte> values,
+    void add(std::string name, span<const std::byte> head, span<const std::byte> values,
              zip_method method) {
         zip_entry e{
             std::move(name), method, zip_crc(values, zip_crc(head)), 0, head.size() + values.size(),
@@ -123,7 +123,7 @@ private:
         sizes(header, e, 16);
         out_ << header;
     }
-    void deflate(std::span<const std::byte> head, std::span<const std::byte> values) {
+    void deflate(span<const std::byte> head, span<const std::byte> values) {
         struct stream : z_stream {
             stream() : z_stream{} {
                 if (::deflateInit2(this, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
@@ -134,7 +134,7 @@ private:
             ~stream() { ::deflateEnd(this); }
         } z;
         std::array<std::byte, 1 << 16> piece;
-        const auto feed = [&](std::span<const std::byte> from, bool last) {
+        const auto feed = [&](span<const std::byte> from, bool last) {
             do {
                 const std::size_t now = std::min<std::size_t>(from.size(), 1 << 30);
                 z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
@@ -144,14 +144,14 @@ private:
                     z.next_out = reinterpret_cast<Bytef*>(piece.data());
                     z.avail_out = static_cast<uInt>(piece.size());
                     ::deflate(&z, last && from.empty() ? Z_FINISH : Z_NO_FLUSH);
-                    put(std::span(piece).first(piece.size() - z.avail_out));
+                    put(span(piece).first(piece.size() - z.avail_out));
                 } while (z.avail_out == 0);
             } while (!from.empty());
         };
         feed(head, false);
         feed(values, true);
     }
-    void put(std::span<const std::byte> bytes) {
+    void put(span<const std::byte> bytes) {
         out_.write(reinterpret_cast<const char*>(bytes.data()),
                    static_cast<std::streamsize>(bytes.size()));
     }

@@ -27,7 +27,7 @@ struct plan_to_place {
     const plan_places& places;
     const array_list<const node*>& given;  // behind each value, where there is one
     bool recorded;                         // a compiled function's
-    std::span<int> at;                     // of each step
+    span<int> at;                          // of each step
 };
 
 namespace detail {
@@ -94,7 +94,7 @@ public:
         for (std::size_t i = 0; i < plan_.steps.size(); ++i)
             views.push_back({family_of(plan_.steps[i].what), operands_[i],
                              written_bytes(plan_.steps[i].what),
-                             std::span(seconds_).subspan(i * places_.size(), places_.size())});
+                             span(seconds_).subspan(i * places_.size(), places_.size())});
         return views;
     }
 

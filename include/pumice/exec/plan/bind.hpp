@@ -49,7 +49,7 @@ inline shape elements_given(const plan_value& v) {
 /// copy.
 inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& home) {
     const node_ptr n = t.get();
-    home.eval(std::span(&n, 1));
+    home.eval(span(&n, 1));
     if (n->layout() == v.layout && offset_from_base(*n) == v.offset) return n;
     const node_ptr whole = home.create(v.type, elements_given(v), as_given(v, n, home).data());
     return given_in(v, whole->data, whole->owner);
@@ -61,7 +61,7 @@ inline node_ptr laid_out_as(const plan_value& v, const any_tensor& t, engine& ho
 /// process. `constants` are its constants, in order. Throws errc::invalid_argument for a plan that
 /// breaks the rules of plans or is no compiled function's, and for other constants than it names;
 /// errc::unsupported where the context's engine has no plans.
-inline executable bind(const context& home, plan p, std::span<const any_tensor> constants = {}) {
+inline executable bind(const context& home, plan p, span<const any_tensor> constants = {}) {
     const auto refuse = [](std::initializer_list<piece> why) {
         fail(errc::invalid_argument, "bind", why);
     };

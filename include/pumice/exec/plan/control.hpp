@@ -47,8 +47,8 @@ inline void must_have_taken(const control_problem& p, std::int64_t steps) {
 namespace detail {
 
 /// A plan by the references of its problems: memory in, memory out.
-inline void solve_plan(const plan& p, std::span<std::byte* const> inputs,
-                       std::span<array_list<std::byte>> outputs) {
+inline void solve_plan(const plan& p, span<std::byte* const> inputs,
+                       span<array_list<std::byte>> outputs) {
     array_list<array_list<std::byte>> own(p.values.size());
     array_list<std::byte*> at(p.values.size(), nullptr);
     for (std::size_t v = 0; v < p.values.size(); ++v) {
@@ -88,8 +88,8 @@ inline void reference(const control_problem& p, const host_buffers& buffers) {
     array_list<array_list<std::byte>> made(first + p.results.size()), before;
     const auto run = [&](const nested_plan& n, const array_list<std::byte*>& inputs) {
         before = std::exchange(made, array_list<array_list<std::byte>>(made.size()));
-        detail::solve_plan(*n.what, std::span(inputs.data(), inputs.size()),
-                           std::span(made.data(), made.size()));
+        detail::solve_plan(*n.what, span(inputs.data(), inputs.size()),
+                           span(made.data(), made.size()));
     };
     array_list<std::byte*> results;
     if (p.what == deciding::branch) {
@@ -116,7 +116,7 @@ inline void reference(const control_problem& p, const host_buffers& buffers) {
 
 // What is asked of the family (graph/operation.hpp).
 
-inline kernel_value result_of(const control_op& op, std::span<const kernel_value>) {
+inline kernel_value result_of(const control_op& op, span<const kernel_value>) {
     return op.call->results[static_cast<std::size_t>(op.output)];
 }
 inline std::string describe(const control_op& op) { return op.call->name; }

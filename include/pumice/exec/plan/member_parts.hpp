@@ -27,7 +27,7 @@ struct member_parts {
     array_list<char> lasts;            // of each value: a run has it, or a copy of it, at its end
 
     /// Transfers between engines are no steps of any: who reads a copy has it brought.
-    member_parts(const plan& p, std::span<const member_place> places)
+    member_parts(const plan& p, span<const member_place> places)
         : last_use(p.values.size(), 0), lasts(p.values.size(), 0) {
         const auto member_of = [&](int place) {
             return places[static_cast<std::size_t>(place)].member;

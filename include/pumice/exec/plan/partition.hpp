@@ -4,11 +4,11 @@
 // is for several engines, or for places of one.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/graph/custom_kernel.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -129,7 +129,7 @@ private:
 /// The pieces of a plan whose steps have these labels, in one pass over the steps: stage by stage,
 /// numbers growing along what pieces wait for. Throws errc::invalid_argument for another number of
 /// labels than of steps, and errc::unsupported for a plan that decides or serves many extents.
-inline plan_partition partition(const plan& p, std::span<const step_label> labels) {
+inline plan_partition partition(const plan& p, span<const step_label> labels) {
     if (labels.size() != p.steps.size())
         fail(errc::invalid_argument, "partition",
              {labels.size(), " labels are given for ", p.steps.size(), " steps"});

@@ -36,7 +36,7 @@ public:
     step_mover(plan_builder& to, std::size_t places, int host)
         : builder_(to), places_(places), host_(host), stages_(places) {}
 
-    void run(std::span<const int> at) && {
+    void run(span<const int> at) && {
         plan& p = builder_.made;
         array_list<plan_step> steps = std::exchange(p.steps, {});
         for (std::size_t i = 0; i < steps.size(); ++i)

@@ -130,7 +130,7 @@ public:
     const policy_set& policies() const noexcept { return policies_; }
 
     /// The plan of the roots, known or new. Pre: `e` is clear. False where some of it is claimed.
-    bool plan_of(std::span<const node_ptr> roots, evaluation& e) {
+    bool plan_of(span<const node_ptr> roots, evaluation& e) {
         walk_.go(roots);
         for (const node* n : walk_.order())
             if (is_claimed(n)) {
@@ -317,7 +317,7 @@ private:
         }
     }
 
-    std::shared_ptr<known_plan> make(std::span<const node_ptr> roots, const traced_graph* traced) {
+    std::shared_ptr<known_plan> make(span<const node_ptr> roots, const traced_graph* traced) {
         op_graph graph(walk_, roots, traced != nullptr);
         run_passes(graph, policies_);
         if (policies_.fusion) join_assignments(graph);

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/device_info.hpp>
 #include <pumice/graph/any_tensor.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -23,7 +22,7 @@ public:
     virtual ~plan_range() = default;
 
     /// The extent that a run's inputs bring. Throws errc::shape_mismatch where they bring several.
-    virtual std::int64_t extent_of(std::span<const any_tensor> inputs) const = 0;
+    virtual std::int64_t extent_of(span<const any_tensor> inputs) const = 0;
     /// Whether input number `index` may have such a shape, as far as it alone is concerned. Throws
     /// errc::shape_mismatch for an extent that is out of range.
     virtual bool takes(std::size_t index, const shape& s) const = 0;

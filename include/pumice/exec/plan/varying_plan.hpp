@@ -84,7 +84,7 @@ public:
     }
     const varying_inputs& inputs() const noexcept { return inputs_; }
 
-    std::int64_t extent_of(std::span<const any_tensor> inputs) const override {
+    std::int64_t extent_of(span<const any_tensor> inputs) const override {
         std::int64_t found = -1;
         for (std::size_t i = 0; i < inputs.size(); ++i)
             for (const std::int64_t axis : inputs_.axes[i]) {
@@ -198,12 +198,14 @@ private:
         return p;
     }
     /// The numbers of a step that depend on the extent.
-    std::span<const varying_place> varying_in(std::size_t step) const {
+    span<const varying_place> varying_in(std::size_t step) const {
         const std::size_t part = 1 + as_first_.values.size() + step;
         const auto before = [](const varying_place& v, std::size_t at) { return v.at < at; };
         const varying_place* const from =
             std::lower_bound(varying_.begin(), varying_.end(), begins_[part], before);
-        return {from, std::lower_bound(from, varying_.end(), begins_[part + 1], before)};
+        const varying_place* const to =
+            std::lower_bound(from, varying_.end(), begins_[part + 1], before);
+        return {from, static_cast<std::size_t>(to - from)};
     }
     problem problem_of(std::size_t step, std::int64_t extent) const {
         const std::size_t part = 1 + as_first_.values.size() + step;
@@ -225,7 +227,7 @@ private:
     /// extents of that kind.
     /// `least`: from there on.
     detail::chosen_extents extents_for(std::size_t step, std::int64_t least) const {
-        const std::span<const varying_place> numbers = varying_in(step);
+        const span<const varying_place> numbers = varying_in(step);
         const auto is_typical = [&](std::int64_t extent, std::uint64_t by_chance) {
             for (const varying_place& v : numbers) {
                 const auto n = static_cast<std::uint64_t>(v.number.at(extent));
@@ -289,7 +291,7 @@ inline choice varying_plan::choose(std::size_t step, const detail::chosen_extent
     policy_set with = policies;
     for (;;) {
         kernel_candidate chosen{};
-        with.kernel = [&](std::span<const kernel_candidate> able) {
+        with.kernel = [&](span<const kernel_candidate> able) {
             array_list<kernel_candidate> left;
             array_list<std::size_t> numbers;
             for (std::size_t i = 0; i < able.size(); ++i)
@@ -322,7 +324,7 @@ inline choice varying_plan::choose(std::size_t step, const detail::chosen_extent
         choice last = pumice::choose(asked[samples - 1], device, with);
         std::string why;
         array_list<choice> others;
-        with.kernel = [&](std::span<const kernel_candidate> able) {
+        with.kernel = [&](span<const kernel_candidate> able) {
             for (std::size_t i = 0; i < able.size(); ++i)
                 if (same(able[i], chosen)) return i;
             why = "does not take every extent";

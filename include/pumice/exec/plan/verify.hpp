@@ -289,7 +289,7 @@ private:
                     (o.buffer < 0) != (i.what == code::iota))
                     return wrong(k, "reads an operand of another type");
                 if (o.map.size() > max_rank || o.map.empty() == (i.what == code::mapped) ||
-                    form_of(std::span(o.map.data(), o.map.size())) != i.map)
+                    form_of(span(o.map.data(), o.map.size())) != i.map)
                     return wrong(k, "reads an operand by another map");
             } else if (i.what == code::scalar) {
                 if (i.index >= f.scalars.size() || f.scalars[i.index].value.type != i.type)
@@ -301,7 +301,7 @@ private:
             } else if (i.what == code::given) {
                 if (i.index >= givens) return wrong(k, "is given a value that there is not");
             } else if (i.what == code::apply &&
-                       result_type(*i.op, std::span(types, static_cast<std::size_t>(i.arity()))) !=
+                       result_type(*i.op, span(types, static_cast<std::size_t>(i.arity()))) !=
                            i.type) {
                 return wrong(k, "is of another type than its op gives");
             }

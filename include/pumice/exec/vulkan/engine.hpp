@@ -46,16 +46,16 @@ public:
     }
     void fill(const array_list<filling>& list) override { device_filling(lane_).run(list); }
 
-    void eval(std::span<const node_ptr> roots) override {
+    void eval(span<const node_ptr> roots) override {
         lane_.make_way();
         graph_engine::eval(roots);
     }
     void read(const node_ptr& n, void* out) override {
-        if (!n->realised()) eval(std::span(&n, 1));
+        if (!n->realised()) eval(span(&n, 1));
         auto lock = lane_.lock();
         host_access(lane_, lock).read(*n, out);
     }
-    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+    void write(const node_ptr& n, std::int64_t begin, span<const std::byte> bytes) override {
         auto lock = lane_.lock();
         host_access(lane_, lock).write(*n, begin, bytes);
         n->data->lost = false;
@@ -64,7 +64,7 @@ public:
         auto lock = lane_.lock();
         return host_access(lane_, lock).show(*n, writable);
     }
-    void upload(std::span<const node_ptr> nodes) override {
+    void upload(span<const node_ptr> nodes) override {
         array_list<vulkan_storage*> list;
         for (const node_ptr& n : nodes)
             if (n->realised() && n->count() > 0) list.push_back(&storage_of(*n));

@@ -61,8 +61,8 @@ public:
         }
     }
 
-    submission run(std::span<const any_tensor> inputs, std::span<const std::uint32_t> keys,
-                   std::span<any_tensor> outputs, stop_view stop, bool donated) override {
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool donated) override {
         if (stop.stop_requested()) throw_cancelled();
         lane_.make_way();
         const prepared ready = prepare(inputs, outputs, donated);
@@ -185,8 +185,7 @@ private:
         recorded_graph* recorded;
         array_list<node_ptr> moved;  // inputs as the kernels read them; empty where all lie so
     };
-    prepared prepare(std::span<const any_tensor> inputs, std::span<const any_tensor> outputs,
-                     bool donated) {
+    prepared prepare(span<const any_tensor> inputs, span<const any_tensor> outputs, bool donated) {
         bool lie = true;
         for (const any_tensor& t : inputs) lie = lie && vulkan_engine::lies_dense(*t.get(), 16);
         prepared ready{recordings_[0].get(), {}};
@@ -196,7 +195,7 @@ private:
                                           inputs.data() < outputs.data() + outputs.size()));
         if (lie && !gives) return ready;
         const std::lock_guard plans(home_->mutex_);
-        for (const any_tensor& t : inputs) home_->evaluate(std::span(&t.get(), 1));
+        for (const any_tensor& t : inputs) home_->evaluate(span(&t.get(), 1));
         if (gives)
             ready.recorded = &recording_for(home_->what_gives(what(), inputs, outputs, donated));
         if (!lie)
@@ -241,8 +240,8 @@ private:
     }
 
     /// Brings inputs to where kernels read them, and finds memory for the outputs.
-    void bind(const recorded_graph& recorded, slot& s, std::span<const any_tensor> inputs,
-              const array_list<node_ptr>& moved, std::span<any_tensor> outputs,
+    void bind(const recorded_graph& recorded, slot& s, span<const any_tensor> inputs,
+              const array_list<node_ptr>& moved, span<any_tensor> outputs,
               vulkan_lane::lock_type& lock) {
         s.touched.clear();
         for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -279,14 +278,14 @@ private:
             s.touched.push_back(range_in(held.piece, 0, held.bytes, true));
         }
     }
-    static const node& output(const slot& s, std::span<const any_tensor> outputs, std::size_t i) {
+    static const node& output(const slot& s, span<const any_tensor> outputs, std::size_t i) {
         return *(s.changed[i].has_value() ? s.changed[i] : outputs[i]).get();
     }
 
     /// Hands a chunk to the device. Whatever happens to the run from here, everything that the
     /// chunk uses knows that it is in use.
     void submit(const recorded_graph& recorded, slot& s, std::size_t number,
-                std::span<const any_tensor> outputs) {
+                span<const any_tensor> outputs) {
         lane_.make_room(s.touched.size());
         s.value = at_steps(what(), 0, what().steps.size(), [&] {
             return lane_.timed() ? submit_timed(recorded, s, number)
@@ -321,7 +320,7 @@ private:
     }
     /// Where the host finds a value in a run.
     std::byte* on_host(const recorded_graph& recorded, const slot& s, int value,
-                       std::span<const any_tensor> outputs, std::span<const std::uint32_t> keys) {
+                       span<const any_tensor> outputs, span<const std::uint32_t> keys) {
         const auto number = static_cast<std::size_t>(value);
         const plan_value& v = what().at(value);
         if (std::byte* const shared = recorded.shared(s, value)) return shared;
@@ -342,7 +341,7 @@ private:
     /// The host's steps between two chunks of the device. Others use the lane meanwhile, but where
     /// a profile looks on.
     void run_on_host(const recorded_graph& recorded, slot& s, const chunk& piece,
-                     std::span<const any_tensor> outputs, std::span<const std::uint32_t> keys,
+                     span<const any_tensor> outputs, span<const std::uint32_t> keys,
                      vulkan_lane::lock_type& lock, stop_view stop) {
         const dispatch_list& list = recorded.dispatches();
         host_access access(lane_, lock);

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/device_info.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t keeps_half_subnormals = 5000;
 /// The module with SignedZeroInfNanPreserve for each float width that the device offers it for and
 /// the module uses; where it has the constant above also with DenormPreserve for f16 and, since
 /// some devices do the same for both, f64. Anything that is not plain SPIR-V comes back unchanged.
-inline array_list<std::uint32_t> with_float_controls(std::span<const std::uint32_t> words,
+inline array_list<std::uint32_t> with_float_controls(span<const std::uint32_t> words,
                                                      const device_info& device) {
     constexpr std::uint32_t op_entry_point = 15, op_execution_mode = 16, op_capability = 17,
                             op_function = 54, op_decorate = 71, decoration_spec_id = 1,

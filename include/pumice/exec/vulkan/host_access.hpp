@@ -47,7 +47,7 @@ public:
 
     /// Replaces bytes of a realised, row-major tensor's memory, whose handle is the only one. Of
     /// one whose values are lost it replaces all.
-    void write(const node& n, std::int64_t begin, std::span<const std::byte> bytes) {
+    void write(const node& n, std::int64_t begin, span<const std::byte> bytes) {
         const auto size = static_cast<std::int64_t>(bytes.size());
         if (!n.data || size != memory_of(n).bytes) must_hold_values(n);
         vulkan_storage& s = memory_of(n);

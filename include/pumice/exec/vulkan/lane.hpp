@@ -130,7 +130,7 @@ public:
     std::uint64_t submit_once(vulkan_runtime::transfer& to, vulkan::commands&& buffer,
                               std::uint64_t after) {
         const vulkan::semaphore_point before{runtime_->queue().timeline().handle(), after};
-        const std::span<const vulkan::semaphore_point> waits(&before, after > 0 ? 1 : 0);
+        const span<const vulkan::semaphore_point> waits(&before, after > 0 ? 1 : 0);
         const std::uint64_t value = to.queue->submit(buffer.handle(), waits);
         if (timing_) timing_->submitted();
         to.commands.give(std::move(buffer), value);
@@ -146,8 +146,8 @@ public:
     /// Orders commands by their hazards, with a barrier where one asks for it, and submits them, or
     /// has them submitted with what follows (vulkan_submitter). What is written over is lost from
     /// the submit on that begins to (storage::lost).
-    std::uint64_t record(const array_list<command>& items, std::span<const ordered_item> accesses,
-                         std::span<vulkan_storage* const> written_over = {}) {
+    std::uint64_t record(const array_list<command>& items, span<const ordered_item> accesses,
+                         span<vulkan_storage* const> written_over = {}) {
         try {
             const std::uint64_t value = record_all(items, accesses, written_over);
             for (const command& i : items)
@@ -234,12 +234,11 @@ public:
     }
 
 private:
-    std::uint64_t record_all(const array_list<command>& items,
-                             std::span<const ordered_item> accesses,
-                             std::span<vulkan_storage* const> written_over) {
+    std::uint64_t record_all(const array_list<command>& items, span<const ordered_item> accesses,
+                             span<vulkan_storage* const> written_over) {
         profile_scope recording(profiling_, "recording");
         const array_list<placed_item>& order = arranger_.arrange(accesses, open_);
-        const auto begin_to_write = [&](std::span<const placed_item> part) {
+        const auto begin_to_write = [&](span<const placed_item> part) {
             for (vulkan_storage* const s : written_over)
                 for (const placed_item& i : part)
                     s->lost |= !items[i.index].upload_to && writes(accesses[i.index], *s);
@@ -260,7 +259,7 @@ private:
             const std::size_t most = one_by_one_ ? 1 : order.size();
             try {
                 for (std::size_t at = 0; at < order.size(); at += most) {
-                    const auto part = std::span(order).subspan(at, most);
+                    const auto part = span(order).subspan(at, most);
                     vulkan::commands buffer = runtime_->commands().take();
                     buffer.begin();
                     record_commands(buffer, items, part, times(part.size(), [&](std::size_t i) {

@@ -5,15 +5,14 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/own_shader.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// The module with its decorations written anew. Throws errc::invalid_argument for a resource of
 /// the shader's that is no input or output. Words that are no SPIR-V come back unchanged.
-inline array_list<std::uint32_t> with_numbered_bindings(std::span<const std::uint32_t> words,
+inline array_list<std::uint32_t> with_numbered_bindings(span<const std::uint32_t> words,
                                                         const own_shader& s) {
     constexpr std::uint32_t op_decorate = 71, decoration_binding = 33, decoration_set = 34;
     array_list<std::uint32_t> out(words.begin(), words.end());

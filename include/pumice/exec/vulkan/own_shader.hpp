@@ -43,7 +43,7 @@ public:
         o.descriptors = {descriptors.data(), descriptors.size()};
         o.tensors = {tensors.data(), tensors.size()};
         if (!compiled)
-            o.validate = [&](std::span<const std::uint32_t> words) {
+            o.validate = [&](span<const std::uint32_t> words) {
                 validate_spirv(words, s.name, s.file, on.device_->info().api_version);
             };
         if (s.graph) {
@@ -61,7 +61,7 @@ public:
     }
 
     static std::shared_ptr<vulkan::pushed_buffers> push(const launch& l, const device_info& device,
-                                                        std::span<const given_memory> given) {
+                                                        span<const given_memory> given) {
         auto made = std::make_shared<vulkan::pushed_buffers>();
         made->dispatch = vulkan::dispatch_pushed;
         const array_list<shader_binding> places = l.shader->bindings();

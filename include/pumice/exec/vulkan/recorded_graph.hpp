@@ -51,8 +51,8 @@ public:
     /// Chooses kernels, compiles them and plans; uses no device memory. Those givings are carried
     /// out in each run; numbers are the same in all. Pre: the plan outlives the recording.
     recorded_graph(std::shared_ptr<vulkan_runtime> runtime, const policy_set& policies,
-                   const plan& p, giving_mask givings, std::span<const constant> constants,
-                   std::span<const scalar> numbers)
+                   const plan& p, giving_mask givings, span<const constant> constants,
+                   span<const scalar> numbers)
         : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
           list_(p, givings, runtime_->device().info(), policies),
           pipelines_(runtime_->pipelines(list_.launches(), list_.naming())), order_(list_.order()),
@@ -110,7 +110,7 @@ public:
         return count;
     }
     /// Cut by the seconds of the kernels.
-    void set_pieces(std::span<const double> seconds, double budget) {
+    void set_pieces(span<const double> seconds, double budget) {
         chunks_ = std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
     }
 
@@ -197,7 +197,7 @@ public:
     /// Writes a run's addresses and random keys.
     template <class InputAddress, class OutputAddress>
     void write(slot& s, InputAddress&& input, OutputAddress&& output,
-               std::span<const std::uint32_t> keys) const {
+               span<const std::uint32_t> keys) const {
         auto* block = static_cast<std::byte*>(s.block.mapped);
         write_addresses(block, input, output);
         if (!keys.empty()) std::memcpy(block + blocks_.size, keys.data(), keys.size_bytes());
@@ -374,8 +374,8 @@ private:
     }
 
     std::shared_ptr<vulkan_runtime> runtime_;
-    std::span<const constant> constants_;  // by their index
-    std::span<const scalar> numbers_;
+    span<const constant> constants_;  // by their index
+    span<const scalar> numbers_;
     dispatch_list list_;
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;
     array_list<placed_item> order_;

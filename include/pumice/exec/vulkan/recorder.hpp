@@ -70,7 +70,7 @@ struct block_offsets {
 };
 
 /// Writes the numbers of the run into a launch's parameter block.
-inline void write_numbers(const launch& l, std::span<const scalar> numbers, std::byte* to) {
+inline void write_numbers(const launch& l, span<const scalar> numbers, std::byte* to) {
     for (const number_place& n : l.numbers) {
         const std::uint64_t bits = numbers[static_cast<std::size_t>(n.number)].bits;
         std::memcpy(to + n.at, &bits, sizeof bits);
@@ -80,7 +80,7 @@ inline void write_numbers(const launch& l, std::span<const scalar> numbers, std:
 /// Writes a launch's parameter block with the address of each buffer that it names, and each number
 /// of the run.
 template <class AddressOf>
-void write_block(const launch& l, AddressOf&& address_of, std::span<const scalar> numbers,
+void write_block(const launch& l, AddressOf&& address_of, span<const scalar> numbers,
                  std::byte* to) {
     std::copy(l.parameters.begin(), l.parameters.end(), to);
     for (const relocation& r : l.relocations) {
@@ -111,7 +111,7 @@ inline held_command to_hold(const command& c, bool barrier) noexcept {
 /// Records commands in the order that `arrange` gave them, and the times before and after each.
 /// `touch`: all that they and what they depend on are.
 inline void record_commands(vulkan::commands& buffer, const array_list<command>& list,
-                            std::span<const placed_item> order, const timestamps& times = {},
+                            span<const placed_item> order, const timestamps& times = {},
                             vulkan::scope touch = any_access) {
     if (times.count > 0) buffer.reset(*times.pool, times.first, 2 * times.count);
     std::uint32_t next = 0;  // timestamp

@@ -52,7 +52,7 @@ public:
     }
 
     /// Where a run has its inputs and captured values. Pre: the device does not use the slot.
-    void bind(std::span<const std::uint64_t> inputs) {
+    void bind(span<const std::uint64_t> inputs) {
         for (std::uint64_t turn = 0; turn < 2; ++turn)
             step_.write_addresses(
                 block(turn),
@@ -102,7 +102,7 @@ private:
     };
 
     /// Where value i lies after every second step.
-    std::uint64_t other(std::span<const std::uint64_t> inputs, std::size_t i) const {
+    std::uint64_t other(span<const std::uint64_t> inputs, std::size_t i) const {
         return i >= back_.size() || back_[i] < 0
                    ? inputs[i]
                    : back_memory_.piece.device_address + static_cast<std::uint64_t>(back_[i]);
@@ -131,7 +131,7 @@ public:
 
     /// Up to `steps` steps over the carried values and what is captured: how many were submitted,
     /// 0 where the loop has to go step by step.
-    std::int64_t run(std::span<any_tensor> values, std::size_t carried, std::int64_t steps) {
+    std::int64_t run(span<any_tensor> values, std::size_t carried, std::int64_t steps) {
         array_list<node_ptr> held;
         recorded_graph* const step = steps < 2 ? nullptr : prepare(values, carried, held);
         const std::int64_t most = step ? repeated_steps::most(*step) : 0;
@@ -157,7 +157,7 @@ public:
         }
         if (!s.repeated) s.repeated = std::make_shared<repeated_steps>(lane_.runtime(), *step, s);
         auto& many = *static_cast<repeated_steps*>(s.repeated.get());
-        many.bind(std::span(at.data(), at.size()));
+        many.bind(span(at.data(), at.size()));
         std::int64_t done = 0;
         while (steps - done >= 2) {
             const auto doublings =
@@ -194,7 +194,7 @@ public:
 private:
     /// Values as kernels read them, and the recording that writes over what it may. Null where a
     /// carried value is not the loop's own, or a run differs from the one before.
-    recorded_graph* prepare(std::span<any_tensor> values, std::size_t carried,
+    recorded_graph* prepare(span<any_tensor> values, std::size_t carried,
                             array_list<node_ptr>& held) {
         const plan& p = body_.what();
         vulkan_engine& home = *body_.home_;

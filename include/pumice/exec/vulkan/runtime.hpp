@@ -85,7 +85,7 @@ public:
     vulkan::command_cache& commands() noexcept { return commands_; }
     vulkan_submitter& submitter() noexcept { return *submitter_; }
     /// Those of the device; work of the queue that computes waits for theirs where it is told to.
-    std::span<const std::unique_ptr<transfer>> transfers() const noexcept { return transfers_; }
+    span<const std::unique_ptr<transfer>> transfers() const noexcept { return transfers_; }
     kernel_service& kernels() noexcept { return kernels_; }
     /// For what the host does for the device.
     const thread_pool& threads() const noexcept { return threads_; }

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <pumice/base/log.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/slang/library.hpp>
-
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -57,7 +56,7 @@ public:
 
     /// Throws errc::compile_failed where the words are not valid for a device of this version of
     /// Vulkan (VK_MAKE_API_VERSION). `name` and `file` stand in the error.
-    void check(std::span<const std::uint32_t> words, std::string_view name, std::string_view file,
+    void check(span<const std::uint32_t> words, std::string_view name, std::string_view file,
                std::uint32_t vulkan) const {
         std::string why = refusal(words, vulkan);
         if (why.empty()) return;
@@ -127,7 +126,7 @@ private:
     }
 
     /// "" for a valid module.
-    std::string refusal(std::span<const std::uint32_t> words, std::uint32_t vulkan) const {
+    std::string refusal(span<const std::uint32_t> words, std::uint32_t vulkan) const {
         if (slangs_)
             return slangs_(words.data(), static_cast<int>(words.size()))
                        ? ""
@@ -180,7 +179,7 @@ private:
 };
 
 /// Throws what spirv_validator::check throws; once for each module, as far as it is remembered.
-inline void validate_spirv(std::span<const std::uint32_t> words, std::string_view name,
+inline void validate_spirv(span<const std::uint32_t> words, std::string_view name,
                            std::string_view file, std::uint32_t vulkan) {
     struct known {
         std::uint32_t vulkan;

@@ -83,7 +83,7 @@ public:
 
     /// Submits a recorded command buffer behind what is held. If it throws, nothing was submitted,
     /// as of vulkan::queue::submit. `seen`: the host, which maps it, is to see what it writes.
-    std::uint64_t submit(vk::CommandBuffer recorded, std::span<const vulkan::semaphore_point> waits,
+    std::uint64_t submit(vk::CommandBuffer recorded, span<const vulkan::semaphore_point> waits,
                          bool seen = false) {
         const std::lock_guard lock(mutex_);
         return submit_all(recorded, waits, seen);
@@ -99,7 +99,7 @@ public:
 
     /// Takes commands that follow each other, and gives the value that the timeline has when they
     /// are done. If it throws, they were not taken.
-    std::uint64_t hold(std::span<const held_command> list) {
+    std::uint64_t hold(span<const held_command> list) {
         std::unique_lock lock(mutex_);
         const std::size_t before = held_.size();
         held_.append(list.begin(), list.end());
@@ -128,8 +128,8 @@ public:
 private:
     static constexpr std::size_t most_patience = 16;
 
-    std::uint64_t submit_all(vk::CommandBuffer recorded,
-                             std::span<const vulkan::semaphore_point> waits, bool seen = false) {
+    std::uint64_t submit_all(vk::CommandBuffer recorded, span<const vulkan::semaphore_point> waits,
+                             bool seen = false) {
         vk::CommandBuffer list[3];
         std::size_t count = 0;
         std::optional<vulkan::commands> made;
@@ -142,7 +142,7 @@ private:
         }
         if (recorded) list[count++] = recorded;
         if (shows_ && (always_ || seen)) list[count++] = shows_;
-        const std::uint64_t value = queue_->submit(std::span(list, count), waits);
+        const std::uint64_t value = queue_->submit(span(list, count), waits);
         held_.clear();
         held_barriers_ = 0;
         if (made) buffers_.give(std::move(*made), value);

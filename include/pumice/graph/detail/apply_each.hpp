@@ -10,8 +10,8 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// What a program of plain ops gives over these, each op a node of its own, of which `made` is
 /// told.
 template <class Made>
-any_tensor apply_each(program_view p, std::span<const node_ptr> leaves,
-                      std::span<const scalar> scalars, Made&& made) {
+any_tensor apply_each(program_view p, span<const node_ptr> leaves, span<const scalar> scalars,
+                      Made&& made) {
     array_list<any_operand> values;
     for (const instruction& i : p.code) {
         switch (i.what) {

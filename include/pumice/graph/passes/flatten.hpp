@@ -148,7 +148,7 @@ private:
             operand o = mapped(f.n->inputs[i.index], e.map);
             f.at.locate(row_major_strides(f.n->extent()), o);
             if (i.what == instruction::code::mapped)
-                i.map = form_of(std::span(o.map.data(), o.map.size()));
+                i.map = form_of(span(o.map.data(), o.map.size()));
             return numbers_.push_back(place(i.what, o, i.type, i.map));
         }
         if (i.what == instruction::code::leaf) {

@@ -9,7 +9,6 @@
 #include <pumice/graph/op_graph.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

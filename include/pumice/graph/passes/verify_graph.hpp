@@ -66,7 +66,7 @@ public:
             inputs.push_back({input->type(), input->extent()});
         infer([&] {
             const kernel_value made =
-                other.family.result_of(other.op, std::span(inputs.data(), inputs.size()));
+                other.family.result_of(other.op, span(inputs.data(), inputs.size()));
             if (at_->type() != made.dtype) fault({"is ", to_string(at_->type())});
             return made.shape;
         });
@@ -165,8 +165,8 @@ public:
             return fault({"of ", to_string(a), " and ", to_string(b), " sums over ", a.back(),
                           " columns of the first and ", b[b.rank() - 2], " rows of the second"});
         infer([&] {
-            shape out = broadcast(shape(std::span(a.begin(), a.size() - 2)),
-                                  shape(std::span(b.begin(), b.size() - 2)), "matmul");
+            shape out = broadcast(shape(span(a.begin(), a.size() - 2)),
+                                  shape(span(b.begin(), b.size() - 2)), "matmul");
             out.push_back(a[a.rank() - 2]);
             out.push_back(b.back());
             return out;
@@ -222,7 +222,7 @@ public:
             fault({"takes by indices of type ", to_string(type(1))});
         const shape &from = extent(0), &by = extent(1);
         if (op.what == taking::elements) return gives(by);
-        shape out(std::span(from.begin(), static_cast<std::size_t>(op.axis)));
+        shape out(span(from.begin(), static_cast<std::size_t>(op.axis)));
         const bool tuples = op.what == taking::tuples;
         if (tuples && by.rank() <= op.axis) return fault({"takes by indices ", to_string(by)});
         for (int d = tuples ? op.axis : 0; d < by.rank() - (tuples ? 1 : 0); ++d)

@@ -10,7 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 namespace detail {
 
 /// Softmax or its logarithm: the largest value is taken off first.
-inline void softmax_values(bool logarithm, std::span<double> row) {
+inline void softmax_values(bool logarithm, span<double> row) {
     long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
     for (double v : row) top = std::max<long double>(top, v);
     for (double v : row) sum += std::exp(v - top);
@@ -20,7 +20,7 @@ inline void softmax_values(bool logarithm, std::span<double> row) {
 }
 
 /// (v - mean) / sqrt(variance + epsilon), or without the mean.
-inline void norm_values(bool centred, double epsilon, std::span<double> row) {
+inline void norm_values(bool centred, double epsilon, span<double> row) {
     const auto n = static_cast<long double>(row.size());
     long double mean = 0, square = 0;
     for (double v : row) mean += v;

@@ -31,7 +31,7 @@ T wrapped(dtype type, T value) {
 
 /// Sum, product and mean; integers wrap as the type that `type` is computed in does.
 template <class T>
-T sum_or_prod(reduction what, dtype type, std::span<const T> values) {
+T sum_or_prod(reduction what, dtype type, span<const T> values) {
     using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
     Wide r = what == reduction::prod ? 1 : 0;
     for (T v : values)
@@ -46,7 +46,7 @@ T sum_or_prod(reduction what, dtype type, std::span<const T> values) {
 
 /// The place of the first extreme value, of the first NaN if there is one; 0 of nothing.
 template <class T>
-std::int64_t extreme_index(bool greatest, std::span<const T> v) {
+std::int64_t extreme_index(bool greatest, span<const T> v) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < v.size(); ++i)
         if (v[best] == v[best] && (v[i] != v[i] || (greatest ? v[i] > v[best] : v[i] < v[best])))
@@ -54,7 +54,7 @@ std::int64_t extreme_index(bool greatest, std::span<const T> v) {
     return static_cast<std::int64_t>(best);
 }
 
-inline long double log_sum_exp(std::span<const double> values) {
+inline long double log_sum_exp(span<const double> values) {
     long double top = -std::numeric_limits<long double>::infinity(), sum = 0;
     for (double v : values) top = v != v || v > top ? v : top;
     if (top != top || std::isinf(top)) return top;
@@ -63,7 +63,7 @@ inline long double log_sum_exp(std::span<const double> values) {
 }
 
 /// The mean squared distance from the mean, which is worked out first.
-inline long double variance(std::span<const double> values) {
+inline long double variance(span<const double> values) {
     const auto n = static_cast<long double>(values.size());
     long double mean = 0, spread = 0;
     for (double v : values) mean += v;
@@ -74,7 +74,7 @@ inline long double variance(std::span<const double> values) {
 
 /// `values` of element type `type`, reduced; integers wrap to it.
 template <class T>
-T reduce_values(reduction what, dtype type, std::span<const T> values) {
+T reduce_values(reduction what, dtype type, span<const T> values) {
     const bool least = what == reduction::min || what == reduction::all;
     switch (what) {
         case reduction::any:
@@ -146,7 +146,7 @@ void reference(const P& p, const host_buffers& buffers) {
                 continue;
             }
             detail::visit_widest(type, [&]<class T>(T) {
-                const std::span<const T> reduced = values.as<T>();
+                const span<const T> reduced = values.as<T>();
                 if (place)
                     result.as<std::int64_t>()[0] =
                         detail::extreme_index(p.what == reduction::argmax, reduced);

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <pumice/base/byte_source.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/model/input_file.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <span>
 #include <type_traits>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "model files are littl
 /// not kept.
 class host_constant final : public storage, public byte_source {
 public:
-    host_constant(std::span<const std::byte> bytes, std::shared_ptr<const void> keep)
+    host_constant(span<const std::byte> bytes, std::shared_ptr<const void> keep)
         : bytes_(bytes), keep_(std::move(keep)) {}
     explicit host_constant(std::shared_ptr<const std::vector<std::byte>> owned)
         : bytes_(*owned), keep_(std::move(owned)) {}
@@ -33,7 +33,7 @@ public:
         : file_(std::move(file)), offset_(offset), length_(length), truth_(truth) {}
 
     /// Pre: not in_file().
-    std::span<const std::byte> bytes() const noexcept {
+    span<const std::byte> bytes() const noexcept {
         PUMICE_ASSERT(!in_file());
         return bytes_;
     }
@@ -45,10 +45,10 @@ public:
         if (!in_file()) return f(bytes_);
         std::vector<std::byte> held(length_);
         read(0, held);
-        return f(std::span<const std::byte>(held));
+        return f(span<const std::byte>(held));
     }
     /// Throws errc::io_failed.
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, span<std::byte> into) const override {
         PUMICE_ASSERT(!let_go_);
         if (!file_) {
             std::ranges::copy(bytes_.subspan(static_cast<std::size_t>(begin), into.size()),
@@ -70,7 +70,7 @@ public:
     std::string name;  // in its file
 
 private:
-    std::span<const std::byte> bytes_;
+    span<const std::byte> bytes_;
     std::shared_ptr<const void> keep_;
     std::shared_ptr<const input_file> file_;
     std::uint64_t offset_ = 0;
@@ -93,13 +93,13 @@ inline any_tensor make_constant(dtype type, const shape& extent, std::vector<std
 }
 
 template <element T>
-any_tensor make_constant(const shape& extent, std::span<const T> values) {
-    const auto bytes = std::as_bytes(values);
+any_tensor make_constant(const shape& extent, span<const T> values) {
+    const auto bytes = as_bytes(values);
     return make_constant(dtype_of<T>, extent, std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
 
 /// A vector of sizes, as Shape gives it.
-inline any_tensor make_constant(std::span<const std::int64_t> values) {
+inline any_tensor make_constant(span<const std::int64_t> values) {
     return make_constant<std::int64_t>(shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
@@ -122,7 +122,7 @@ inline std::shared_ptr<host_constant> shared_constant(const any_tensor& t) {
 
 /// `count` elements of bytes, converted.
 template <element To>
-std::vector<To> values_of(dtype type, std::span<const std::byte> bytes, std::int64_t count) {
+std::vector<To> values_of(dtype type, span<const std::byte> bytes, std::int64_t count) {
     static_assert(!std::is_same_v<To, bool>);
     PUMICE_ASSERT(std::cmp_greater_equal(bytes.size(), byte_end(type, count)));
     std::vector<To> values;

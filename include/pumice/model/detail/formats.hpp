@@ -15,7 +15,7 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// Whether a file that begins so is in Arm's VGF. (An ONNX file begins with the tag of a field.)
-inline bool is_vgf(std::span<const std::byte> front) {
+inline bool is_vgf(span<const std::byte> front) {
     constexpr std::string_view magic = "VGF1";
     return front.size() >= magic.size() &&
            std::memcmp(front.data(), magic.data(), magic.size()) == 0;
@@ -43,7 +43,7 @@ inline std::shared_ptr<model_builder> open_model(const std::filesystem::path& pa
     return onnx::open(path, o);
 }
 /// The bytes of a file, which are copied. Data in other files is refused.
-inline std::shared_ptr<model_builder> open_model(std::span<const std::byte> bytes,
+inline std::shared_ptr<model_builder> open_model(span<const std::byte> bytes,
                                                  const load_options& o) {
     if (is_vgf(bytes)) {
 #ifdef PUMICE_VGF

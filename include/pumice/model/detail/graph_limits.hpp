@@ -3,12 +3,12 @@
 // What the graph of a model asks for, held against its limits before anything runs.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/model/detail/model_limits.hpp>
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,7 +32,7 @@ inline std::int64_t work_of_element(const node& n) {
 
 /// What asks for more than the limits in all that `made` is made of, in words; empty where nothing
 /// does. What is in `seen`, and alive, was looked at.
-inline std::string beyond_limits(const model_limits& limits, std::span<const any_tensor> made,
+inline std::string beyond_limits(const model_limits& limits, span<const any_tensor> made,
                                  std::set<const node*>& seen) {
     std::vector<const node*> unvisited;
     for (const any_tensor& t : made)

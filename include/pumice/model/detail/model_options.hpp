@@ -3,6 +3,7 @@
 // What a model is loaded with.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/model/detail/model_limits.hpp>
 #include <pumice/model/provider.hpp>
@@ -12,14 +13,13 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Elementwise ops of a user's own for the model loader: `model::load(path, pm::ops<my_op, ...>)`.
 struct op_set {
-    std::span<const op_info* const> list;
+    span<const op_info* const> list;
 };
 
 namespace detail {

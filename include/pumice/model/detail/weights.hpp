@@ -99,7 +99,7 @@ private:
     class narrowed final : public byte_source {
     public:
         narrowed(const byte_source& from, dtype to) : from_(from), to_(to) {}
-        void read(std::int64_t begin, std::span<std::byte> into) const override {
+        void read(std::int64_t begin, span<std::byte> into) const override {
             const std::int64_t size = byte_offset(to_, 1),
                                factor = byte_offset(dtype::f32, 1) / size;
             std::vector<std::byte> piece(std::min<std::size_t>(into.size() *
@@ -108,14 +108,14 @@ private:
             while (!into.empty()) {
                 const auto n =
                     std::min(into.size(), piece.size() / static_cast<std::size_t>(factor));
-                const auto from = std::span(piece).first(n * static_cast<std::size_t>(factor));
+                const auto from = span(piece).first(n * static_cast<std::size_t>(factor));
                 from_.read(begin * factor, from);
                 convert_bytes(from, into.data());
                 into = into.subspan(n);
                 begin += static_cast<std::int64_t>(n);
             }
         }
-        void convert_bytes(std::span<const std::byte> from, std::byte* into) const {
+        void convert_bytes(span<const std::byte> from, std::byte* into) const {
             visit(to_, [&](auto to) {
                 using To = decltype(to);
                 if constexpr (!std::is_same_v<To, bool> && !packed_element<To>) {
@@ -135,7 +135,7 @@ private:
         return constant_of(t)->in_file() || t.size() > kept_;
     }
     dtype computed(dtype type) const { return compute_ && type == dtype::f32 ? *compute_ : type; }
-    any_tensor up(const any_tensor& t, std::span<const std::byte> from) const {
+    any_tensor up(const any_tensor& t, span<const std::byte> from) const {
         const dtype type = computed(t.dtype());
         if (type == t.dtype()) return from_bytes(type, t.shape(), from, where_);
         std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count(type, t.size())));

@@ -19,11 +19,11 @@ public:
         for (const resolved_node& step : model_.steps) find_quantization(step);
     }
 
-    std::vector<any_tensor> build(std::span<const any_tensor> inputs,
+    std::vector<any_tensor> build(span<const any_tensor> inputs,
                                   weights& constants) const override {
         return outputs_of(build_graph(model_, inputs, &constants, constants.compute()));
     }
-    std::vector<any_tensor> build_first(std::span<const any_tensor> inputs, weights& constants,
+    std::vector<any_tensor> build_first(span<const any_tensor> inputs, weights& constants,
                                         bool fixed) const override {
         const auto slots = build_graph(model_, inputs, &constants, constants.compute(), true);
         std::vector<any_tensor> outputs = outputs_of(slots);
@@ -44,11 +44,11 @@ public:
         close(model_);
     }
 
-    std::vector<inferred_value> infer_shapes(std::span<const shape> shapes,
+    std::vector<inferred_value> infer_shapes(span<const shape> shapes,
                                              weights& constants) const override {
         return onnx::infer_shapes(model_, shapes, constants.compute());
     }
-    std::string dump(std::span<const shape> shapes, weights& constants) const override {
+    std::string dump(span<const shape> shapes, weights& constants) const override {
         return onnx::dump(model_, shapes, constants.compute());
     }
 
@@ -75,7 +75,7 @@ private:
     /// Of a constant, on the host or in a file.
     template <element To>
     static std::vector<To> read(const any_tensor& t) {
-        return constant_of(t)->with_bytes([&](std::span<const std::byte> bytes) {
+        return constant_of(t)->with_bytes([&](span<const std::byte> bytes) {
             return values_of<To>(t.dtype(), bytes, t.size());
         });
     }
@@ -125,8 +125,7 @@ private:
     }
 
     /// What the file says of values in between is what they are.
-    void compare(std::span<const any_tensor> slots, std::optional<dtype> compute,
-                 bool fixed) const {
+    void compare(span<const any_tensor> slots, std::optional<dtype> compute, bool fixed) const {
         const auto computed = [&](dtype t) { return compute && t == dtype::f32 ? *compute : t; };
         for (const auto& [slot, v] : model_.declared) {
             const any_tensor& made = slots[static_cast<std::size_t>(slot)];

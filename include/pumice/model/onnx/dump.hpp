@@ -10,8 +10,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 
 /// Types and shapes of all values for these input shapes, in the order of the steps, inputs first.
 /// Needs no device and computes nothing. Throws what building the graph throws.
-inline std::vector<inferred_value> infer_shapes(const resolved_model& p,
-                                                std::span<const shape> inputs,
+inline std::vector<inferred_value> infer_shapes(const resolved_model& p, span<const shape> inputs,
                                                 std::optional<dtype> compute = {}) {
     if (inputs.size() != p.inputs.size())
         throw error(errc::invalid_argument, "onnx",
@@ -41,7 +40,7 @@ inline std::string text_of(const any_tensor& t) {
 
 /// One line a value and a step: `7 Conv node : x f32 (1, 1, 28, 28), w f32 (8, 1, 5, 5) -> y f32
 /// (1, 8, 28, 28)`.
-inline std::string dump(const resolved_model& p, std::span<const shape> inputs,
+inline std::string dump(const resolved_model& p, span<const shape> inputs,
                         std::optional<dtype> compute = {}) {
     infer_shapes(p, inputs, compute);  // its messages name what does not fit
     std::vector<any_tensor> places;

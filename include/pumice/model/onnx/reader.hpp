@@ -38,14 +38,14 @@ public:
         return std::move(model_);
     }
 
-    model_proto read_graph(std::span<const std::byte> message, const model_proto& around) {
+    model_proto read_graph(span<const std::byte> message, const model_proto& around) {
         model_.ir_version = around.ir_version;
         model_.opsets = around.opsets;
         graph(message);
         return std::move(model_);
     }
 
-    tensor_proto read_tensor(std::span<const std::byte> message) {
+    tensor_proto read_tensor(span<const std::byte> message) {
         count();
         tensor_proto t;
         t.message = message;
@@ -86,7 +86,7 @@ public:
 
 private:
     /// Of a function only what it is written against is read.
-    void function(std::span<const std::byte> message) {
+    void function(span<const std::byte> message) {
         count(), ++model_.functions;
         each(message, "function", [&](protozero::pbf_reader& m) {
             if (m.tag_and_type() != bytes(9)) return m.skip();
@@ -94,7 +94,7 @@ private:
         });
     }
 
-    void graph(std::span<const std::byte> message) {
+    void graph(span<const std::byte> message) {
         each(message, "graph", [&](protozero::pbf_reader& m) {
             switch (m.tag_and_type()) {
                 case bytes(1):
@@ -116,7 +116,7 @@ private:
         });
     }
 
-    opset read_opset(std::span<const std::byte> message) {
+    opset read_opset(span<const std::byte> message) {
         count();
         opset o;
         each(message, "operator set", [&](protozero::pbf_reader& m) {
@@ -129,7 +129,7 @@ private:
         return o;
     }
 
-    node_proto read_node(std::span<const std::byte> message) {
+    node_proto read_node(span<const std::byte> message) {
         count();
         node_proto n;
         each(message, "node", [&](protozero::pbf_reader& m) {
@@ -149,7 +149,7 @@ private:
         return n;
     }
 
-    attribute read_attribute(std::span<const std::byte> message) {
+    attribute read_attribute(span<const std::byte> message) {
         count();
         attribute a;
         const auto found = [&](attribute_type type) {
@@ -211,7 +211,7 @@ private:
         return a;
     }
 
-    void external(std::span<const std::byte> message, external_data& into) {
+    void external(span<const std::byte> message, external_data& into) {
         count();
         std::string_view key, value;
         each(message, "external data", [&](protozero::pbf_reader& m) {
@@ -233,7 +233,7 @@ private:
         }
     }
 
-    value_info read_value(std::span<const std::byte> message) {
+    value_info read_value(span<const std::byte> message) {
         count();
         value_info v;
         each(message, "value", [&](protozero::pbf_reader& m) {
@@ -247,7 +247,7 @@ private:
     }
 
     /// TypeProto. The types that nest are named and skipped unread.
-    void type(std::span<const std::byte> message, value_info& v) {
+    void type(span<const std::byte> message, value_info& v) {
         each(message, "type", [&](protozero::pbf_reader& m) {
             constexpr std::pair<std::uint32_t, std::string_view> others[] = {
                 {4, "a sequence"},
@@ -271,7 +271,7 @@ private:
         });
     }
 
-    void dims(std::span<const std::byte> message, value_info& v) {
+    void dims(span<const std::byte> message, value_info& v) {
         each(message, "shape", [&](protozero::pbf_reader& m) {
             if (m.tag_and_type() != bytes(1)) return m.skip();
             count();
@@ -293,7 +293,7 @@ private:
 };
 
 /// What a file that is no model begins like, and what to do then; empty where that is not known.
-inline std::string beginning_of(std::span<const std::byte> bytes) {
+inline std::string beginning_of(span<const std::byte> bytes) {
     if (bytes.empty()) return "the file is empty";
     const struct {
         std::string_view magic, text;
@@ -326,13 +326,13 @@ inline model_proto read(const source& from, const model_limits& limits = {}) {
 }
 
 /// The TensorProto of an attribute.
-inline tensor_proto read_tensor(const source& from, std::span<const std::byte> message,
+inline tensor_proto read_tensor(const source& from, span<const std::byte> message,
                                 const model_limits& limits = {}) {
     return detail::reader(from, limits).read_tensor(message);
 }
 
 /// The GraphProto of an attribute, as the graph of a model with what else the one around it has.
-inline model_proto read_graph(std::span<const std::byte> message, const model_proto& around,
+inline model_proto read_graph(span<const std::byte> message, const model_proto& around,
                               const model_limits& limits = {}) {
     return detail::reader(around.from, limits).read_graph(message, around);
 }

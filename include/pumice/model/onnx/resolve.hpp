@@ -14,7 +14,7 @@ namespace detail {
 /// Refuses what asks for more than the limits, in all that `made` is made of. What is in `seen`,
 /// and alive, was looked at.
 inline void check_limits(const resolved_model& p, const resolved_node& s,
-                         std::span<const any_tensor> made, std::set<const pumice::node*>& seen) {
+                         span<const any_tensor> made, std::set<const pumice::node*>& seen) {
     const std::string excess = pumice::detail::beyond_limits(p.limits, made, seen);
     if (!excess.empty())
         throw error(errc::bad_file, "onnx", describe(*s.from, s.number) + " asks for " + excess);
@@ -22,10 +22,9 @@ inline void check_limits(const resolved_model& p, const resolved_node& s,
 
 }  // namespace detail
 
-inline std::vector<any_tensor> build_graph(const resolved_model& p,
-                                           std::span<const any_tensor> inputs, weights* where,
-                                           std::optional<dtype> compute = {}, bool dry = false,
-                                           std::span<const any_tensor> around = {}) {
+inline std::vector<any_tensor> build_graph(const resolved_model& p, span<const any_tensor> inputs,
+                                           weights* where, std::optional<dtype> compute = {},
+                                           bool dry = false, span<const any_tensor> around = {}) {
     std::vector<any_tensor> slots = p.constants;
     for (const auto& [own, theirs] : p.captured)
         if (any_tensor& to = slots[static_cast<std::size_t>(own)]; !to.has_value())
@@ -80,9 +79,9 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p,
 inline resolved_model resolve(model_proto m, const model_limits& limits = {},
                               const op_set& extra = {}) {
     return detail::resolver(std::move(m), limits, extra,
-                            [](const resolved_model& p, std::span<const any_tensor> in,
-                               weights* where, std::optional<dtype> compute, bool dry,
-                               std::span<const any_tensor> around) {
+                            [](const resolved_model& p, span<const any_tensor> in, weights* where,
+                               std::optional<dtype> compute, bool dry,
+                               span<const any_tensor> around) {
                                 return build_graph(p, in, where, compute, dry, around);
                             })
         .run();

@@ -122,7 +122,7 @@ private:
     }
 
     /// Where bytes of the structure lie in the file.
-    std::uint64_t offset_of(std::span<const std::byte> part) const {
+    std::uint64_t offset_of(span<const std::byte> part) const {
         return static_cast<std::uint64_t>(part.data() - from_.bytes.data());
     }
     bool left_in_file(std::uint32_t tag, std::size_t length) const {
@@ -214,10 +214,10 @@ private:
             const auto list = detail::to_bytes(m.get_view());
             if (!left_in_file(field, list.size())) return take(list);
             const auto read = from_.file->read(offset_of(list), list.size());
-            take(std::span<const std::byte>(read));
+            take(span<const std::byte>(read));
         };
         const auto fixed = [&]<class Stored>(Stored) {
-            return [&](std::span<const std::byte> list) {
+            return [&](span<const std::byte> list) {
                 if (list.size() % sizeof(Stored) != 0) refuse(t, "has a list of half numbers");
                 for (; !list.empty(); list = list.subspan(sizeof(Stored))) {
                     Stored v;
@@ -227,7 +227,7 @@ private:
             };
         };
         const auto varints = [&]<class Stored>(Stored) {
-            return [&](std::span<const std::byte> list) {
+            return [&](span<const std::byte> list) {
                 const char *at = detail::to_view(list).data(), *end = at + list.size();
                 while (at != end)
                     put_integer(static_cast<Stored>(protozero::decode_varint(&at, end)));
@@ -268,7 +268,7 @@ private:
     }
 
     static shape extent_of(const tensor_proto& t) {
-        return shape(std::span<const std::int64_t>(t.dims));
+        return shape(span<const std::int64_t>(t.dims));
     }
 
     const source& from_;

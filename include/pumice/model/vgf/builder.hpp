@@ -53,11 +53,11 @@ public:
         }
     }
 
-    std::vector<any_tensor> build(std::span<const any_tensor> inputs,
+    std::vector<any_tensor> build(span<const any_tensor> inputs,
                                   weights& constants) const override {
         return run(inputs, constants, nullptr);
     }
-    std::vector<any_tensor> build_first(std::span<const any_tensor> inputs, weights& constants,
+    std::vector<any_tensor> build_first(span<const any_tensor> inputs, weights& constants,
                                         bool) const override {
         seen_nodes seen;
         return run(inputs, constants, &seen);
@@ -102,7 +102,7 @@ private:
     }
 
     /// With `seen` the inputs have no values, and what the graph asks for is checked.
-    std::vector<any_tensor> run(std::span<const any_tensor> inputs, weights& constants,
+    std::vector<any_tensor> run(span<const any_tensor> inputs, weights& constants,
                                 seen_nodes* seen) const {
         std::vector<any_tensor> values(file_.resources.size());
         for (std::size_t i = 0; i < constants_.size(); ++i)
@@ -138,9 +138,8 @@ private:
         return outputs;
     }
 
-    std::vector<any_tensor> run_graph(const detail::ready_segment& s,
-                                      std::span<const any_tensor> inputs, weights& constants,
-                                      seen_nodes* seen) const {
+    std::vector<any_tensor> run_graph(const detail::ready_segment& s, span<const any_tensor> inputs,
+                                      weights& constants, seen_nodes* seen) const {
         tosa_node::values_by_id values;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const graph_port& p = s.graph.inputs[i];
@@ -165,7 +164,7 @@ private:
                                             to_string(made.dtype()), " ", to_string(made.shape())});
                 if (seen) {
                     const std::string excess =
-                        pumice::detail::beyond_limits(limits_, std::span(&made, 1), seen->nodes);
+                        pumice::detail::beyond_limits(limits_, span(&made, 1), seen->nodes);
                     seen->alive.push_back(made);
                     if (!excess.empty()) n.fail(errc::bad_file, {"it asks for ", excess});
                 }
@@ -213,7 +212,7 @@ inline std::shared_ptr<model_builder> open(const std::shared_ptr<input_file>& fi
     return made;
 }
 /// From the bytes of a file, which `keep` holds.
-inline std::shared_ptr<model_builder> open(std::span<const std::byte> bytes,
+inline std::shared_ptr<model_builder> open(span<const std::byte> bytes,
                                            const std::shared_ptr<const void>& keep,
                                            const load_options& o) {
     return std::make_shared<builder>(

@@ -25,18 +25,18 @@ class source {
 public:
     explicit source(std::shared_ptr<const input_file> file)
         : file_(std::move(file)), size_(file_->size()) {}
-    explicit source(std::span<const std::byte> bytes) : bytes_(bytes), size_(bytes.size()) {}
+    explicit source(span<const std::byte> bytes) : bytes_(bytes), size_(bytes.size()) {}
 
     std::uint64_t size() const noexcept { return size_; }
     /// Pre: the range is within.
-    void read(std::uint64_t offset, std::span<std::byte> into) const {
+    void read(std::uint64_t offset, span<std::byte> into) const {
         if (file_) return file_->read(offset, into);
         std::memcpy(into.data(), bytes_.data() + offset, into.size());
     }
 
 private:
     std::shared_ptr<const input_file> file_;
-    std::span<const std::byte> bytes_;
+    span<const std::byte> bytes_;
     std::uint64_t size_;
 };
 
@@ -383,7 +383,7 @@ private:
 inline contents read(const std::shared_ptr<input_file>& file, const model_limits& limits = {}) {
     return detail::reader(file->path().string(), detail::source(file), limits).run();
 }
-inline contents read(std::span<const std::byte> bytes, const model_limits& limits = {}) {
+inline contents read(span<const std::byte> bytes, const model_limits& limits = {}) {
     return detail::reader("model", detail::source(bytes), limits).run();
 }
 

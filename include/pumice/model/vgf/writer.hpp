@@ -32,13 +32,13 @@ struct save_options {
 /// operators are `tosa.custom`; a tensor without axes has one. Throws errc::unsupported_op
 /// for ops that TOSA has nothing for, errc::unsupported for types that it has not, and what the
 /// function throws.
-inline std::string to_tosa(const context& home, std::span<const executable::value> inputs,
+inline std::string to_tosa(const context& home, span<const executable::value> inputs,
                            const traced_function& function) {
     return detail::graph_writer().run(pumice::detail::trace_graph(home, inputs, function));
 }
 /// The same of a model, with its names, for these shapes of its inputs, those of the file where
 /// left out.
-inline std::string to_tosa(const model& m, std::span<const shape> shapes = {}) {
+inline std::string to_tosa(const model& m, span<const shape> shapes = {}) {
     if (!shapes.empty() && shapes.size() != m.inputs().size())
         throw error(errc::invalid_argument, "vgf",
                     cat({"the model takes ", m.inputs().size(), " inputs, got ", shapes.size(),
@@ -54,10 +54,11 @@ inline std::string to_tosa(const model& m, std::span<const shape> shapes = {}) {
     std::vector<std::string> inputs, outputs;
     for (const model_value& v : m.inputs()) inputs.push_back(v.name);
     for (const model_value& v : m.outputs()) outputs.push_back(v.name);
-    return detail::graph_writer()
-        .run(pumice::detail::trace_graph(m.where(), values,
-                                         [&](std::span<const any_tensor> x) { return m.run(x); }),
-             std::move(inputs), std::move(outputs));
+    return detail::graph_writer().run(pumice::detail::trace_graph(m.where(), values,
+                                                                  [&](span<const any_tensor> x) {
+                                                                      return m.run(x);
+                                                                  }),
+                                      std::move(inputs), std::move(outputs));
 }
 
 namespace detail {
@@ -139,13 +140,13 @@ inline void save_tosa(const std::filesystem::path& path, std::string_view text,
 /// Writes a model, for these shapes of its inputs, as a VGF file. Inputs and outputs are in their
 /// order, by their names; a comma in one becomes an underscore. Throws what `to_tosa` and
 /// `save_tosa` throw.
-inline void save(const std::filesystem::path& path, const model& m,
-                 std::span<const shape> shapes = {}, const save_options& options = {}) {
+inline void save(const std::filesystem::path& path, const model& m, span<const shape> shapes = {},
+                 const save_options& options = {}) {
     save_tosa(path, to_tosa(m, shapes), options);
 }
 /// The same of a function of tensors.
 inline void save(const std::filesystem::path& path, const context& home,
-                 std::span<const executable::value> inputs, const traced_function& function,
+                 span<const executable::value> inputs, const traced_function& function,
                  const save_options& options = {}) {
     save_tosa(path, to_tosa(home, inputs, function), options);
 }

@@ -43,7 +43,7 @@ struct package_header {
         put(bytes, 40, d.high);
         return bytes;
     }
-    static std::uint64_t number(std::span<const std::byte> bytes, std::size_t at,
+    static std::uint64_t number(span<const std::byte> bytes, std::size_t at,
                                 std::size_t length = 8) {
         std::uint64_t v = 0;
         for (std::size_t k = length; k-- > 0;)

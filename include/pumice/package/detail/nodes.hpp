@@ -15,7 +15,7 @@ struct compute_node {
     std::vector<std::shared_ptr<const kernel_call>> calls;
 };
 
-inline bool alike(std::span<const kernel_value> a, std::span<const kernel_value> b) {
+inline bool alike(span<const kernel_value> a, span<const kernel_value> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
         return x.dtype == y.dtype && x.shape == y.shape;
     });
@@ -112,14 +112,14 @@ inline own_shader read_shader(const package_reader& from, const tables::Node& n)
 inline flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tables::Node>>>
 write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute_node>& list) {
     const auto text = [&](std::string_view s) { return b.CreateString(s.data(), s.size()); };
-    const auto shape_of = [&](std::span<const std::int64_t> s) {
+    const auto shape_of = [&](span<const std::int64_t> s) {
         return b.CreateVector(std::vector<std::int64_t>(s.begin(), s.end()));
     };
     const auto values = [&](const std::vector<kernel_value>& from) {
         std::vector<flatbuffers::Offset<tables::NodeValue>> made;
         for (const kernel_value& v : from) {
             const auto type = text(to_string(v.dtype));
-            const auto shape = shape_of({v.shape.begin(), v.shape.end()});
+            const auto shape = shape_of(v.shape);
             made.push_back(tables::CreateNodeValue(b, type, shape));
         }
         return b.CreateVector(made);
@@ -155,7 +155,7 @@ write_compute_nodes(flatbuffers::FlatBufferBuilder& b, const std::vector<compute
         }
         const auto inputs = b.CreateVector(ins), outputs = b.CreateVector(outs);
         const auto scalars = b.CreateVector(types);
-        const auto group = shape_of({how.group.begin(), how.group.end()});
+        const auto group = shape_of(how.group);
         const auto uses = b.CreateVector(calls);
         nodes.push_back(tables::CreateNode(b, name, language, source, inputs, outputs, scalars,
                                            group, how.whole_groups, how.checked, uses,
@@ -210,17 +210,16 @@ inline std::vector<std::shared_ptr<const custom_kernel>> read_compute_nodes(cons
         for (const tables::Call* c : *n->calls())
             uses->push_back({values(*c->inputs()), values(*c->outputs()), shape_of(*c->threads())});
         const auto found =
-            [uses, name = n->name()->str()](std::span<const kernel_value> inputs) -> const use& {
+            [uses, name = n->name()->str()](span<const kernel_value> inputs) -> const use& {
             for (const use& u : *uses)
                 if (alike(u.inputs, inputs)) return u;
             fail(errc::bad_file, "package",
                  {"the compute node ", name, " is not described for a call that the graph has"});
         };
-        how.results = [found](std::span<const kernel_value> in) { return found(in).outputs; };
-        how.grid =
-            kernel_grid([found](std::span<const kernel_value> in, std::span<const kernel_value>) {
-                return found(in).threads;
-            });
+        how.results = [found](span<const kernel_value> in) { return found(in).outputs; };
+        how.grid = kernel_grid([found](span<const kernel_value> in, span<const kernel_value>) {
+            return found(in).threads;
+        });
         if (n->shader()) {
             own_shader s = read_shader(from, *n);
             if (s.inputs.size() != how.inputs.size() || s.outputs.size() != how.outputs.size() ||

@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    static bool begins_right(std::span<const std::byte> bytes) {
+    static bool begins_right(span<const std::byte> bytes) {
         for (std::size_t i = 0; i < package_header::magic.size(); ++i)
             if (static_cast<char>(bytes[i]) != package_header::magic[i]) return false;
         return true;
@@ -187,7 +187,7 @@ private:
     std::string read(const tables::Section& s, std::string_view name, const char* what) const {
         const auto file = folder_ ? part(s, name) : file_;
         std::string text(static_cast<std::size_t>(s.bytes()), '\0');
-        file->read(s.begin(), std::as_writable_bytes(std::span(text)));
+        file->read(s.begin(), as_writable_bytes(span(text)));
         if (digest_of(text) != digest{s.high(), s.low()})
             refuse({"it is damaged: ", what, " is not what was written"});
         return text;

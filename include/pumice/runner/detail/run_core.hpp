@@ -54,10 +54,10 @@ public:
     io_view views(int out) const noexcept {
         return out ? options_.output_view : options_.input_view;
     }
-    std::span<const tensor_info> inputs(io_view v) const noexcept {
+    span<const tensor_info> inputs(io_view v) const noexcept {
         return parts_.values[0][v == io_view::hardware];
     }
-    std::span<const tensor_info> outputs(io_view v) const noexcept {
+    span<const tensor_info> outputs(io_view v) const noexcept {
         return parts_.values[1][v == io_view::hardware];
     }
     const tensor_info& find(std::string_view name, const io_view* v) const {
@@ -72,8 +72,8 @@ public:
                     std::move(names));
     }
 
-    run_status execute(std::span<const runner_tensor_view> inputs,
-                       std::span<const runner_tensor_view> outputs) noexcept {
+    run_status execute(span<const runner_tensor_view> inputs,
+                       span<const runner_tensor_view> outputs) noexcept {
         run_room* room = nullptr;
         run_status s = run_status::ok;
         try {
@@ -94,8 +94,7 @@ public:
 
     /// Throws errc::invalid_argument, errc::dtype_mismatch, errc::shape_mismatch,
     /// errc::context_mismatch for other tensors than the runner takes.
-    void must_fit(std::span<const runner_tensor_view> in,
-                  std::span<const runner_tensor_view> out) const {
+    void must_fit(span<const runner_tensor_view> in, span<const runner_tensor_view> out) const {
         must_fit(in, inputs(options_.input_view), "inputs");
         must_fit(out, outputs(options_.output_view), "outputs");
         for (const runner_tensor_view& o : out) {
@@ -135,7 +134,7 @@ public:
     }
 
 private:
-    void must_fit(std::span<const runner_tensor_view> given, std::span<const tensor_info> wanted,
+    void must_fit(span<const runner_tensor_view> given, span<const tensor_info> wanted,
                   const char* what) const {
         if (given.size() != wanted.size())
             fail(errc::invalid_argument, "runner",
@@ -199,12 +198,12 @@ private:
     }
 
     /// Submits a run. Pre: the tensors fit.
-    submission begin(run_room& r, std::span<const runner_tensor_view> in,
-                     std::span<const runner_tensor_view> out, stop_view stop) {
+    submission begin(run_room& r, span<const runner_tensor_view> in,
+                     span<const runner_tensor_view> out, stop_view stop) {
         const struct given_back {
             run_core& core;
             run_room& r;
-            std::span<const runner_tensor_view> in, out;
+            span<const runner_tensor_view> in, out;
             ~given_back() { core.give_back(r, in, out); }
         } at_the_end{*this, r, in, out};
         const bool direct_in = options_.input_view == io_view::hardware;
@@ -228,7 +227,7 @@ private:
     }
     /// The engine keeps the memory of outputs that nobody else holds; where it does not, what it
     /// gave instead is copied.
-    submission run_in_place(run_room& r, std::span<const runner_tensor_view> out, stop_view stop) {
+    submission run_in_place(run_room& r, span<const runner_tensor_view> out, stop_view stop) {
         for (std::size_t i = 0; i < out.size(); ++i)
             r.out[i].memory = r.outputs[i].get()->data.get();
         submission work = recorded().run_into(r.outputs, r.inputs, stop);
@@ -249,8 +248,8 @@ private:
         return work;
     }
     /// What was borrowed goes back to its tensor, what is the room's to the room.
-    void give_back(run_room& r, std::span<const runner_tensor_view> in,
-                   std::span<const runner_tensor_view> out) noexcept {
+    void give_back(run_room& r, span<const runner_tensor_view> in,
+                   span<const runner_tensor_view> out) noexcept {
         for (std::size_t i = 0; i < in.size(); ++i) {
             if (!r.inputs[i].has_value()) continue;
             if (options_.input_view == io_view::hardware)
@@ -267,7 +266,7 @@ private:
         }
     }
     /// After the run is done.
-    void end(run_room& r, std::span<const runner_tensor_view> out) {
+    void end(run_room& r, span<const runner_tensor_view> out) {
         for (std::size_t i = 0; i < out.size(); ++i) {
             const tensor_state& s = *out[i].state();
             if (options_.output_view == io_view::host) copy_out(r.out[i].staged, s);
@@ -311,8 +310,7 @@ private:
         s.write(bytes);
     }
 
-    void execute_timed(std::span<const runner_tensor_view> in,
-                       std::span<const runner_tensor_view> out) {
+    void execute_timed(span<const runner_tensor_view> in, span<const runner_tensor_view> out) {
         const std::lock_guard lock(profile_mutex_);
         profiler timing(recorded().where());
         run_room* const room = take_room();

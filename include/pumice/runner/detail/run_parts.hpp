@@ -8,7 +8,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-inline std::vector<tensor_info> named_values(std::span<const executable::value> list,
+inline std::vector<tensor_info> named_values(span<const executable::value> list,
                                              std::string_view name) {
     std::vector<tensor_info> infos;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -58,8 +58,8 @@ struct run_parts {
 
     /// Names of the outputs where `outputs` has them. In the host's view a value takes the way by
     /// the hardware's too, so that all views give the same bits.
-    static run_parts of(const context& home, std::span<const tensor_info> inputs,
-                        std::span<const tensor_info> outputs, const traced_function& function,
+    static run_parts of(const context& home, span<const tensor_info> inputs,
+                        span<const tensor_info> outputs, const traced_function& function,
                         const runner_options& o) {
         check_options(o);
         run_parts p;
@@ -72,7 +72,7 @@ struct run_parts {
             const tensor_info& chosen = p.values[0][o.input_view == io_view::hardware].back();
             takes.push_back({chosen.dtype, chosen.shape});
         }
-        p.recorded = trace(home, takes, [&](std::span<const any_tensor> x) {
+        p.recorded = trace(home, takes, [&](span<const any_tensor> x) {
             std::vector<any_tensor> list;
             for (std::size_t i = 0; i < x.size(); ++i) {
                 const tensor_info &host = p.values[0][0][i], &hard = p.values[0][1][i];
@@ -132,7 +132,7 @@ run_parts parts_of_recorded(const Recorded& r, const runner_options& o) {
 }
 
 template <class Model>
-run_parts parts_of_model(const Model& m, const runner_options& o, std::span<const shape> shapes) {
+run_parts parts_of_model(const Model& m, const runner_options& o, span<const shape> shapes) {
     std::vector<tensor_info> inputs, outputs;
     if (!shapes.empty() && shapes.size() != m.inputs().size())
         fail(errc::invalid_argument, "runner",
@@ -146,7 +146,7 @@ run_parts parts_of_model(const Model& m, const runner_options& o, std::span<cons
     }
     for (const auto& v : m.outputs()) outputs.push_back(info_of(v, {}));
     return run_parts::of(
-        m.where(), inputs, outputs, [&m](std::span<const any_tensor> x) { return m.run(x); }, o);
+        m.where(), inputs, outputs, [&m](span<const any_tensor> x) { return m.run(x); }, o);
 }
 
 }}}  // namespace pumice::PUMICE_ABI::detail

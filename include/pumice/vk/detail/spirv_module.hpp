@@ -4,6 +4,7 @@
 // of ids: names, types with their sizes, constants. For vk/check_spirv.hpp.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/vk/describe.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
@@ -39,8 +40,8 @@ protected:
     };
     static constexpr word huge = 0x7fffffff;
 
-    spirv_module(std::span<const word> words, std::string_view name, const candidate& on,
-                 std::span<const constant> constants)
+    spirv_module(span<const word> words, std::string_view name, const candidate& on,
+                 span<const constant> constants)
         : words_(words), name_(name), on_(on), constants_(constants) {}
 
     /// Calls `each` at every instruction.
@@ -288,10 +289,10 @@ protected:
         f.known = true;
     }
 
-    std::span<const std::uint32_t> words_;
+    span<const std::uint32_t> words_;
     std::string_view name_;
     const candidate& on_;
-    std::span<const constant> constants_;
+    span<const constant> constants_;
 
     std::size_t at_ = 0;  // of the instruction
     spv::Op op_ = spv::OpNop;

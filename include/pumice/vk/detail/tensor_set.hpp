@@ -213,8 +213,8 @@ public:
     /// Makes the tensors, a session where the pipeline is a data graph's (else null), and a set of
     /// that layout, of which `writes` says what is no tensor. Throws errc::out_of_memory, and what
     /// else the driver reports.
-    void open(std::span<const pushed_range> list, vk::DescriptorSetLayout layout,
-              vk::Pipeline graph, std::span<vk::WriteDescriptorSet> writes) {
+    void open(span<const pushed_range> list, vk::DescriptorSetLayout layout, vk::Pipeline graph,
+              span<vk::WriteDescriptorSet> writes) {
         const device& d = *device_;
         array_list<vk::DescriptorPoolSize> sizes(list.size());
         array_list<vk::WriteDescriptorSetTensorARM> shown(list.size());
@@ -261,8 +261,8 @@ private:
     std::unique_ptr<graph_session> session_;
 #else
     // Headers without the extensions: no device has tensors.
-    void open(std::span<const pushed_range>, vk::DescriptorSetLayout, vk::Pipeline,
-              std::span<vk::WriteDescriptorSet>) {}
+    void open(span<const pushed_range>, vk::DescriptorSetLayout, vk::Pipeline,
+              span<vk::WriteDescriptorSet>) {}
     bool is_graph() const noexcept { return false; }
     vk::Buffer copy_of(std::size_t) const noexcept { return {}; }
     void dispatch(vk::CommandBuffer) const noexcept {}

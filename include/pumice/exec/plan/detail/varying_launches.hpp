@@ -3,11 +3,11 @@
 // One launch for all extents of a range: of launches for some of them, alike but for numbers.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/kernels/launch.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
@@ -46,7 +46,7 @@ inline bool is_alike(const launch& a, const launch& b) {
 
 /// Finds the numbers in which a kernel's launches for those extents differ. Gives why one cannot
 /// serve all; else it is empty, and `last`, which is that for the last extent, can.
-inline std::string find_varying(launch& last, std::span<const launch* const> launches,
+inline std::string find_varying(launch& last, span<const launch* const> launches,
                                 const chosen_extents& extents) {
     for (std::size_t m = 0; m < last.members.size(); ++m) {
         const block_member& row = last.members[m];

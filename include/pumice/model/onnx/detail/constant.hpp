@@ -24,13 +24,13 @@ inline any_tensor constant(node_builder& b) {
     const auto length = [](const auto& v) { return shape{static_cast<std::int64_t>(v.size())}; };
     if (is("value", attribute_type::tensor)) return b.decode(a);
     if (is("value_float", attribute_type::real))
-        return make_constant<float>(shape{}, std::span(&a.real, 1));
+        return make_constant<float>(shape{}, span(&a.real, 1));
     if (is("value_int", attribute_type::integer))
-        return make_constant<std::int64_t>(shape{}, std::span(&a.integer, 1));
+        return make_constant<std::int64_t>(shape{}, span(&a.integer, 1));
     if (is("value_floats", attribute_type::reals))
-        return make_constant<float>(length(a.reals), std::span(a.reals));
+        return make_constant<float>(length(a.reals), span(a.reals));
     if (is("value_ints", attribute_type::integers))
-        return make_constant<std::int64_t>(length(a.integers), std::span(a.integers));
+        return make_constant<std::int64_t>(length(a.integers), span(a.integers));
     b.fail(a.name == "value" || a.name == "value_float" ? errc::bad_file : errc::unsupported,
            "has a value of a kind that Pumice lacks: " + std::string(a.name));
 }
@@ -39,7 +39,7 @@ inline any_tensor constant(node_builder& b) {
 inline any_tensor constant_of_shape(node_builder& b) {
     const auto* value = b.find("value", attribute_type::tensor);
     const float zero = 0;
-    any_tensor one = value ? b.decode(*value) : make_constant<float>(shape{}, std::span(&zero, 1));
+    any_tensor one = value ? b.decode(*value) : make_constant<float>(shape{}, span(&zero, 1));
     if (one.size() != 1)
         b.fail(errc::bad_file,
                "has a value of " + std::to_string(one.size()) + " elements, needs 1");
@@ -74,7 +74,7 @@ inline any_tensor range(node_builder& b) {
             else values[i] = start + static_cast<T>(i) * delta;
         }
         return make_constant<T>(shape{static_cast<std::int64_t>(values.size())},
-                                std::span<const T>(values));
+                                span<const T>(values));
     };
     const dtype type = ends[0].dtype();
     if (type == dtype::f64) return build(double{});

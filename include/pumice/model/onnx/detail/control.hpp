@@ -52,10 +52,10 @@ inline any_tensor branch(node_builder& b) {
     try {
         std::vector<any_tensor> before;
         const traced_function each[] = {
-            [&](std::span<const any_tensor>) { return uploaded(b, b.run(yes, {})); },
-            [&](std::span<const any_tensor>) { return uploaded(b, b.run(no, {})); }};
+            [&](span<const any_tensor>) { return uploaded(b, b.run(yes, {})); },
+            [&](span<const any_tensor>) { return uploaded(b, b.run(no, {})); }};
         const auto watched = [&](const traced_function& f) -> traced_function {
-            return [&](std::span<const any_tensor> none) {
+            return [&](span<const any_tensor> none) {
                 std::vector<any_tensor> made = f(none);
                 for (std::size_t k = 0; k < before.size(); ++k)
                     if (!same(made[k], before[k])) throw differ();
@@ -140,8 +140,7 @@ private:
         const value_info& v = body_.input_info[input];
         return v.has_shape && v.dims.size() == 1 ? reshape(t, {1}) : t;
     }
-    std::vector<any_tensor> step(const any_tensor& number,
-                                 std::span<const any_tensor> values) const {
+    std::vector<any_tensor> step(const any_tensor& number, span<const any_tensor> values) const {
         const bool axis = body_.input_info[1].has_shape && body_.input_info[1].dims.size() == 1;
         const std::byte yes[] = {std::byte{1}};
         std::vector<any_tensor> in{
@@ -183,13 +182,13 @@ private:
                         "takes more than " + std::to_string(most) +
                             " steps of a body whose shapes differ from step to step");
             const std::vector<any_tensor> made =
-                step(make_constant<std::int64_t>(shape{}, std::span(&n, 1)), values);
+                step(make_constant<std::int64_t>(shape{}, span(&n, 1)), values);
             if (constant_of(made[0])) {
                 goes_on = constant_values<double>(made[0])[0] != 0;
             } else {
                 b_.must_run("ends by a value that a run alone knows");
                 std::byte flag{};
-                read(reshape(made[0], {}), std::span(&flag, 1));
+                read(reshape(made[0], {}), span(&flag, 1));
                 goes_on = flag != std::byte{0};
             }
             for (std::size_t i = 0; i < carried_; ++i) values[i] = b_.uploaded(made[1 + i]);
@@ -217,7 +216,7 @@ private:
         bounds.home = b_.home();
         const any_tensor steps = run(bounds, tested, 0, true).back();
         std::int32_t n = 0;
-        read(steps, std::as_writable_bytes(std::span(&n, 1)));
+        read(steps, as_writable_bytes(span(&n, 1)));
         return n;
     }
     /// With `counts` the number of steps is the last of the carried values.
@@ -249,7 +248,7 @@ private:
         }
         return pumice::detail::run_scan(
             bounds,
-            [&](std::span<const any_tensor> l) {
+            [&](span<const any_tensor> l) {
                 std::vector<any_tensor> made =
                     step(astype(l[0], dtype::i64), l.subspan(1, carried_));
                 const any_tensor next = apply<op::add>(l[0], scalar(dtype::i32, 1));
@@ -276,8 +275,7 @@ struct scanned {
     const resolved_model& body;
     std::vector<std::int64_t> axes, directions, output_axes, output_directions;
 
-    std::vector<any_tensor> run(std::span<const any_tensor> states,
-                                std::span<const any_tensor> xs) const {
+    std::vector<any_tensor> run(span<const any_tensor> states, span<const any_tensor> xs) const {
         const std::size_t stacks = body.outputs.size() - states.size();
         std::int64_t count = -1;
         std::vector<int> along;
@@ -307,7 +305,7 @@ struct scanned {
             bounds.home = b.home();
             made = pumice::detail::run_scan(
                 bounds,
-                [&](std::span<const any_tensor> l) {
+                [&](span<const any_tensor> l) {
                     std::vector<any_tensor> in(l.begin() + 1, l.end());
                     for (std::size_t j = 0; j < xs.size(); ++j) {
                         const bool back = j < directions.size() && directions[j] != 0;
@@ -368,7 +366,7 @@ inline any_tensor scan(node_builder& b) {
         b.fail(errc::bad_file, "has a body of other inputs or outputs than its own");
     std::vector<any_tensor> in;
     for (int i = static_cast<int>(first); i < b.inputs(); ++i) in.push_back(b.tensor(i));
-    const std::span all(in);
+    const span all(in);
     if (!batched) return give(b, s.run(all.first(states), all.subspan(states)));
 
     const std::int64_t batch = in[0].rank() > 0 ? in[0].shape()[0] : 0;
@@ -383,7 +381,7 @@ inline any_tensor scan(node_builder& b) {
             const slice at[] = {{n, n + 1, 1}};
             one.push_back(squeeze(slice_view(t, at), 0));
         }
-        const std::span rest(one);
+        const span rest(one);
         const auto made = s.run(rest.first(states), rest.subspan(states));
         for (std::size_t k = 0; k < made.size(); ++k) parts[k].push_back(expand_dims(made[k], 0));
     }

@@ -20,7 +20,7 @@ inline any_tensor sum_products(node_builder& b) {
 
 /// Known indices are checked here: a kernel clamps them, or leaves them out. `length` of a place in
 /// the last axis, or of all.
-inline void check_indices(node_builder& b, std::span<const std::int64_t> lengths) {
+inline void check_indices(node_builder& b, span<const std::int64_t> lengths) {
     if (!b.known(1) || b.value(1).size() > b.limits().folded_elements) return;
     const auto indices = constant_values<std::int64_t>(b.value(1));
     for (std::size_t k = 0; k < indices.size(); ++k) {
@@ -33,7 +33,7 @@ inline void check_indices(node_builder& b, std::span<const std::int64_t> lengths
 inline void check_tuples(node_builder& b, int first) {
     const shape &s = b.extent(0), &by = b.extent(1);
     if (!by.empty() && by.back() > 0 && first + by.back() <= s.rank())
-        check_indices(b, std::span(s.begin() + first, static_cast<std::size_t>(by.back())));
+        check_indices(b, span(s.begin() + first, static_cast<std::size_t>(by.back())));
 }
 
 inline scattering reduction_of(node_builder& b) {

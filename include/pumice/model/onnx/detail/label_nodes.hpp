@@ -4,9 +4,9 @@
 #pragma once
 
 #include <pumice/base/key_map.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/graph/any_tensor.hpp>
 
-#include <span>
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace detail {
@@ -22,7 +22,7 @@ public:
             if (n->owner && n->label.empty()) before_.insert(n.get());
     }
     /// Called afterwards: result k gets names[k], what it is computed of `inner`.
-    void operator()(std::span<const any_tensor> results, const std::vector<node_label>& names,
+    void operator()(span<const any_tensor> results, const std::vector<node_label>& names,
                     const node_label& inner) const {
         std::vector<const node*> open;
         for (std::size_t k = 0; k < results.size() && k < names.size(); ++k)

@@ -27,10 +27,10 @@ constexpr std::uint32_t fixed64(std::uint32_t tag) {
 }
 
 inline std::string_view to_text(protozero::data_view v) { return {v.data(), v.size()}; }
-inline std::span<const std::byte> to_bytes(protozero::data_view v) {
-    return std::as_bytes(std::span(v.data(), v.size()));
+inline span<const std::byte> to_bytes(protozero::data_view v) {
+    return as_bytes(span(v.data(), v.size()));
 }
-inline protozero::data_view to_view(std::span<const std::byte> b) {
+inline protozero::data_view to_view(span<const std::byte> b) {
     return {reinterpret_cast<const char*>(b.data()), b.size()};
 }
 
@@ -51,7 +51,7 @@ protected:
     }
 
     template <class F>
-    void each(std::span<const std::byte> message, const char* what, F&& field) const {
+    void each(span<const std::byte> message, const char* what, F&& field) const {
         protozero::pbf_reader m(to_view(message));
         const char* at = m.data().data();
         try {

@@ -58,9 +58,9 @@ struct resolved_node {
 /// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
 /// `around` are the slots of the graph in which this one is.
 using graph_builder = std::vector<any_tensor>(const resolved_model& p,
-                                              std::span<const any_tensor> inputs, weights* where,
+                                              span<const any_tensor> inputs, weights* where,
                                               std::optional<dtype> compute, bool dry,
-                                              std::span<const any_tensor> around);
+                                              span<const any_tensor> around);
 
 /// A checked model, immutable. Slots number its values.
 struct resolved_model {
@@ -105,7 +105,7 @@ class node_builder {
 public:
     /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has
     /// no value yet. `compute` replaces f32.
-    node_builder(const resolved_node& s, std::span<const any_tensor> slots, const resolved_model& m,
+    node_builder(const resolved_node& s, span<const any_tensor> slots, const resolved_model& m,
                  weights* where, std::optional<dtype> compute, bool dry = false)
         : step_(s), slots_(slots), model_(m), where_(where), compute_(compute), dry_(dry) {}
 
@@ -155,19 +155,19 @@ public:
         const auto run = [&] {
             std::vector<any_tensor> operands;
             for (int i : in) operands.push_back(tensor(i));
-            return f(std::span<const any_tensor>(operands));
+            return f(span<const any_tensor>(operands));
         };
         if (constants.size() != in.size()) return run();
-        if (!where_) return in_compute_type(f(std::span<const any_tensor>(constants)));
+        if (!where_) return in_compute_type(f(span<const any_tensor>(constants)));
         if (!keep) return run();
         if (auto there = where_->find(weights::of_step(model_.first_step_key + step_.number, key)))
             return *there;
-        const auto value = folded(f(std::span<const any_tensor>(constants)));
+        const auto value = folded(f(span<const any_tensor>(constants)));
         const any_tensor made = value ? *value : run();
         const node_label label(std::string(name(*in.begin())) + " (derived)",
                                step_.origin.origin());
         // Other threads know it from here on, so it has its label first.
-        if (!value) label_(std::span(&made, 1), {label}, step_.origin);
+        if (!value) label_(span(&made, 1), {label}, step_.origin);
         return called(where_->get(weights::of_step(model_.first_step_key + step_.number, key),
                                   [&] { return made; }),
                       label.name());
@@ -281,7 +281,7 @@ public:
         return *step_.graphs[static_cast<std::size_t>(a - step_.from->attributes.data())];
     }
     /// Its outputs over these inputs, and what it reads of the graph around it.
-    std::vector<any_tensor> run(const resolved_model& g, std::span<const any_tensor> in) const {
+    std::vector<any_tensor> run(const resolved_model& g, span<const any_tensor> in) const {
         const auto slots = model_.build(g, in, where_, compute_, dry_, slots_);
         std::vector<any_tensor> list;
         for (const int o : g.outputs) list.push_back(slots[static_cast<std::size_t>(o)]);
@@ -330,7 +330,7 @@ public:
 
     /// The axes of a list, counted from the front. Throws where one is none of `rank`, or named
     /// twice.
-    std::vector<int> axes_of(std::span<const std::int64_t> list, int rank) const {
+    std::vector<int> axes_of(span<const std::int64_t> list, int rank) const {
         std::vector<int> axes;
         for (const std::int64_t a : list) {
             const int i = normalize_axis(a, rank, std::string(step_.from->op_type).c_str());
@@ -431,7 +431,7 @@ private:
     any_tensor in_compute_type(const any_tensor& t) const { return astype(t, computed(t.dtype())); }
 
     const onnx::resolved_node& step_;
-    std::span<const any_tensor> slots_;
+    span<const any_tensor> slots_;
     const resolved_model& model_;
     weights* where_;
     std::optional<dtype> compute_;

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/model/builder.hpp>
 #include <pumice/model/detail/model_options.hpp>
 
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <span>
 
 #ifndef PUMICE_COMPILED
 #include <pumice/model/onnx/builder.hpp>
@@ -22,7 +22,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 PUMICE_FUNCTION std::shared_ptr<model_builder> open(const std::filesystem::path& path,
                                                     const load_options& o);
 /// The bytes of a file, which are copied.
-PUMICE_FUNCTION std::shared_ptr<model_builder> open(std::span<const std::byte> bytes,
+PUMICE_FUNCTION std::shared_ptr<model_builder> open(span<const std::byte> bytes,
                                                     const load_options& o);
 
 #ifndef PUMICE_COMPILED
@@ -33,7 +33,7 @@ std::shared_ptr<model_builder> open(const std::filesystem::path& path, const loa
 }
 
 PUMICE_BODY
-std::shared_ptr<model_builder> open(std::span<const std::byte> bytes, const load_options& o) {
+std::shared_ptr<model_builder> open(span<const std::byte> bytes, const load_options& o) {
     auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
     return std::make_shared<builder>(read(source{"model", *copy, copy, {}, false}, o.limits), o);
 }

@@ -16,7 +16,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx {
 /// The bytes of a model and what keeps them alive.
 struct source {
     std::string name;  // for messages
-    std::span<const std::byte> bytes;
+    span<const std::byte> bytes;
     std::shared_ptr<const void> keep;
     std::filesystem::path folder;  // where external data may lie
     bool has_folder = false;       // false: read from memory, external data is refused
@@ -57,13 +57,13 @@ struct tensor_proto {
     std::string_view name;
     std::int32_t data_type = 0;
     std::vector<std::int64_t> dims;
-    std::span<const std::byte> raw;
+    span<const std::byte> raw;
     bool has_raw = false;
     std::uint32_t fields = 0;  // the data fields that are there, by bit
     bool has_segment = false;
     bool is_external = false;
     external_data external;
-    std::span<const std::byte> message;  // of the TensorProto: typed fields are decoded from it
+    span<const std::byte> message;  // of the TensorProto: typed fields are decoded from it
 };
 
 enum class attribute_type : std::uint8_t {
@@ -90,7 +90,7 @@ struct attribute {
     float real = 0;
     std::int64_t integer = 0;
     std::string_view text;
-    std::span<const std::byte> tensor, graph;  // a TensorProto, a GraphProto
+    span<const std::byte> tensor, graph;  // a TensorProto, a GraphProto
     std::vector<float> reals;
     std::vector<std::int64_t> integers;
     std::vector<std::string_view> texts;

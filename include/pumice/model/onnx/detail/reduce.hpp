@@ -14,7 +14,7 @@ enum class around : std::uint8_t { none, abs_before, square_before, square_root,
 
 /// Unlike NumPy's, ONNX's greatest and least of nothing are the type's least and greatest.
 inline any_tensor reduce_or_identity(node_builder& b, reduction what, const any_tensor& x,
-                                     std::span<const std::int64_t> axes, bool keep) {
+                                     span<const std::int64_t> axes, bool keep) {
     if (x.size() > 0 || (what != reduction::max && what != reduction::min))
         return reduce(what, x, axes, keep);
     const shape out = reduced_shape(make_reduction(what, x.rank(), axes, keep), x.shape());
@@ -28,7 +28,7 @@ inline any_tensor reduce_or_identity(node_builder& b, reduction what, const any_
             const T value = is_floating(x.dtype())
                                 ? convert<T>(max ? -limits::infinity() : limits::infinity())
                                 : convert<T>(max ? limits::lowest() : limits::max());
-            const auto raw = std::as_bytes(std::span(&value, 1));
+            const auto raw = as_bytes(span(&value, 1));
             identity.assign(raw.begin(), raw.end());
         }
     });
@@ -53,7 +53,7 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     if (real && !is_floating(x.dtype())) x = astype(x, dtype::f32);
     const bool none = !axes || axes->empty();
     if (x.rank() > 0 && !(none && noop))
-        x = reduce_or_identity(b, what, x, none ? std::span<const std::int64_t>{} : *axes, keep);
+        x = reduce_or_identity(b, what, x, none ? span<const std::int64_t>{} : *axes, keep);
     else if (!none) b.axes_of(*axes, x.rank());
     if (with == around::square_root) x = pumice::apply<op::sqrt>(x);
     if (with == around::logarithm) x = pumice::apply<op::log>(x);

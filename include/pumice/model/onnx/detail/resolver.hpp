@@ -13,8 +13,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace onnx { namespace deta
 
 /// The outputs of a step whose inputs are all constants, as constants; empty where one cannot be
 /// folded.
-inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
-                                            std::span<const any_tensor> slots,
+inline std::vector<any_tensor> fold_outputs(const resolved_node& s, span<const any_tensor> slots,
                                             const resolved_model& p, bool whatever_size = false) {
     std::vector<any_tensor> results = node_builder(s, slots, p, nullptr, {}).run();
     for (any_tensor& r : results) {
@@ -27,7 +26,7 @@ inline std::vector<any_tensor> fold_outputs(const resolved_node& s,
     return results;
 }
 
-inline bool all_known(const resolved_node& s, std::span<const any_tensor> slots) {
+inline bool all_known(const resolved_node& s, span<const any_tensor> slots) {
     return s.reads_only([&](int i) {
         return constant_of(slots[static_cast<std::size_t>(i)]) != nullptr;
     });

@@ -128,10 +128,10 @@ inline any_tensor shape_of(node_builder& b) {
 }
 inline any_tensor size_of(node_builder& b) {
     const std::int64_t n = b.value(0).size();
-    return make_constant<std::int64_t>(shape{}, std::span(&n, 1));
+    return make_constant<std::int64_t>(shape{}, span(&n, 1));
 }
 
-inline shape to_shape(node_builder& b, std::span<const std::int64_t> values) {
+inline shape to_shape(node_builder& b, span<const std::int64_t> values) {
     if (values.size() > max_rank)
         b.fail(errc::rank_mismatch,
                "makes " + std::to_string(values.size()) + " axes, at most 8 are supported");

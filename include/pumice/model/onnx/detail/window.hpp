@@ -26,7 +26,7 @@ inline int small(node_builder& b, std::int64_t value, const char* what) {
 
 /// `image` is the input's shape; `kernel` the window's extents where the weight gives them.
 inline window_attributes read_window(node_builder& b, const shape& image,
-                                     std::span<const std::int64_t> kernel) {
+                                     span<const std::int64_t> kernel) {
     const int axes = image.rank() - 2;
     if (axes < 1)
         b.fail(errc::rank_mismatch,
@@ -107,8 +107,7 @@ inline any_tensor convolved(node_builder& b, int x, int w, const any_tensor& fro
     if (weight.rank() != image.rank())
         b.fail(errc::rank_mismatch, "has an input of shape " + to_string(image) +
                                         " and a weight of " + to_string(weight));
-    const window_attributes read =
-        read_window(b, image, std::span(weight.begin() + 2, weight.end()));
+    const window_attributes read = read_window(b, image, span(weight).subspan(2));
     conv_op options;
     copy_window(read, options);
     options.group = small(b, b.integer("group", 1), "a group");

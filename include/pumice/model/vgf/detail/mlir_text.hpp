@@ -5,12 +5,12 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/core/shape.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,14 +77,14 @@ public:
     /// tosa.NAME of one result.
     mlir_value op(std::string_view name, std::initializer_list<mlir_value> operands, dtype type,
                   const shape& s, std::string_view attributes = "") {
-        return op(name, std::span(operands.begin(), operands.size()), type, s, attributes);
+        return op(name, span(operands.begin(), operands.size()), type, s, attributes);
     }
-    mlir_value op(std::string_view name, std::span<const mlir_value> operands, dtype type,
+    mlir_value op(std::string_view name, span<const mlir_value> operands, dtype type,
                   const shape& s, std::string_view attributes = "") {
         return op(name, operands, {{"", type, s}}, attributes)[0];
     }
     /// Several results of one operation.
-    std::vector<mlir_value> op(std::string_view name, std::span<const mlir_value> operands,
+    std::vector<mlir_value> op(std::string_view name, span<const mlir_value> operands,
                                std::vector<mlir_value> results, std::string_view attributes) {
         std::string names, types, given;
         for (const mlir_value& v : operands) {
@@ -103,7 +103,7 @@ public:
     }
 
     /// `bytes`: of all elements, or of the one that all of them are.
-    mlir_value constant(dtype type, const shape& s, std::span<const std::byte> bytes) {
+    mlir_value constant(dtype type, const shape& s, span<const std::byte> bytes) {
         std::string values;
         if (type == dtype::boolean) {  // whose bytes MLIR packs
             if (bytes.size() == 1) values = bytes[0] != std::byte(0) ? "true" : "false";
@@ -129,7 +129,7 @@ public:
         return made;
     }
     /// A list of sizes, which is no tensor.
-    mlir_value sizes(std::span<const std::int64_t> list) {
+    mlir_value sizes(span<const std::int64_t> list) {
         mlir_value made{fresh(), dtype::i32, {}, 0};
         std::string text;
         for (const std::int64_t d : list) append_text(text, {text.empty() ? "" : ", ", d});
@@ -139,11 +139,11 @@ public:
         made.sizes = static_cast<std::int64_t>(list.size());
         return made;
     }
-    mlir_value sizes(const shape& s) { return sizes(std::span(s.begin(), s.size())); }
+    mlir_value sizes(const shape& s) { return sizes(span(s.begin(), s.size())); }
 
     /// `inputs` and `outputs`: what the converter is to call them, all or none.
-    std::string finish(std::span<const mlir_value> results, std::span<const std::string> inputs,
-                       std::span<const std::string> outputs) const {
+    std::string finish(span<const mlir_value> results, span<const std::string> inputs,
+                       span<const std::string> outputs) const {
         std::string names, types, arguments;
         for (const mlir_value& v : results) {
             append_text(names, {names.empty() ? "" : ", ", v.name});
@@ -162,7 +162,7 @@ public:
 private:
     /// With commas between them, so a name's own become underscores, with more where another is
     /// called so.
-    static std::string list_of(std::span<const std::string> names) {
+    static std::string list_of(span<const std::string> names) {
         std::vector<std::string> told(names.begin(), names.end());
         for (std::string& name : told) std::replace(name.begin(), name.end(), ',', '_');
         std::string list;
@@ -174,7 +174,7 @@ private:
         return in_quotes(list);
     }
     std::string fresh() { return cat({"%", count_++}); }
-    static std::string nested(const shape& s, int axis, std::span<const std::byte> bytes,
+    static std::string nested(const shape& s, int axis, span<const std::byte> bytes,
                               std::size_t& at) {
         std::string text = "[";
         for (std::int64_t i = 0; i < s[axis]; ++i) {

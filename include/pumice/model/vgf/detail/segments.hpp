@@ -27,7 +27,7 @@ class segment_reader {
 public:
     /// `others`: the user may have operators that Pumice lacks. `natively`: segments that can are
     /// data graphs of a device, `on`.
-    segment_reader(const contents& file, std::span<const any_tensor> constants,
+    segment_reader(const contents& file, span<const any_tensor> constants,
                    const model_limits& limits, bool natively, const device_info& on, bool others)
         : file_(file), constants_(constants), limits_(limits), natively_(natively), on_(on),
           others_(others), slots_(static_cast<int>(constants.size())) {}
@@ -263,7 +263,7 @@ private:
     }
 
     const contents& file_;
-    std::span<const any_tensor> constants_;
+    span<const any_tensor> constants_;
     const model_limits& limits_;
     bool natively_;
     const device_info& on_;

@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
+#include <pumice/base/span.hpp>
 #include <pumice/model/detail/model_limits.hpp>
 #include <pumice/model/vgf/detail/contents.hpp>
 #include <pumice/model/vgf/detail/tosa_instructions.hpp>
@@ -18,7 +19,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,7 +29,7 @@ class graph_reader {
 public:
     using word = std::uint32_t;
 
-    graph_reader(std::span<const word> words, std::string_view entry, const model_limits& limits)
+    graph_reader(span<const word> words, std::string_view entry, const model_limits& limits)
         : words_(words), entry_(entry), limits_(limits) {}
 
     tosa_graph run() {
@@ -418,7 +418,7 @@ private:
         p.id = id;
     }
 
-    std::span<const word> words_;
+    span<const word> words_;
     std::string_view entry_;
     const model_limits& limits_;
     std::size_t at_ = 0;
@@ -442,7 +442,7 @@ private:
 
 /// The graph of the entry point. Throws errc::bad_file for what is no module with such a graph,
 /// errc::unsupported for what Pumice does not take of graphs.
-inline tosa_graph read_graph(std::span<const std::uint32_t> words, std::string_view entry,
+inline tosa_graph read_graph(span<const std::uint32_t> words, std::string_view entry,
                              const model_limits& limits = {}) {
     return detail::graph_reader(words, entry, limits).run();
 }

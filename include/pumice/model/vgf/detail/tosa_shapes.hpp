@@ -11,22 +11,22 @@ template <reduction What>
 any_tensor reduce(const tosa_node& n) {
     const any_tensor x = n.tensor(1);
     const std::int64_t axis = n.axis(0, x);
-    return pumice::reduce(What, x, std::span(&axis, 1), true);
+    return pumice::reduce(What, x, span(&axis, 1), true);
 }
 template <reduction What, class Ignoring>
 any_tensor reduce_extremum(const tosa_node& n) {
     const any_tensor x = n.tensor(2);
     const std::int64_t axis = n.axis(0, x);
     if (n.ignores_nan(1) && is_floating(x.dtype()))
-        return pumice::reduce(op_info_of<Ignoring>, x, std::span(&axis, 1), true);
-    return pumice::reduce(What, x, std::span(&axis, 1), true);
+        return pumice::reduce(op_info_of<Ignoring>, x, span(&axis, 1), true);
+    return pumice::reduce(What, x, span(&axis, 1), true);
 }
 inline any_tensor argmax(const tosa_node& n) {
     any_tensor x = n.tensor(2);
     const std::int64_t axis = n.axis(0, x);
     if (n.ignores_nan(1) && is_floating(x.dtype()))
         x = apply<op::where>(apply<op::isnan>(x), -std::numeric_limits<double>::infinity(), x);
-    return astype(pumice::reduce(reduction::argmax, x, std::span(&axis, 1)), n.type());
+    return astype(pumice::reduce(reduction::argmax, x, span(&axis, 1)), n.type());
 }
 
 inline any_tensor join(const tosa_node& n) {
@@ -54,7 +54,7 @@ inline any_tensor as_shape(const tosa_node& n) {
 inline any_tensor reverse(const tosa_node& n) {
     const any_tensor x = n.tensor(1);
     const std::int64_t axis = n.axis(0, x);
-    return flip(x, std::span(&axis, 1));
+    return flip(x, span(&axis, 1));
 }
 inline any_tensor part(const tosa_node& n) {
     const any_tensor x = n.tensor(0);

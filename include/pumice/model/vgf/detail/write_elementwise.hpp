@@ -37,13 +37,13 @@ public:
         });
         shape one;
         for (int i = 0; i < rank; ++i) one.push_back(1);
-        return constant(type, one, std::span(bytes, size));
+        return constant(type, one, span(bytes, size));
     }
     value cast(const value& x, dtype to) { return x.type == to ? x : op("cast", {x}, to, x.shape); }
     value reshaped(const value& x, const shape& s) {
         return x.shape == s ? x : op("reshape", {x, sizes(s)}, x.type, s);
     }
-    value transposed(const value& x, std::span<const std::int64_t> order) {
+    value transposed(const value& x, span<const std::int64_t> order) {
         std::string list;
         shape s;
         bool same = true;
@@ -55,7 +55,7 @@ public:
         return same ? x : op("transpose", {x}, x.type, s, cat({"perms = array<i32: ", list, ">"}));
     }
     value transposed(const value& x, std::initializer_list<std::int64_t> order) {
-        return transposed(x, std::span(order.begin(), order.size()));
+        return transposed(x, span(order.begin(), order.size()));
     }
     value tiled(const value& x, const shape& to) {
         shape times;
@@ -86,7 +86,7 @@ public:
     value sub(const value& a, const value& b) { return two("sub", a, b, a.type); }
     value mul(const value& a, const value& b) {
         const std::byte none{};
-        return op("mul", {a, b, constant(dtype::i8, {1}, std::span(&none, 1))}, a.type,
+        return op("mul", {a, b, constant(dtype::i8, {1}, span(&none, 1))}, a.type,
                   broadcast(a.shape, b.shape, "vgf"));
     }
     value one(std::string_view name, const value& x) { return op(name, {x}, x.type, x.shape); }
@@ -123,7 +123,7 @@ public:
 
     /// An op of the table over operands of one type. Throws errc::unsupported_op for what TOSA has
     /// nothing for.
-    value apply(const op_info& info_of_op, std::span<const value> in, dtype type) {
+    value apply(const op_info& info_of_op, span<const value> in, dtype type) {
         const dtype from = in.back().type;
         const bool narrow = !is_floating(from) && from != dtype::boolean && info(from).bits < 32;
         if (!narrow) return written(info_of_op.name, in, type);
@@ -137,13 +137,13 @@ private:
     static constexpr const char* propagate = ", nan_mode = #tosa.nan_mode<PROPAGATE>";
     static constexpr const char* ignore = "nan_mode = #tosa.nan_mode<IGNORE>";
 
-    value written(std::string_view name, std::span<const value> in, dtype type) {
+    value written(std::string_view name, span<const value> in, dtype type) {
         struct row {
             std::string_view name;
-            value (*write)(tosa_writer& w, std::span<const value> v, dtype type);
+            value (*write)(tosa_writer& w, span<const value> v, dtype type);
         };
         using W = tosa_writer;
-        using V = std::span<const value>;
+        using V = span<const value>;
         // clang-format off
         static constexpr row rows[] = {
             {"add",        [](W& w, V v, dtype) { return w.add(v[0], v[1]); }},

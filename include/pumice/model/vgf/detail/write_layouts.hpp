@@ -80,7 +80,7 @@ protected:
             s[static_cast<int>(axis)] = a.extent;
             std::vector<std::uint8_t> list;
             for (std::int64_t i = 0; i < a.extent; ++i) list.push_back(stretch_at(a, i).within);
-            const value v = w_.constant(dtype::boolean, s, std::as_bytes(std::span(list)));
+            const value v = w_.constant(dtype::boolean, s, as_bytes(span(list)));
             made = made.name.empty() ? v : w_.two("logical_and", made, v, dtype::boolean);
         }
         return made;

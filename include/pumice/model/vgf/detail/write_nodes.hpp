@@ -99,7 +99,7 @@ private:
                 mlir_text::type_name(n->type);
             small.push_back(static_cast<std::int32_t>(v));
         }
-        return w_.constant(dtype::i32, with_axis(n->extent), std::as_bytes(std::span(small)));
+        return w_.constant(dtype::i32, with_axis(n->extent), as_bytes(span(small)));
     }
 
     value one(const node& n) {
@@ -155,7 +155,7 @@ private:
         for (int i = 0; i < domain.rank(); ++i) s.push_back(axis < 0 || i == axis ? domain[i] : 1);
         std::vector<std::int32_t> list(static_cast<std::size_t>(element_count(s)));
         for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<std::int32_t>(i);
-        const value v = w_.constant(dtype::i32, s, std::as_bytes(std::span(list)));
+        const value v = w_.constant(dtype::i32, s, as_bytes(span(list)));
         return converted(v, type == dtype::i64 ? dtype::i32 : type);
     }
 

@@ -3,19 +3,19 @@
 // The attributes of a shader operator, as text.
 #pragma once
 
+#include <pumice/base/span.hpp>
 #include <pumice/graph/custom_kernel.hpp>
 #include <pumice/model/detail/vk_formats.hpp>
 #include <pumice/model/shader_attributes.hpp>
 #include <pumice/model/vgf/detail/mlir_text.hpp>
 
-#include <span>
 #include <string>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vgf { namespace detail {
 
-inline std::string to_base64(std::span<const std::uint32_t> words) {
+inline std::string to_base64(span<const std::uint32_t> words) {
     constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const auto bytes = std::as_bytes(words);
+    const auto bytes = as_bytes(words);
     std::string text;
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         std::uint32_t bits = 0;
@@ -54,7 +54,7 @@ inline std::string attributes_of(const own_shader& s, const kernel_call& call) {
              ", ", s.groups[1], ", ", s.groups[2], "], \"shader_language\": \"",
              to_string(s.language), "\", \"shader_code\": ",
              json_text(s.language == shader_language::spirv
-                           ? to_base64(std::span(s.words.data(), s.words.size()))
+                           ? to_base64(span(s.words.data(), s.words.size()))
                            : s.text)});
     const auto describe = [&](const char* which, const array_list<shader_binding>& places,
                               const std::vector<kernel_value>& values) {

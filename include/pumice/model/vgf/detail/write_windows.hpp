@@ -70,7 +70,7 @@ protected:
     value zero(dtype type) { return w_.number(type, 1, 0); }
     value write(const node& n, const matmul_op&) {
         const shape& out = n.extent;
-        shape batch(std::span(out.begin(), out.size() - 2));
+        shape batch(span(out.begin(), out.size() - 2));
         const auto folded = [&](const value& x) {
             shape full = batch;
             full.push_back(x.shape[x.shape.rank() - 2]);

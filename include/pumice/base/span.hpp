@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Elements that lie one behind another in somebody else's memory, quick to compile.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace pumice { inline namespace PUMICE_ABI {
+
+/// std::span's names and meanings, without a fixed extent: g++ takes 20 ms for each element type
+/// of std::span to see that its iterators are what they are, and 1 for this one's. Any list with
+/// data() and size() converts to it, std::span too, and it converts to std::span.
+template <class T>
+class span {
+public:
+    using element_type = T;
+    using value_type = std::remove_cv_t<T>;
+    using size_type = std::size_t;
+    using iterator = T*;
+
+    constexpr span() noexcept = default;
+    constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <std::size_t N>
+    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+    /// Of elements of T, const or not, and no other class: pointers to arrays convert so.
+    template <class List, class Element = std::remove_pointer_t<decltype(std::declval<List&>().data())>,
+              class = decltype(static_cast<T (*)[]>(static_cast<Element (*)[]>(nullptr)))>
+    constexpr span(List&& list) : data_(list.data()), size_(list.size()) {}
+
+    [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] constexpr T* begin() const noexcept { return data_; }
+    [[nodiscard]] constexpr T* end() const noexcept { return data_ + size_; }
+    [[nodiscard]] constexpr T& operator[](std::size_t k) const noexcept { return data_[k]; }
+    [[nodiscard]] constexpr T& front() const noexcept { return data_[0]; }
+    [[nodiscard]] constexpr T& back() const noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] constexpr span first(std::size_t n) const noexcept { return {data_, n}; }
+    [[nodiscard]] constexpr span last(std::size_t n) const noexcept {
+        return {data_ + (size_ - n), n};
+    }
+    [[nodiscard]] constexpr span subspan(std::size_t from) const noexcept {
+        return {data_ + from, size_ - from};
+    }
+    [[nodiscard]] constexpr span subspan(std::size_t from, std::size_t n) const noexcept {
+        return {data_ + from, n};
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+template <class T>
+span(T*, std::size_t) -> span<T>;
+template <class T, std::size_t N>
+span(T (&)[N]) -> span<T>;
+template <class List>
+span(List&&) -> span<std::remove_pointer_t<decltype(std::declval<List&>().data())>>;
+
+/// The bytes of the elements, as std::as_bytes.
+template <class T>
+[[nodiscard]] span<const std::byte> as_bytes(span<T> values) noexcept {
+    return {reinterpret_cast<const std::byte*>(values.data()), values.size_bytes()};
+}
+/// The bytes of the elements, to be written, as std::as_writable_bytes.
+template <class T>
+[[nodiscard]] span<std::byte> as_writable_bytes(span<T> values) noexcept {
+    return {reinterpret_cast<std::byte*>(values.data()), values.size_bytes()};
+}
+
+}}  // namespace pumice::PUMICE_ABI
