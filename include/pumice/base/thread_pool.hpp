@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/callback.hpp>
 #include <pumice/base/fork.hpp>
+#include <pumice/base/unique_ptr.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -158,7 +159,7 @@ private:
 
     unsigned count_;
     std::uint32_t made_by_;
-    std::unique_ptr<team> team_;
+    unique_ptr<team> team_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -4,6 +4,7 @@
 // is made ready once. No lock of the engine's is held while a loop runs.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/ready_decision.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -15,7 +16,7 @@ inline const control_problem& decision_of(const plan_step& s) {
 /// A plan's parts, those that decide ready to run. Pre: the plan outlives them.
 struct ready_parts {
     array_list<plan_part> list;
-    array_list<std::unique_ptr<ready_decision>> decisions;  // of each part; null for a stretch
+    array_list<unique_ptr<ready_decision>> decisions;  // of each part; null for a stretch
     array_list<std::size_t> last_use;  // of each value the last part that reads or writes it
 
     ready_parts(const decision_runner& by, const plan& p, kept_by keeper)
@@ -26,7 +27,7 @@ struct ready_parts {
             decisions.push_back(nullptr);
             if (!list[k].steps)
                 decisions.back() =
-                    std::make_unique<ready_decision>(by, decision_of(p.steps[list[k].begin]),
+                    make_owned<ready_decision>(by, decision_of(p.steps[list[k].begin]),
                                                      keeper);
         }
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/explain.hpp>
 #include <pumice/exec/plan/planner.hpp>
 #include <pumice/exec/process_mutex.hpp>
@@ -103,7 +104,7 @@ public:
         if (profiles_)
             fail(errc::invalid_argument, "profiler",
                  {"a profile of this context is at work already; finish it first"});
-        auto recorder = std::make_unique<profile_recorder>(device().name);
+        auto recorder = make_owned<profile_recorder>(device().name);
         begin_profile(*recorder);
         profiling_ = std::move(recorder);
         profiles_ = true;
@@ -112,7 +113,7 @@ public:
         std::unique_lock lock(mutex_);
         if (!profiling_)
             fail(errc::invalid_argument, "profiler", {"no profile of this context is at work"});
-        const std::unique_ptr<profile_recorder> recorder = std::move(profiling_);
+        const unique_ptr<profile_recorder> recorder = std::move(profiling_);
         lock.unlock();
         struct ended {
             std::atomic<bool>& profiles;
@@ -334,7 +335,7 @@ protected:
     std::atomic<std::uint64_t> plans_{0};          // made, for who has no lock
     evaluation evaluation_;                        // the one at hand
     std::atomic<std::uint32_t> claims_ended_{0};   // of the planner's
-    std::unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
+    unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
     std::atomic<bool> profiles_{false};            // one is, for who has no lock
 
 private:

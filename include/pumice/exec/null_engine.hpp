@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 
@@ -86,7 +87,7 @@ private:
     /// Compiles a kernel for whoever records it.
     void gather(const launch& l) {
         if (l.shader && l.shader->language == shader_language::spirv) return;  // it is compiled
-        if (!kernels_) kernels_ = std::make_unique<kernel_service>(service_options_of(policies()));
+        if (!kernels_) kernels_ = make_owned<kernel_service>(service_options_of(policies()));
         kernels_->get(request_for(l));
     }
 
@@ -105,7 +106,7 @@ private:
     }
 
     device_info info_;
-    std::unique_ptr<kernel_service> kernels_;
+    unique_ptr<kernel_service> kernels_;
     array_list<ran> runs_;
     statistics stats_;
 };

@@ -3,6 +3,7 @@
 // Memory that a program places by itself (tensor/memory.hpp), by the library's engines.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/exec/null_engine.hpp>
 #include <pumice/tensor/memory.hpp>
@@ -128,7 +129,7 @@ private:
     }
 
     std::shared_ptr<vulkan_engine> home_;
-    std::unique_ptr<vulkan::external_memory> memory_;
+    unique_ptr<vulkan::external_memory> memory_;
     std::atomic<std::uint64_t> last_{0};
 };
 
@@ -146,7 +147,7 @@ public:
                 break;
             case memory_kind::fd: map(wanted); break;
             default:
-                own_ = std::make_unique<host_memory>(size_);
+                own_ = make_owned<host_memory>(size_);
                 own_->fill(nullptr);
                 data_ = own_->data();
         }
@@ -209,7 +210,7 @@ private:
 
     std::shared_ptr<engine> home_;
     std::int64_t size_;
-    std::unique_ptr<host_memory> own_;
+    unique_ptr<host_memory> own_;
     std::byte* data_ = nullptr;
     int fd_ = -1;
 };

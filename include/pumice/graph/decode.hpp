@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/span.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/core/storage_format.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/expr/ops.hpp>
@@ -97,7 +98,7 @@ inline void decode_repeated(const storage_format& f, const std::byte* memory, st
 struct made_format {
     std::string name;
     storage_format format;
-    std::unique_ptr<made_format> next;
+    unique_ptr<made_format> next;
 };
 
 }  // namespace detail
@@ -114,7 +115,7 @@ inline const storage_format& formats::q4_0() {
 
 inline const storage_format& formats::repeated(dtype type, std::int64_t run, std::int64_t inner) {
     static small_mutex mutex;
-    static std::unique_ptr<detail::made_format> made;
+    static unique_ptr<detail::made_format> made;
     if (run < 1 || inner < 1)
         fail(errc::invalid_argument, "repeated",
              {"an element cannot stand for ", run, " elements over ", inner});
@@ -123,7 +124,7 @@ inline const storage_format& formats::repeated(dtype type, std::int64_t run, std
     const small_lock lock(mutex);
     for (const detail::made_format* f = made.get(); f; f = f->next.get())
         if (f->name == name) return f->format;
-    std::unique_ptr<detail::made_format> f(new detail::made_format);
+    unique_ptr<detail::made_format> f(new detail::made_format);
     f->name = name;
     f->format = {.name = f->name,
                  .elements = checked_multiply(run, blocks * inner, "repeated"),

@@ -4,6 +4,7 @@
 // FlatBuffers and nlohmann/json.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/exec/null_engine.hpp>
 #include <pumice/exec/plan/bind.hpp>
@@ -90,7 +91,7 @@ inline std::vector<any_tensor> constants_from(const package_reader& from, const 
     const bool mapped = dynamic_cast<host_engine*>(by.get()) != nullptr;
     const auto whole = mapped ? std::make_shared<const mapped_file>(*file) : nullptr;
     std::vector<any_tensor> list;
-    std::vector<std::unique_ptr<weight_bytes>> sources;
+    std::vector<unique_ptr<weight_bytes>> sources;
     array_list<filling> rooms;
     for (std::size_t i = 0; i < p.constants.size(); ++i) {
         const plan_value& v = p.at(p.constants[i]);
@@ -111,7 +112,7 @@ inline std::vector<any_tensor> constants_from(const package_reader& from, const 
             const node_ptr room =
                 by->reserve(v.type, elements_given(v),
                             w.name() ? w.name()->string_view() : std::string_view());
-            sources.push_back(std::make_unique<weight_bytes>(file, begin));
+            sources.push_back(make_owned<weight_bytes>(file, begin));
             rooms.push_back({room, sources.back().get()});
             list.emplace_back(given_in(v, room->data, by));
         }

@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/error.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/slang/detail/com.hpp>
 #include <pumice/slang/detail/os.hpp>
 
@@ -249,7 +250,7 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
             const std::filesystem::path real =
                 place.found() ? file : detail::library_file(handle, symbol);
             auto library =
-                std::unique_ptr<slang_library>(new slang_library(reinterpret_cast<maker>(symbol),
+                unique_ptr<slang_library>(new slang_library(reinterpret_cast<maker>(symbol),
                                                                  real));
             libraries.push_back({place.file, library.get()});
             return *library.release();

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/callback.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/slang/cache.hpp>
 #include <pumice/slang/compiler.hpp>
 #include <pumice/slang/pack.hpp>
@@ -220,7 +221,7 @@ private:
                              const std::string& blob) {
             cache_.write(module_key(module, tag), library_->identity(), blob);
         };
-        compiler_ = std::make_unique<slang_compiler>(*library_, options_.modules, std::move(store),
+        compiler_ = make_owned<slang_compiler>(*library_, options_.modules, std::move(store),
                                                      debug_, options_.messages);
         return *compiler_;
     }
@@ -272,7 +273,7 @@ private:
     std::mutex compiler_mutex_;                 // of the rest
     std::optional<slang_location> place_;
     slang_library* library_ = nullptr;
-    std::unique_ptr<slang_compiler> compiler_;
+    unique_ptr<slang_compiler> compiler_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

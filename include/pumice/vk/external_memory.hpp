@@ -5,6 +5,7 @@
 // (VK_KHR_external_memory_fd, VK_EXT_external_memory_dma_buf).
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/allocation.hpp>
 
 #include <optional>
@@ -49,9 +50,9 @@ class external_memory {
 public:
     /// Null, with a line in `why`, where the device or the memory does not allow it: drivers may
     /// refuse pages of files, and pages that are read-only. Throws what else can go wrong.
-    static std::unique_ptr<external_memory> open(std::shared_ptr<const device> owner,
+    static unique_ptr<external_memory> open(std::shared_ptr<const device> owner,
                                                  const external_request& wanted, std::string& why) {
-        std::unique_ptr<external_memory> made(new external_memory(std::move(owner), wanted.kind));
+        unique_ptr<external_memory> made(new external_memory(std::move(owner), wanted.kind));
         return made->take(wanted, why) ? std::move(made) : nullptr;
     }
     external_memory(const external_memory&) = delete;

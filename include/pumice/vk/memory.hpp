@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/memory_holders.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/allocation.hpp>
 #include <pumice/vk/queue.hpp>
 
@@ -414,7 +415,7 @@ private:
     memory_options options_;
     std::uint64_t largest_ = 0;
     mutable std::mutex mutex_;
-    array_list<std::unique_ptr<detail::memory_block>> blocks_[memory_kinds];
+    array_list<unique_ptr<detail::memory_block>> blocks_[memory_kinds];
     array_list<waiting> waiting_;  // a heap, the earliest value in front
     std::uint64_t unused_ = 0;     // bytes in blocks of which nothing is handed out
     std::uint64_t ahead_ = 0;      // of what waits and cannot be handed out meanwhile

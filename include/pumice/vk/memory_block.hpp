@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/device.hpp>
 #include <pumice/vk/ranges.hpp>
 
@@ -122,9 +123,9 @@ public:
 
     /// Null when there is no room; `why` then has a line for each memory type that was tried.
     /// Throws what else can go wrong. pre: `size` is a multiple of `unit`.
-    static std::unique_ptr<memory_block> create(const device& d, memory_kind kind,
+    static unique_ptr<memory_block> create(const device& d, memory_kind kind,
                                                 std::uint64_t size, std::vector<std::string>& why) {
-        std::unique_ptr<memory_block> made(new memory_block(d, size));
+        unique_ptr<memory_block> made(new memory_block(d, size));
         made->kind = kind;
         return made->open(why) ? std::move(made) : nullptr;
     }

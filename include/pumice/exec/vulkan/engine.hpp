@@ -3,6 +3,7 @@
 // The Vulkan engine: plans, chooses and compiles, and hands what is to run to its lane.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/vulkan/completions.hpp>
 #include <pumice/exec/vulkan/device_filling.hpp>
 #include <pumice/exec/vulkan/own_shader.hpp>
@@ -30,7 +31,7 @@ public:
     node_ptr create(dtype type, const shape& extent, const void* data) override {
         const std::int64_t bytes = byte_count(type, element_count(extent));
         auto held = vulkan_storage::make(lane_.runtime(), bytes, {memory_role::inputs});
-        held->host = std::make_unique<host_memory>(bytes);
+        held->host = make_owned<host_memory>(bytes);
         held->host->fill(data);
         return make_data(type, extent, std::move(held), shared_from_this());
     }

@@ -4,6 +4,7 @@
 // run's own.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/replay.hpp>
 #include <pumice/exec/vulkan/engine.hpp>
@@ -215,7 +216,7 @@ private:
         return *recordings_[0];
     }
     void add_recording(giving_mask givings) {
-        recordings_.push_back(std::make_unique<recorded_graph>(lane_.runtime(), home_->policies(),
+        recordings_.push_back(make_owned<recorded_graph>(lane_.runtime(), home_->policies(),
                                                                what(), givings, constants_,
                                                                planned_.run.numbers));
     }
@@ -333,8 +334,8 @@ private:
         const bool constant = v.role == value_role::constant;
         const node& n = constant ? *planned_.run.given[number] : *s.held[v.index];
         if (n.count() == 0) return nullptr;
-        const std::unique_ptr<host_memory>& own = memory_of(n).host;
-        const std::unique_ptr<host_memory>& lent = (constant ? lent_ : s.lent)[number];
+        const unique_ptr<host_memory>& own = memory_of(n).host;
+        const unique_ptr<host_memory>& lent = (constant ? lent_ : s.lent)[number];
         return (lent ? lent : own)->data() +
                (constant ? planned_.run.begin_of(number) : byte_offset(n.type, n.offset));
     }
@@ -353,11 +354,11 @@ private:
             return memory_of(output(s, outputs, what().at(v).index));
         };
         // All memory is had before the first output changes.
-        array_list<std::unique_ptr<host_memory>> fresh;
+        array_list<unique_ptr<host_memory>> fresh;
         for (const int v : written)
             fresh.push_back(storage_of_output(v).host
                                 ? nullptr
-                                : std::make_unique<host_memory>(storage_of_output(v).bytes));
+                                : make_owned<host_memory>(storage_of_output(v).bytes));
         array_list<std::byte*> at(what().values.size(), nullptr);
         s.lent.resize(what().values.size());
         recorded.invalidate_shared(s);
@@ -419,10 +420,10 @@ private:
     evaluation planned_;
     array_list<recorded_graph::constant> constants_;
     array_list<char> read_at_;  // of each value: bit 0 on the device, bit 1 on the host
-    array_list<std::unique_ptr<host_memory>> lent_;  // of constants in the user's own memory
+    array_list<unique_ptr<host_memory>> lent_;  // of constants in the user's own memory
     // Room for all is had at first, so that the first, which gives nothing, is there without a
     // lock; the others come under the engine's. What is within is guarded by the lane's.
-    array_list<std::unique_ptr<recorded_graph>> recordings_;
+    array_list<unique_ptr<recorded_graph>> recordings_;
     std::condition_variable_any slot_free_;
 };
 

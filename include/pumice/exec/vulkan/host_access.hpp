@@ -4,6 +4,7 @@
 // copy that the device makes.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/vulkan/lane.hpp>
 
@@ -37,7 +38,7 @@ public:
             fetch(s, begin, size, static_cast<std::byte*>(out));
             return;
         }
-        std::unique_ptr<host_memory> copy = std::move(s.host);
+        unique_ptr<host_memory> copy = std::move(s.host);
         if (!copy) copy = fetched(s);
         gather(n.type, n.extent, copy->data(), n.offset, n.layout(), out);
         // The user may write his memory again, and another thread may look at what it fetched
@@ -76,7 +77,7 @@ public:
             return;
         }
         if (!s.host) {
-            auto copy = std::make_unique<host_memory>(s.bytes);
+            auto copy = make_owned<host_memory>(s.bytes);
             if (!whole) fetch(s, 0, s.bytes, copy->data());
             s.host = std::move(copy);
         }
@@ -94,15 +95,15 @@ public:
     }
 
     /// A copy on the host of all that a storage holds on the device.
-    std::unique_ptr<host_memory> fetched(vulkan_storage& s) {
-        auto copy = std::make_unique<host_memory>(s.bytes);
+    unique_ptr<host_memory> fetched(vulkan_storage& s) {
+        auto copy = make_owned<host_memory>(s.bytes);
         fetch(s, 0, s.bytes, copy->data());
         return copy;
     }
     /// Gives the storage a copy on the host if it has none.
     void bring(vulkan_storage& s) {
         if (s.host) return;
-        std::unique_ptr<host_memory> copy = fetched(s);
+        unique_ptr<host_memory> copy = fetched(s);
         if (!s.host) s.host = std::move(copy);  // else another thread looks at what it fetched
     }
     /// The copy on the host is written: the next use on the device uploads it, into memory that

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/counter.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/process_mutex.hpp>
 #include <pumice/exec/vulkan/profiler.hpp>
 
@@ -219,12 +220,12 @@ public:
     }
     void begin_profile(profile_recorder& to) {
         runtime_->submitter().submit();  // what was asked for before is not timed
-        timing_ = std::make_unique<vulkan_profiler>(runtime_->memory().queue());
+        timing_ = make_owned<vulkan_profiler>(runtime_->memory().queue());
         profiling_ = &to;
     }
     /// Returns without the lock, when all that was timed is done.
     void end_profile(profile_recorder& recorder, lock_type held) {
-        const std::unique_ptr<vulkan_profiler> timing = std::move(timing_);
+        const unique_ptr<vulkan_profiler> timing = std::move(timing_);
         const std::uint64_t last = runtime_->queue().submitted();
         profiling_ = nullptr;
         held.unlock();
@@ -293,7 +294,7 @@ private:
     array_list<held_command> held_;              // of the commands at hand
     array_list<vulkan::semaphore_point> waits_;  // of the next submit
     profile_recorder* profiling_ = nullptr;
-    std::unique_ptr<vulkan_profiler> timing_;
+    unique_ptr<vulkan_profiler> timing_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/profiler.hpp>
 #include <pumice/exec/vulkan/recorder.hpp>
 
@@ -29,7 +30,7 @@ public:
     explicit vulkan_profiler(std::shared_ptr<const vulkan::queue> measured)
         : queue_(std::move(measured)), device_(queue_->device()),
           start_(vulkan::calibrate(*device_)) {
-        pools_.push_back(std::make_unique<vulkan::timestamp_pool>(device_, pool_size));
+        pools_.push_back(make_owned<vulkan::timestamp_pool>(device_, pool_size));
     }
     vulkan_profiler(const vulkan_profiler&) = delete;
     vulkan_profiler& operator=(const vulkan_profiler&) = delete;
@@ -96,7 +97,7 @@ private:
         beyond_ = commands - count;
         if (count == 0) return {};
         if (pools_.back()->size() - used_ < 2 * count) {
-            pools_.push_back(std::make_unique<vulkan::timestamp_pool>(device_,
+            pools_.push_back(make_owned<vulkan::timestamp_pool>(device_,
                                                                       std::max(pool_size,
                                                                                2 * count)));
             used_ = 0;
@@ -119,7 +120,7 @@ private:
     std::shared_ptr<const vulkan::queue> queue_;
     std::shared_ptr<const vulkan::device> device_;
     std::optional<vulkan::clock_pair> start_;
-    array_list<std::unique_ptr<vulkan::timestamp_pool>> pools_;
+    array_list<unique_ptr<vulkan::timestamp_pool>> pools_;
     std::uint32_t used_ = 0;  // of the last pool
     array_list<event> events_;
     std::size_t kept_ = 0;  // events that were submitted

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/plan/arena.hpp>
 #include <pumice/exec/scheduler.hpp>
@@ -23,7 +24,7 @@ public:
         vulkan::allocation arena, block, shared;
         chunks pieces;
         array_list<vulkan::commands> recordings;  // of the pieces
-        std::unique_ptr<scheduler> order;
+        unique_ptr<scheduler> order;
         /// Of each launch of a shader operator what it is given; empty before the first run.
         array_list<std::shared_ptr<const vulkan::pushed_buffers>> pushed;
         std::uint64_t value = 0;         // of its last submit
@@ -35,11 +36,11 @@ public:
         std::vector<any_tensor> changed;  // outputs that are new tensors
         array_list<node_ptr> held;        // inputs as the kernels read them
         array_list<byte_range> touched;
-        array_list<std::unique_ptr<host_memory>> lent;  // copies of the user's own memory, by value
+        array_list<unique_ptr<host_memory>> lent;  // copies of the user's own memory, by value
 
         // Of a plan for a range of extents: the run's, and the plan's values for it.
         std::int64_t extent = -1;
-        std::unique_ptr<const plan> now;
+        unique_ptr<const plan> now;
     };
 
     /// Where a constant lies.
@@ -164,7 +165,7 @@ public:
     void set_extent(slot& s, std::int64_t extent) const {
         if (s.extent == extent) return;
         const plan& p = list_.of();
-        s.now = std::make_unique<const plan>(p.range->at(extent, p.has_stages()));
+        s.now = make_owned<const plan>(p.range->at(extent, p.has_stages()));
         s.extent = -1;
         auto* block = static_cast<std::byte*>(s.block.mapped);
         for (std::size_t i = 0; i < list_.size(); ++i) {
@@ -306,10 +307,10 @@ private:
 
     slot* add_slot() {
         vulkan::memory& memory = runtime_->memory();
-        auto made = std::make_unique<slot>();
+        auto made = make_owned<slot>();
         struct guard {  // gives back what was taken if a later call throws
             vulkan_runtime& runtime;
-            std::unique_ptr<slot>& made;
+            unique_ptr<slot>& made;
             ~guard() {
                 if (!made) return;
                 if (made->arena) runtime.memory().free(made->arena);
@@ -346,7 +347,7 @@ private:
             s.recordings.push_back(runtime_->commands().take());
             if (!piece.is_host() && !waits) record(s.recordings.back(), list, piece, true);
         }
-        s.order = std::make_unique<scheduler>(*chunks_);
+        s.order = make_owned<scheduler>(*chunks_);
         s.pieces = chunks_;
     }
     void give_back(slot& s) const noexcept {
@@ -387,7 +388,7 @@ private:
     array_list<std::size_t> begins_;  // of each output the first place in the order that writes it
     chunks chunks_;
     bool host_sees_ = false;
-    array_list<std::unique_ptr<slot>> slots_;
+    array_list<unique_ptr<slot>> slots_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

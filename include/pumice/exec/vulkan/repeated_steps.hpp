@@ -4,6 +4,7 @@
 // values lie in two places by turns, or in one where a step writes over what it was given.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/vulkan/executable.hpp>
 
 #include <bit>
@@ -66,7 +67,7 @@ public:
             recordings_.push_back(nullptr);
         auto& made = recordings_[static_cast<std::size_t>(doublings)];
         if (!made) {
-            auto fresh = std::make_unique<held_commands>(*this);
+            auto fresh = make_owned<held_commands>(*this);
             array_list<command> turns[2] = {step_.commands_of(address(0)),
                                             step_.commands_of(address(1))};
             array_list<placed_item> order = step_.order();
@@ -121,7 +122,7 @@ private:
     std::uint64_t block_bytes_;
     array_list<std::int64_t> back_;  // of each output its place in `back_memory_`; -1: in place
     held_memory back_memory_{*this, {}}, blocks_{*this, {}};
-    array_list<std::unique_ptr<held_commands>> recordings_;  // of 2^i steps
+    array_list<unique_ptr<held_commands>> recordings_;  // of 2^i steps
 };
 
 /// Runs recorded bodies of loops, many steps at once.

@@ -4,6 +4,7 @@
 // a submit for each run of steps on the device; between these the host runs its own.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/host_steps.hpp>
 #include <pumice/exec/vulkan/host_access.hpp>
 
@@ -70,7 +71,7 @@ private:
                 vulkan_storage::make(runtime_, value.bytes(), label_of(run_.what(), v));
             at_value(run_.what(), v, [&] {
                 if (value.place == 0) fresh->allocate_result();
-                else fresh->host = std::make_unique<host_memory>(fresh->bytes);
+                else fresh->host = make_owned<host_memory>(fresh->bytes);
             });
             run_.made[number] = fresh;
         }
@@ -178,7 +179,7 @@ private:
     void on_host(const stage& part, stop_view stop) {
         const plan& p = run_.what();
         host_access access(lane_, held_);
-        array_list<std::unique_ptr<host_memory>>
+        array_list<unique_ptr<host_memory>>
             lent(memory_.size());  // of memory that a user may write
         for (std::size_t i = part.begin; i < part.end; ++i) {
             for (const int v : p.steps[i].buffers) {

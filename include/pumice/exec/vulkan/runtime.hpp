@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/base/thread_pool.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/vulkan/compile_watch.hpp>
 #include <pumice/exec/vulkan/float_controls.hpp>
@@ -55,7 +56,7 @@ public:
         queue_->poll_for(std::chrono::microseconds(policies.poll_us),
                          std::chrono::microseconds(cpu ? policies.poll_us : policies.long_poll_us));
         for (const vulkan::device_queue& to : device_->transfer_queues())
-            transfers_.push_back(std::make_unique<transfer>(device_, to));
+            transfers_.push_back(make_owned<transfer>(device_, to));
         const bool unified = device_->info().unified_memory;
         if (unified || device_->info().mapped_device_memory) {
             host_sees_.emplace(device_);
@@ -85,7 +86,7 @@ public:
     vulkan::command_cache& commands() noexcept { return commands_; }
     vulkan_submitter& submitter() noexcept { return *submitter_; }
     /// Those of the device; work of the queue that computes waits for theirs where it is told to.
-    span<const std::unique_ptr<transfer>> transfers() const noexcept { return transfers_; }
+    span<const unique_ptr<transfer>> transfers() const noexcept { return transfers_; }
     kernel_service& kernels() noexcept { return kernels_; }
     /// For what the host does for the device.
     const thread_pool& threads() const noexcept { return threads_; }
@@ -195,7 +196,7 @@ private:
     /// A wait for the timeline alone makes nothing visible to the host.
     std::optional<vulkan::commands> host_sees_;
     std::optional<vulkan_submitter> submitter_;
-    array_list<std::unique_ptr<transfer>> transfers_;
+    array_list<unique_ptr<transfer>> transfers_;
     key_map<std::uint64_t, std::shared_ptr<const vulkan::pipeline>> ready_;
 };
 

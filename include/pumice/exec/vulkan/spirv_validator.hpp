@@ -6,6 +6,7 @@
 
 #include <pumice/base/log.hpp>
 #include <pumice/base/span.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/slang/library.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -25,14 +26,14 @@ public:
     }
     /// The same, opened anew. PUMICE_SPIRV_TOOLS names the one library that is tried; "off" none.
     /// Throws errc::io_failed where what it names validates nothing.
-    static std::unique_ptr<spirv_validator> open() {
+    static unique_ptr<spirv_validator> open() {
         const std::string named = detail::environment("PUMICE_SPIRV_TOOLS");
         if (named == "off") return nullptr;
         std::string why;
         for (const detail::fs::path& file :
              named.empty() ? usual_files() : array_list<detail::fs::path>{named})
             if (void* const library = detail::open_library(file, why)) {
-                std::unique_ptr<spirv_validator> made(new spirv_validator);
+                unique_ptr<spirv_validator> made(new spirv_validator);
                 if (made->take(library, why)) return made;
             }
         if (!named.empty())

@@ -6,6 +6,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/base/thread_cache.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/exec/vulkan/runtime.hpp>
 #include <pumice/host/memory.hpp>
 
@@ -61,7 +62,7 @@ public:
     const std::string name;             // the label's, where it is nobody else's
     memory_label label;                 // who holds it
     vulkan::allocation piece;           // device memory, or nothing; the user's has no block
-    std::unique_ptr<host_memory> host;  // a copy on the host, or nothing
+    unique_ptr<host_memory> host;  // a copy on the host, or nothing
     bool on_device = false;             // `piece` holds the values (once `written` is reached)
     bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it
     bool was_read = false;              // by the host, in place

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/counter.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/runner/detail/run_parts.hpp>
 #include <pumice/runner/job.hpp>
 #include <pumice/tensor/profile.hpp>
@@ -179,7 +180,7 @@ private:
                 return r;
             }
         }
-        std::unique_ptr<run_room> made(new run_room);
+        unique_ptr<run_room> made(new run_room);
         made->inputs.resize(parts_.values[0][0].size());
         made->outputs.resize(parts_.values[1][0].size());
         made->in.resize(made->inputs.size());

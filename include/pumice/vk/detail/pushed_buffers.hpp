@@ -3,6 +3,7 @@
 // What a dispatch of a shader operator or a data graph is given: descriptors and push constants.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/detail/shader_image.hpp>
 #include <pumice/vk/detail/tensor_set.hpp>
 #include <pumice/vk/memory.hpp>
@@ -44,10 +45,10 @@ public:
         bool tensors = false;
         for (const range& r : list) {
             vk::BufferView& view = views_.emplace_back();
-            std::unique_ptr<detail::shader_image>& image = images_.emplace_back();
+            unique_ptr<detail::shader_image>& image = images_.emplace_back();
             tensors |= r.as == shader_descriptor::tensor;
             if (r.as == shader_descriptor::storage_image)
-                image = std::make_unique<detail::shader_image>(device_, r.format, r.width, r.height,
+                image = make_owned<detail::shader_image>(device_, r.format, r.width, r.height,
                                                                name_);
             if (!has_texels(r.as) || image) continue;
             vk::BufferViewCreateInfo info{};
@@ -60,7 +61,7 @@ public:
                            "vkCreateBufferView", cat({"kernel ", name}));
         }
         if (!tensors) return;
-        set_ = std::make_unique<detail::tensor_set>(device_, cat({"kernel ", name}));
+        set_ = make_owned<detail::tensor_set>(device_, cat({"kernel ", name}));
         writes all(*this);
         set_->open({list.data(), list.size()}, with.set(),
                    with.is_graph() ? with.handle() : vk::Pipeline{},
@@ -112,8 +113,8 @@ private:
     std::shared_ptr<const device> device_;
     std::string name_;
     array_list<vk::BufferView> views_;                          // of each range, or null
-    array_list<std::unique_ptr<detail::shader_image>> images_;  // likewise
-    std::unique_ptr<detail::tensor_set> set_;
+    array_list<unique_ptr<detail::shader_image>> images_;  // likewise
+    unique_ptr<detail::tensor_set> set_;
 };
 
 }}}  // namespace pumice::PUMICE_ABI::vulkan

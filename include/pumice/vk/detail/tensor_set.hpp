@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/shader_language.hpp>
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/barrier.hpp>
 #include <pumice/vk/detail/tensor_type.hpp>
 #include <pumice/vk/memory_block.hpp>
@@ -224,13 +225,13 @@ public:
             sizes[i].descriptorCount = 1;
             auto& tensor = tensors_.emplace_back();
             if (list[i].as != shader_descriptor::tensor) continue;
-            tensor = std::make_unique<shader_tensor>(d, list[i], bool(graph), who_);
+            tensor = make_owned<shader_tensor>(d, list[i], bool(graph), who_);
             views[i] = tensor->view();
             shown[i].tensorViewCount = 1;
             shown[i].pTensorViews = &views[i];
             writes[i].pNext = &shown[i];
         }
-        if (graph) session_ = std::make_unique<graph_session>(d, graph, who_);
+        if (graph) session_ = make_owned<graph_session>(d, graph, who_);
         vk::DescriptorPoolCreateInfo info{};
         info.maxSets = 1;
         info.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
@@ -257,8 +258,8 @@ public:
     }
 
 private:
-    array_list<std::unique_ptr<shader_tensor>> tensors_;  // of each range, or null
-    std::unique_ptr<graph_session> session_;
+    array_list<unique_ptr<shader_tensor>> tensors_;  // of each range, or null
+    unique_ptr<graph_session> session_;
 #else
     // Headers without the extensions: no device has tensors.
     void open(span<const pushed_range>, vk::DescriptorSetLayout, vk::Pipeline,

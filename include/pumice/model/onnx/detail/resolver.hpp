@@ -3,6 +3,7 @@
 // How a file is resolved: names to slots, nodes in order, operators found, constants folded.
 #pragma once
 
+#include <pumice/base/unique_ptr.hpp>
 #include <pumice/model/onnx/ops.hpp>
 
 #include <algorithm>
@@ -269,7 +270,7 @@ private:
     }
 
     void tensors() {
-        decode_ = std::make_unique<tensor_decoder>(p_.file.from, p_.limits);
+        decode_ = make_owned<tensor_decoder>(p_.file.from, p_.limits);
         for (std::size_t i = 0; i < p_.file.initializers.size(); ++i) {
             p_.constants[i] = (*decode_)(p_.file.initializers[i]);
             p_.permanent[i] = 1;
@@ -401,7 +402,7 @@ private:
     std::set<int> fixed_;                // slots of constants that only the device computes
     std::set<int> packed_;               // and of those that it decodes where it reads them
     std::vector<std::uint8_t> factors_;  // of each slot whether only products read it
-    std::unique_ptr<tensor_decoder> decode_;
+    unique_ptr<tensor_decoder> decode_;
 };
 
 }}}}  // namespace pumice::PUMICE_ABI::onnx::detail
