@@ -27,7 +27,8 @@ public:
     template <std::size_t N>
     constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
     /// Of elements of T, const or not, and no other class: pointers to arrays convert so.
-    template <class List, class Element = std::remove_pointer_t<decltype(std::declval<List&>().data())>,
+    template <class List,
+              class Element = std::remove_pointer_t<decltype(std::declval<List&>().data())>,
               class = decltype(static_cast<T (*)[]>(static_cast<Element (*)[]>(nullptr)))>
     constexpr span(List&& list) : data_(list.data()), size_(list.size()) {}
 

@@ -27,8 +27,7 @@ struct ready_parts {
             decisions.push_back(nullptr);
             if (!list[k].steps)
                 decisions.back() =
-                    make_owned<ready_decision>(by, decision_of(p.steps[list[k].begin]),
-                                                     keeper);
+                    make_owned<ready_decision>(by, decision_of(p.steps[list[k].begin]), keeper);
         }
     }
     /// Whether a part that decides is the last to look at an operand's value, and looks at it once.

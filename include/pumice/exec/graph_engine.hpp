@@ -332,11 +332,11 @@ protected:
 
     mutable process_mutex mutex_;
     planner planner_;
-    std::atomic<std::uint64_t> plans_{0};          // made, for who has no lock
-    evaluation evaluation_;                        // the one at hand
-    std::atomic<std::uint32_t> claims_ended_{0};   // of the planner's
-    unique_ptr<profile_recorder> profiling_;  // null but for while a profile is at work
-    std::atomic<bool> profiles_{false};            // one is, for who has no lock
+    std::atomic<std::uint64_t> plans_{0};         // made, for who has no lock
+    evaluation evaluation_;                       // the one at hand
+    std::atomic<std::uint32_t> claims_ended_{0};  // of the planner's
+    unique_ptr<profile_recorder> profiling_;      // null but for while a profile is at work
+    std::atomic<bool> profiles_{false};           // one is, for who has no lock
 
 private:
     bool may_give(const node& n, const plan_value& to) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/sort_numbers.hpp>
 #include <pumice/base/span.hpp>
 #include <pumice/core/checked.hpp>
 
@@ -194,7 +195,7 @@ inline std::int64_t place_by_time(const array_list<memory_chain>& chains,
     const auto later = [&](std::size_t a, std::size_t b) {
         return chains[a].last() > chains[b].last();
     };
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    sort_numbers(order, [&](std::size_t a, std::size_t b) {
         return chains[a].first != chains[b].first ? chains[a].first < chains[b].first : a < b;
     });
     for (const std::size_t number : order) {
@@ -246,7 +247,7 @@ inline memory_plan plan_memory(span<const planned_buffer> buffers, std::int64_t 
         // Equal chains stay in the order of the last attempt.
         array_list<std::size_t> place(chains.size());
         for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        sort_numbers(order, [&](std::size_t a, std::size_t b) {
             return before(chains[a], chains[b]) ||
                    (!before(chains[b], chains[a]) && place[a] < place[b]);
         });

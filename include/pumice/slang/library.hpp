@@ -250,8 +250,7 @@ inline slang_library& slang_library::open(const slang_location& place, bool* ope
             const std::filesystem::path real =
                 place.found() ? file : detail::library_file(handle, symbol);
             auto library =
-                unique_ptr<slang_library>(new slang_library(reinterpret_cast<maker>(symbol),
-                                                                 real));
+                unique_ptr<slang_library>(new slang_library(reinterpret_cast<maker>(symbol), real));
             libraries.push_back({place.file, library.get()});
             return *library.release();
         }

@@ -222,7 +222,7 @@ private:
             cache_.write(module_key(module, tag), library_->identity(), blob);
         };
         compiler_ = make_owned<slang_compiler>(*library_, options_.modules, std::move(store),
-                                                     debug_, options_.messages);
+                                               debug_, options_.messages);
         return *compiler_;
     }
 

@@ -51,7 +51,7 @@ public:
     /// Null, with a line in `why`, where the device or the memory does not allow it: drivers may
     /// refuse pages of files, and pages that are read-only. Throws what else can go wrong.
     static unique_ptr<external_memory> open(std::shared_ptr<const device> owner,
-                                                 const external_request& wanted, std::string& why) {
+                                            const external_request& wanted, std::string& why) {
         unique_ptr<external_memory> made(new external_memory(std::move(owner), wanted.kind));
         return made->take(wanted, why) ? std::move(made) : nullptr;
     }

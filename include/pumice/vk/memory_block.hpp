@@ -123,8 +123,8 @@ public:
 
     /// Null when there is no room; `why` then has a line for each memory type that was tried.
     /// Throws what else can go wrong. pre: `size` is a multiple of `unit`.
-    static unique_ptr<memory_block> create(const device& d, memory_kind kind,
-                                                std::uint64_t size, std::vector<std::string>& why) {
+    static unique_ptr<memory_block> create(const device& d, memory_kind kind, std::uint64_t size,
+                                           std::vector<std::string>& why) {
         unique_ptr<memory_block> made(new memory_block(d, size));
         made->kind = kind;
         return made->open(why) ? std::move(made) : nullptr;

@@ -4,6 +4,7 @@
 // is for several engines, or for places of one.
 #pragma once
 
+#include <pumice/base/sort_numbers.hpp>
 #include <pumice/base/span.hpp>
 #include <pumice/exec/plan/donation.hpp>
 #include <pumice/graph/custom_kernel.hpp>
@@ -89,7 +90,7 @@ public:
             for (std::size_t i = of_.pieces[k].begin; i < of_.pieces[k].end; ++i)
                 add(k, of_.whole.steps[i]);
             array_list<std::size_t>& after = of_.pieces[k].after;
-            std::sort(after.begin(), after.end());
+            sort_numbers(after, [](std::size_t a, std::size_t b) { return a < b; });
             after.resize(static_cast<std::size_t>(std::unique(after.begin(), after.end()) -
                                                   after.begin()));
         }

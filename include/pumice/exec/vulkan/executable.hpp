@@ -216,9 +216,9 @@ private:
         return *recordings_[0];
     }
     void add_recording(giving_mask givings) {
-        recordings_.push_back(make_owned<recorded_graph>(lane_.runtime(), home_->policies(),
-                                                               what(), givings, constants_,
-                                                               planned_.run.numbers));
+        recordings_.push_back(make_owned<recorded_graph>(lane_.runtime(), home_->policies(), what(),
+                                                         givings, constants_,
+                                                         planned_.run.numbers));
     }
 
     slot& take(recorded_graph& recorded, std::unique_lock<process_mutex>& lock, stop_view stop) {

@@ -98,8 +98,7 @@ private:
         if (count == 0) return {};
         if (pools_.back()->size() - used_ < 2 * count) {
             pools_.push_back(make_owned<vulkan::timestamp_pool>(device_,
-                                                                      std::max(pool_size,
-                                                                               2 * count)));
+                                                                std::max(pool_size, 2 * count)));
             used_ = 0;
         }
         const vulkan::timestamp_pool* pool = pools_.back().get();

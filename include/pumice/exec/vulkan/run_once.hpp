@@ -179,8 +179,8 @@ private:
     void on_host(const stage& part, stop_view stop) {
         const plan& p = run_.what();
         host_access access(lane_, held_);
-        array_list<unique_ptr<host_memory>>
-            lent(memory_.size());  // of memory that a user may write
+        array_list<unique_ptr<host_memory>> lent(memory_
+                                                     .size());  // of memory that a user may write
         for (std::size_t i = part.begin; i < part.end; ++i) {
             for (const int v : p.steps[i].buffers) {
                 vulkan_storage& s = storage_at(v);

@@ -191,11 +191,12 @@ inline void validate_spirv(span<const std::uint32_t> words, std::string_view nam
     static std::size_t held = 0;
     constexpr std::size_t most_held = 1 << 20;  // words
     const auto knows = [&](const known& k) {
-        return k.vulkan == vulkan && std::ranges::equal(k.words, words);
+        return k.vulkan == vulkan &&
+               std::equal(k.words.begin(), k.words.end(), words.begin(), words.end());
     };
     {
         const std::lock_guard lock(guard);
-        if (std::ranges::any_of(valid, knows)) return;
+        if (std::any_of(valid.begin(), valid.end(), knows)) return;
     }
     const spirv_validator* const validator = spirv_validator::get();
     if (!validator) return;

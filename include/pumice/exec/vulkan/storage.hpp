@@ -59,16 +59,16 @@ public:
     bool borrowed() const noexcept { return piece.buffer && !piece.block; }
 
     std::int64_t bytes;
-    const std::string name;             // the label's, where it is nobody else's
-    memory_label label;                 // who holds it
-    vulkan::allocation piece;           // device memory, or nothing; the user's has no block
+    const std::string name;        // the label's, where it is nobody else's
+    memory_label label;            // who holds it
+    vulkan::allocation piece;      // device memory, or nothing; the user's has no block
     unique_ptr<host_memory> host;  // a copy on the host, or nothing
-    bool on_device = false;             // `piece` holds the values (once `written` is reached)
-    bool host_sees = false;             // what wrote `piece` made it visible to a host that maps it
-    bool was_read = false;              // by the host, in place
-    bool untracked = false;             // somebody reads it of whom no hazard tells
-    std::uint64_t written = 0;          // timeline value of the last device write
-    std::uint64_t last_use = 0;         // of the last submit that touches `piece`
+    bool on_device = false;        // `piece` holds the values (once `written` is reached)
+    bool host_sees = false;        // what wrote `piece` made it visible to a host that maps it
+    bool was_read = false;         // by the host, in place
+    bool untracked = false;        // somebody reads it of whom no hazard tells
+    std::uint64_t written = 0;     // timeline value of the last device write
+    std::uint64_t last_use = 0;    // of the last submit that touches `piece`
 
 private:
     std::shared_ptr<vulkan_runtime> runtime_;

@@ -48,8 +48,8 @@ public:
             unique_ptr<detail::shader_image>& image = images_.emplace_back();
             tensors |= r.as == shader_descriptor::tensor;
             if (r.as == shader_descriptor::storage_image)
-                image = make_owned<detail::shader_image>(device_, r.format, r.width, r.height,
-                                                               name_);
+                image =
+                    make_owned<detail::shader_image>(device_, r.format, r.width, r.height, name_);
             if (!has_texels(r.as) || image) continue;
             vk::BufferViewCreateInfo info{};
             info.buffer = vk::Buffer(r.buffer);
@@ -112,7 +112,7 @@ public:
 private:
     std::shared_ptr<const device> device_;
     std::string name_;
-    array_list<vk::BufferView> views_;                          // of each range, or null
+    array_list<vk::BufferView> views_;                     // of each range, or null
     array_list<unique_ptr<detail::shader_image>> images_;  // likewise
     unique_ptr<detail::tensor_set> set_;
 };
