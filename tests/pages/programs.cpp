@@ -106,6 +106,7 @@ TEST_CASE("pages: types") {
     SHOWS("true", pm::layout<pm::row_major> && pm::layout<pm::column_major> && pm::layout<pm::strided>);
     SHOWS("true", pm::element<float> && !pm::element<long double>);
     SHOWS("1.5", pm::scalar(1.5).as<float>());
+    SHOWS("3", pm::span<const std::int64_t>(pm::shape{4, 5, 6}).size());
 }
 
 // page: contexts

@@ -6,14 +6,23 @@
 #include <pumice/base/config.hpp>
 
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+namespace detail {
+
+/// What std::data of a list points at.
+template <class List>
+using element_of = std::remove_pointer_t<decltype(std::data(std::declval<List&>()))>;
+
+}  // namespace detail
+
 /// std::span's names and meanings, without a fixed extent: g++ takes 20 ms for each element type
-/// of std::span to see that its iterators are what they are, and 1 for this one's. Any list with
-/// data() and size() converts to it, std::span too, and it converts to std::span.
+/// of std::span to see that its iterators are what they are, and 1 for this one's. Whatever
+/// std::data and std::size take converts to it, std::span too, and it converts to std::span.
 template <class T>
 class span {
 public:
@@ -24,13 +33,10 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
-    template <std::size_t N>
-    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
-    /// Of elements of T, const or not, and no other class: pointers to arrays convert so.
-    template <class List,
-              class Element = std::remove_pointer_t<decltype(std::declval<List&>().data())>,
+    /// Of elements of T, const or not, and of no other class: pointers to arrays convert so.
+    template <class List, class Element = detail::element_of<List>,
               class = decltype(static_cast<T (*)[]>(static_cast<Element (*)[]>(nullptr)))>
-    constexpr span(List&& list) : data_(list.data()), size_(list.size()) {}
+    constexpr span(List&& list) noexcept : data_(std::data(list)), size_(std::size(list)) {}
 
     [[nodiscard]] constexpr T* data() const noexcept { return data_; }
     [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
@@ -58,10 +64,8 @@ private:
 };
 template <class T>
 span(T*, std::size_t) -> span<T>;
-template <class T, std::size_t N>
-span(T (&)[N]) -> span<T>;
 template <class List>
-span(List&&) -> span<std::remove_pointer_t<decltype(std::declval<List&>().data())>>;
+span(List&&) -> span<detail::element_of<List>>;
 
 /// The bytes of the elements, as std::as_bytes.
 template <class T>

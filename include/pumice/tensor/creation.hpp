@@ -133,7 +133,7 @@ detail::made_of<T, Rank> from_span(detail::extent_list<Rank> extent, const Range
                                    const context& home = default_context()) {
     return from_span<T>(shape(span<const std::int64_t>(extent)), values, home);
 }
-/// A vector of the elements of any contiguous range (std::vector, std::array, span).
+/// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
 template <class Range>
 auto adapt(const Range& values, const context& home = default_context()) {
     using T = std::remove_cvref_t<decltype(*std::data(values))>;
