@@ -60,9 +60,9 @@ file(WRITE ${TO} "// SPDX-FileCopyrightText: The Pumice authors
 #pragma once
 
 #include <pumice/base/config.hpp>
+#include <pumice/base/span.hpp>
 
 #include <array>
-#include <span>
 #include <string_view>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -70,7 +70,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// A Slang module: its path under shaders/ without the ending, and its text in pieces to be joined.
 struct shader_source {
     std::string_view name;
-    std::span<const std::string_view> pieces;
+    span<const std::string_view> pieces;
 };
 
 namespace detail {

@@ -245,7 +245,7 @@ void model(const bench::filter& asked, const std::string& file, int shrink) {
 /// Bytes of a file that is in the host's memory.
 struct bytes_at_hand final : pm::byte_source {
     std::vector<std::byte> piece = std::vector<std::byte>(64 << 20, std::byte{1});
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, pm::span<std::byte> into) const override {
         const auto size = static_cast<std::int64_t>(piece.size());
         for (std::size_t done = 0; done < into.size();) {
             const std::int64_t at = (begin + static_cast<std::int64_t>(done)) % size;

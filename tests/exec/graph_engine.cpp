@@ -33,7 +33,7 @@ public:
     std::size_t steps = 0, stored = 0;
 
 private:
-    void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const pm::node_ptr&, std::int64_t, pm::span<const std::byte>) override {}
     std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
     void fetch(const pm::node_ptr&, void*) override {}
     void execute(pm::plan_run& run, pm::stop_view) override {

@@ -125,7 +125,7 @@ public:
             gather(n->type, n->extent, of(*n).when_written(), n->offset, n->layout(), out);
     }
     void write(const pm::node_ptr& n, std::int64_t begin,
-               std::span<const std::byte> bytes) override {
+               pm::span<const std::byte> bytes) override {
         std::memcpy(host(n, true) + begin, bytes.data(), bytes.size());
     }
     std::byte* host(const pm::node_ptr& n, bool) override {

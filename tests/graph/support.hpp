@@ -38,7 +38,7 @@ public:
         if (data) std::memcpy(held->bytes.data(), data, held->bytes.size());
         return pumice::make_data(type, extent, std::move(held), shared_from_this());
     }
-    void eval(std::span<const pumice::node_ptr> roots) override {
+    void eval(pumice::span<const pumice::node_ptr> roots) override {
         evaluated += static_cast<int>(roots.size());
     }
     void read(const pumice::node_ptr& n, void* out) override {
@@ -46,7 +46,7 @@ public:
         std::memcpy(out, bytes.data(), bytes.size());
     }
     void write(const pumice::node_ptr& n, std::int64_t begin,
-               std::span<const std::byte> from) override {
+               pumice::span<const std::byte> from) override {
         auto& bytes = static_cast<bytes_held*>(n->data.get())->bytes;
         std::memcpy(bytes.data() + begin, from.data(), from.size());
     }

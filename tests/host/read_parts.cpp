@@ -20,7 +20,7 @@ struct pattern final : byte_source {
     mutable std::atomic<std::int64_t> largest{0};
     std::int64_t fails_from = -1;
     static std::byte at(std::int64_t i) { return std::byte((i * 131 + (i >> 12)) & 255); }
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, pumice::span<std::byte> into) const override {
         if (fails_from >= 0 && begin + std::ssize(into) > fails_from)
             throw std::runtime_error("cut");
         for (std::int64_t i = 0; i < std::ssize(into); ++i)

@@ -46,7 +46,7 @@ public:
         }
     }
 
-    std::vector<pm::any_tensor> build(std::span<const pm::any_tensor> inputs,
+    std::vector<pm::any_tensor> build(pm::span<const pm::any_tensor> inputs,
                                       pm::weights& constants) const override {
         std::map<std::string, pm::any_tensor> values;
         std::vector<pm::any_tensor> outputs;

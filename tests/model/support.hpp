@@ -137,12 +137,14 @@ public:
         ++counts.uploads;
         return t.get();
     }
-    void eval(std::span<const pumice::node_ptr> roots) override { counts.evals += !roots.empty(); }
+    void eval(pumice::span<const pumice::node_ptr> roots) override {
+        counts.evals += !roots.empty();
+    }
     void read(const pumice::node_ptr&, void*) override {
         throw pumice::error(pumice::errc::unsupported, "storing_engine", "runs nothing");
     }
     void write(const pumice::node_ptr& n, std::int64_t begin,
-               std::span<const std::byte> bytes) override {
+               pumice::span<const std::byte> bytes) override {
         const auto held = static_cast<const pumice::host_constant&>(*n->data).bytes();
         std::memcpy(const_cast<std::byte*>(held.data()) + begin, bytes.data(), bytes.size());
     }

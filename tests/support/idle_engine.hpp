@@ -13,9 +13,9 @@ struct idle_engine : pumice::engine {
     pumice::node_ptr create(pumice::dtype, const pumice::shape&, const void*) override {
         return {};
     }
-    void eval(std::span<const pumice::node_ptr>) override {}
+    void eval(pumice::span<const pumice::node_ptr>) override {}
     void read(const pumice::node_ptr&, void*) override {}
-    void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const pumice::node_ptr&, std::int64_t, pumice::span<const std::byte>) override {}
     std::byte* host(const pumice::node_ptr&, bool) override { return nullptr; }
     std::shared_ptr<pumice::prepared_graph> prepare(const pumice::traced_graph&,
                                                     pumice::graph_preparer*) override {

@@ -14,7 +14,7 @@ using namespace pumice;
 namespace {
 
 struct counting final : byte_source {
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, pumice::span<std::byte> into) const override {
         for (std::byte& b : into) b = std::byte(begin++ % 251);
     }
 };
@@ -26,13 +26,14 @@ public:
         struct nothing final : storage {};
         return make_data(type, extent, std::make_shared<nothing>(), shared_from_this());
     }
-    void write(const node_ptr& n, std::int64_t begin, std::span<const std::byte> bytes) override {
+    void write(const node_ptr& n, std::int64_t begin,
+               pumice::span<const std::byte> bytes) override {
         CHECK(begin == std::ssize(written));
         CHECK(n->type == dtype::u8);
         largest = std::max(largest, bytes.size());
         written.insert(written.end(), bytes.begin(), bytes.end());
     }
-    void eval(std::span<const node_ptr>) override {}
+    void eval(pumice::span<const node_ptr>) override {}
     void read(const node_ptr&, void*) override {}
     std::byte* host(const node_ptr&, bool) override { return nullptr; }
     std::shared_ptr<prepared_graph> prepare(const traced_graph&, graph_preparer*) override {

@@ -29,7 +29,7 @@ pm::traced_range last;  // that was to be prepared
 std::shared_ptr<pm::prepared_graph> keep(pm::engine&, const pm::traced_range& r) {
     last = r;
     struct nothing final : pm::prepared_graph {
-        pm::submission run(std::span<const any>, std::span<const std::uint32_t>, std::span<any>,
+        pm::submission run(pm::span<const any>, pm::span<const std::uint32_t>, pm::span<any>,
                            pm::stop_view, bool) override {
             return {};
         }

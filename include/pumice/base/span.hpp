@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <span>  // which callers have
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,9 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    /// Of an array, a list in braces too.
+    template <std::size_t N>
+    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
     /// Of elements of T, const or not, and of no other class: pointers to arrays convert so.
     template <class List, class Element = detail::element_of<List>,
               class = decltype(static_cast<T (*)[]>(static_cast<Element (*)[]>(nullptr)))>
@@ -64,6 +68,8 @@ private:
 };
 template <class T>
 span(T*, std::size_t) -> span<T>;
+template <class T, std::size_t N>
+span(T (&)[N]) -> span<T>;
 template <class List>
 span(List&&) -> span<detail::element_of<List>>;
 

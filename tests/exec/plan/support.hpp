@@ -122,7 +122,7 @@ public:
         return pumice::make_data(type, extent, std::make_shared<held>(), shared_from_this());
     }
     void read(const pumice::node_ptr&, void*) override {}
-    void write(const pumice::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const pumice::node_ptr&, std::int64_t, pumice::span<const std::byte>) override {}
     std::byte* host(const pumice::node_ptr&, bool) override { return nullptr; }
     pumice::statistics stats() const override { return {}; }
     const pumice::device_info& device() const override { return info_; }

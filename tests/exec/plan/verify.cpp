@@ -24,7 +24,7 @@ public:
         return pm::make_data(type, extent, std::make_shared<held>(), shared_from_this());
     }
     void read(const pm::node_ptr&, void*) override {}
-    void write(const pm::node_ptr&, std::int64_t, std::span<const std::byte>) override {}
+    void write(const pm::node_ptr&, std::int64_t, pm::span<const std::byte>) override {}
     std::byte* host(const pm::node_ptr&, bool) override { return nullptr; }
     pm::statistics stats() const override { return {}; }
     const pm::device_info& device() const override { return info_; }

@@ -16,7 +16,7 @@ struct pattern final : pm::byte_source {
     static std::uint8_t at(std::int64_t i, std::int64_t shift) {
         return static_cast<std::uint8_t>((i + (i >> 9) + shift) % 253);
     }
-    void read(std::int64_t begin, std::span<std::byte> into) const override {
+    void read(std::int64_t begin, pm::span<std::byte> into) const override {
         if (fails_from >= 0 && begin + std::ssize(into) > fails_from)
             throw pm::error(pm::errc::io_failed, "test", "cut");
         for (std::byte& b : into) b = std::byte(at(begin++, shift));
