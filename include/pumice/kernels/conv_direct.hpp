@@ -72,8 +72,8 @@ struct conv_direct {
         l.specialise({lines, lines > 1 ? op.stride[0] : 0, known ? p.window[0] : 0,
                       known ? p.window[1] : 0});
         if (run > 1)
-            l.specialise({op.stride[1], op.dilation[1], op.pad_begin[1], run, runs(p).masks[0],
-                          runs(p).masks[1]});
+            l.specialise({depthwise(p) ? 1 : 0, op.stride[1], op.dilation[1], op.pad_begin[1], run,
+                          runs(p).masks[0], runs(p).masks[1]});
         const std::int64_t count = element_count(grid);
         const std::uint32_t width = spread(l, (count + group - 1) / group, device);
         write_block(l, wide, "DirectParams",
@@ -117,6 +117,11 @@ private:
         return needs_wide_index(p.input.leaves, input_of(p)) ||
                needs_wide_index(p.weight.leaves, weights_of(p)) ||
                needs_wide_index(all_operands(p.epilogue), output_of(p));
+    }
+    /// Whether each group has a channel and an output, which spares the kernel a loop and a
+    /// division.
+    static bool depthwise(const conv_problem& p) {
+        return p.in_channels == p.shape_of.group && p.out_channels == p.shape_of.group;
     }
     /// Whether the kernel has the window as constants.
     static bool small(const conv_problem& p) { return p.window[0] * p.window[1] <= 32; }

@@ -86,8 +86,8 @@ pm::any_tensor run(const pm::context& home, words code, pm::shader_descriptor as
 }
 
 /// The library in use, and the one beside Slang.
-std::vector<std::unique_ptr<pm::spirv_validator>> validators() {
-    std::vector<std::unique_ptr<pm::spirv_validator>> list;
+std::vector<pm::unique_ptr<pm::spirv_validator>> validators() {
+    std::vector<pm::unique_ptr<pm::spirv_validator>> list;
     list.push_back(pm::spirv_validator::open());
     const auto folder = pm::find_slang().file.parent_path();
     const test::variable named("PUMICE_SPIRV_TOOLS",
