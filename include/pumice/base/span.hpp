@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <iterator>
-#include <span>  // which callers have
+#include <span>  // for callers, who may have had it from here
 #include <type_traits>
 #include <utility>
 
