@@ -118,8 +118,8 @@ private:
                needs_wide_index(p.weight.leaves, weights_of(p)) ||
                needs_wide_index(all_operands(p.epilogue), output_of(p));
     }
-    /// Whether each group has a channel and an output, which spares the kernel a loop and a
-    /// division.
+    /// Whether each group has one channel and one output: the kernel then needs neither a loop
+    /// nor a division for it.
     static bool depthwise(const conv_problem& p) {
         return p.in_channels == p.shape_of.group && p.out_channels == p.shape_of.group;
     }
