@@ -52,10 +52,10 @@ TEST_CASE("cores: what may be less exact is a kernel of its own") {
                          f16 = product(dtype::f16, 4096, 4096, 4096),
                          bf16 = product(dtype::bf16, 4096, 4096, 4096);
     CHECK(type(matmul_bf16_3x{}, f32, d) ==
-          "Matrices<Split,128,128,32,64,64,16,16,16,32,true,false>");
+          "Matrices<Split,128,128,32,64,64,16,16,16,32,1,true,false>");
     CHECK(type(matmul_bf16_3x{}, f16, d) == "cooperative matrices multiply f32 in parts, not f16");
     CHECK(type(matmul_f16_accumulation{}, f16, d) ==
-          "Matrices<HalfSums,128,256,32,128,64,16,16,16,32,true,false>");
+          "Matrices<HalfSums,128,256,32,128,64,16,16,16,32,1,true,false>");
     CHECK(type(matmul_f16_accumulation{}, bf16, d) ==
           "cooperative matrices multiply f16 with sums in it, not bf16");
     device_info less = d;
@@ -81,7 +81,7 @@ TEST_CASE("cores: integers of 8 bits, as they are and widened") {
         return s.yes ? matmul_cooperative::make(p, on, s.best()).arguments
                      : std::vector<std::string>(8, s.reason);
     };
-    const std::string tile = ",128,128,128,64,64,16,16,32,32,true,false>";
+    const std::string tile = ",128,128,128,64,64,16,16,32,32,1,true,false>";
     CHECK(arguments(of(dtype::i8, dtype::i8), d)[5] == "Matrices<Bytes<int8_t,int,int>" + tile);
     CHECK(arguments(of(dtype::i8, dtype::i32), d)[5] == "Matrices<Bytes<int8_t,int,int>" + tile);
     CHECK(arguments(of(dtype::u8, dtype::u8), d)[5] == "Matrices<Bytes<uint8_t,uint,uint>" + tile);

@@ -40,7 +40,8 @@ TEST_CASE("tiles: the kernel of a product") {
         CHECK(chosen(product(t, 512, 512, 512), d) == "matmul/cooperative");
         CHECK(chosen(product(t, 4095, 4097, 4093), d) == "matmul/packed");
         CHECK(chosen(product(t, 1, 4096, 4096), d) == "matmul/split_k");
-        CHECK(chosen(product(t, 1, 128, 784), d) == "matmul/split_k");
+        CHECK(chosen(product(t, 8, 4096, 4096), d) == "matmul/cooperative");
+        CHECK(chosen(product(t, 14336, 16, 4096), d) == "matmul/cooperative");
         // A factor that is decoded or computed is rounded as cooperative matrices have it.
         matmul_problem computed = product(t, 1, 4096, 4096);
         program with = *computed.b.body;
@@ -73,12 +74,12 @@ TEST_CASE("tiles: sizes follow the problem and stay within the device") {
             .arguments.at(5);
     };
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
-          "Matrices<Halves<Half>,128,128,64,64,64,16,16,16,32,true,false>");
-    CHECK(type(product(dtype::bf16, 1, 128, 784)) ==
-          "Matrices<Halves<Bfloat>,32,64,64,16,32,16,16,16,32,true,false>");
+          "Matrices<Halves<Half>,128,128,64,64,64,16,16,16,32,1,true,false>");
+    CHECK(type(product(dtype::bf16, 32, 4096, 4096)) ==
+          "Matrices<Halves<Bfloat>,32,64,64,16,32,16,16,16,32,1,true,false>");
     d.shared_memory = 32 << 10;
     CHECK(type(product(dtype::f16, 4096, 4096, 4096)) ==
-          "Matrices<Halves<Half>,128,128,32,64,64,16,16,16,32,true,false>");
+          "Matrices<Halves<Half>,128,128,32,64,64,16,16,16,32,1,true,false>");
     d = gpu();
     const auto plain = [&](const matmul_problem& p) {
         return matmul_tiled::make(p, d, matmul_tiled::supports(p, d).best()).arguments.at(5);
@@ -88,6 +89,29 @@ TEST_CASE("tiles: sizes follow the problem and stay within the device") {
     CHECK(plain(product(dtype::f32, 4096, 4096, 4096)) == "Registers<float,32,32,16,4,4,1,1>");
     d.max_workgroup_invocations = 32;
     CHECK_FALSE(matmul_tiled::supports(product(dtype::f32, 64, 64, 64), d).yes);
+}
+
+TEST_CASE("tiles: few rows or columns are the right factor of tiles in slices of k") {
+    const device_info d = gpu();
+    const auto made = [](const matmul_problem& p, const device_info& on) {
+        return matmul_cooperative::make(p, on, matmul_cooperative::supports(p, on).best());
+    };
+    const launch rows = made(product(dtype::f16, 8, 14336, 4096), d);
+    CHECK(rows.arguments.at(5) == "Matrices<Halves<Half>,32,8,64,32,8,16,8,16,32,4,false,true>");
+    matmul_problem turned = product(dtype::f16, 8, 14336, 4096);
+    turned.b.leaves[0].steps = {0, 1, 4096};
+    CHECK(made(turned, d).arguments.at(5) ==
+          "Matrices<Halves<Half>,32,8,64,32,8,16,8,16,32,4,true,true>");
+    const launch columns = made(product(dtype::f16, 14336, 3, 4096), d);
+    CHECK(columns.arguments.at(5) == "Matrices<Halves<Half>,32,8,64,32,8,16,8,16,32,4,true,false>");
+    // Where fragments have no 8 columns, 16 are computed; of more there are none.
+    device_info wide = d;
+    std::erase_if(wide.matrix_shapes, [](const matrix_shape& s) { return s.n == 8; });
+    CHECK(made(turned, wide).arguments.at(5) ==
+          "Matrices<Halves<Half>,16,16,64,16,16,16,16,16,32,4,true,true>");
+    for (const configuration& way :
+         matmul_cooperative::supports(product(dtype::f16, 17, 14336, 4096), d).ways)
+        CHECK(detail::row_of(detail::matrix_tiles, way).slices == 1);
 }
 
 TEST_CASE("tiles: a device of other rates is given other kernels") {

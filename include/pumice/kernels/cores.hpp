@@ -56,13 +56,17 @@ inline support supports_registers(const product& p, const device_info& device) {
 
 // Cooperative matrices ----------------------------------------------------------------------------
 
-/// The device's largest fragments that multiply what `kind` holds; null when it has none.
-inline const matrix_shape* shape_for(const fragments& kind, const device_info& device) {
+/// The device's largest fragments that multiply what `kind` holds, and of which a tile consists;
+/// null when it has none.
+inline const matrix_shape* shape_for(const fragments& kind, const device_info& device,
+                                     const matrix_tile* tile = nullptr) {
     const int side = kind.lanes();  // a fragment begins with 16 bytes of its own
     const matrix_shape* best = nullptr;
     for (const matrix_shape& s : device.matrix_shapes)
         if (s.a == kind.held && s.b == kind.held && s.c == kind.sum && s.result == kind.sum &&
             s.m % side == 0 && s.n % side == 0 && s.k % side == 0 &&
+            (!tile ||
+             (tile->wm % s.m == 0 && tile->wn % s.n == 0 && tile->k * kind.deeper() % s.k == 0)) &&
             (!best || s.m * s.n * s.k > best->m * best->n * best->k))
             best = &s;
     return best;
@@ -77,7 +81,7 @@ inline bool has_fragments(dtype type, const device_info& device) {
 inline core_choice matrix_core(const product& p, const fragments& kind, const configuration& way,
                                const device_info& device) {
     const matrix_tile& t = row_of(matrix_tiles, way, kind.deeper());
-    const matrix_shape& f = *shape_for(kind, device);
+    const matrix_shape& f = *shape_for(kind, device, &t);
     core_choice c;
     c.held = kind.parts == 1 ? kind.held : dtype::f32;
     c.chunk = chunk_name(kind, p.sum);
@@ -86,7 +90,7 @@ inline core_choice matrix_core(const product& p, const fragments& kind, const co
     c.k = t.k * kind.deeper();
     c.subgroup_size = device.subgroup_size;
     c.type = cat({"Matrices<", slang_name(kind, p.sum)});
-    for (int v : {t.m, t.n, c.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size})
+    for (int v : {t.m, t.n, c.k, t.wm, t.wn, f.m, f.n, f.k, device.subgroup_size, t.slices})
         append_text(c.type, {",", v});
     c.matrices = true;
     return c;
@@ -119,32 +123,38 @@ inline support supports_fragments(const fragments& kind, const device_info& devi
     return {};
 }
 
-/// In tiles by cooperative matrices of a kind.
-inline support supports_matrices(const product& p, const fragments& kind,
-                                 const device_info& device) {
+/// In tiles by cooperative matrices of a kind: whose steps along k all subgroups take together or,
+/// `apart`, each some of them.
+inline support supports_matrices(const product& p, const fragments& kind, const device_info& device,
+                                 bool apart = false) {
     if (support s = supports_fragments(kind, device); !s.yes) return s;
-    const matrix_shape* f = shape_for(kind, device);
+    const matrix_shape* largest = shape_for(kind, device);
     // A driver on the CPU gains nothing from many fragments and takes a minute to compile them.
     const bool few = device.type == device_type::cpu;
-    const int sums = few ? 4 * f->m * f->n : 32 * kind.sums() * device.subgroup_size,
-              depth = few ? f->k : 64 * kind.deeper();
+    const int sums = few ? 4 * largest->m * largest->n : 32 * kind.sums() * device.subgroup_size,
+              depth = few ? largest->k : 64 * kind.deeper();
     const device_rates rates = device.rates();
     const bool shifts = is_ragged(p, p.left, p.m) || (!p.gathers() && is_ragged(p, p.right, p.n));
     const double rate = rates.matrix * kind.speed * (shifts ? 0.4 : 1);
+    const bool along_k =
+        apart && packed_reading(p.left, p.batch, p.m, p.depth, kind.held).chunk_along_k();
     support s = tile_ways(
         matrix_tiles, p, rate, 10, rates,
         [&](const matrix_tile& t) {
-            const int k = t.k * kind.deeper();
-            return (t.n <= product::side || kind.sums() == 8) && t.wm % f->m == 0 &&
-                   t.wn % f->n == 0 && k % f->k == 0 && t.wm * t.wn <= sums && k <= depth &&
-                   t.shared(kind, f->m) <= device.shared_memory &&
+            const matrix_shape* f = shape_for(kind, device, &t);
+            return f && (t.n <= product::side || kind.sums() == 8) && (t.slices > 1) == apart &&
+                   (!apart || p.n <= t.n) &&
+                   // Each piece is read in lines of 64 bytes at least.
+                   (!apart || few || (along_k ? t.k : t.m) >= 32) && t.wm * t.wn <= sums &&
+                   t.k * kind.deeper() <= depth && t.shared(kind, f->m) <= device.shared_memory &&
                    t.subgroups() * device.subgroup_size <= device.max_workgroup_invocations;
         },
         kind.deeper());
     if (!s.yes)
-        return support::no({"no tile of ", f->m, "x", f->n, "x", f->k, " fragments fits in ",
-                            device.shared_memory, " bytes of shared memory and ",
-                            device.max_workgroup_invocations, " invocations"});
+        return support::no({"no tile of ", largest->m, "x", largest->n, "x", largest->k,
+                            " fragments fits in ", device.shared_memory,
+                            " bytes of shared memory and ", device.max_workgroup_invocations,
+                            " invocations"});
     return s;
 }
 

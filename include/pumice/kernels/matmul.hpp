@@ -65,6 +65,16 @@ inline product product_of(const matmul_problem& q) {
     return p;
 }
 
+/// The same with the side of few rows as the right one, as tiles in slices have it.
+inline product narrow(product p) {
+    if (p.m < p.n) transpose(p);
+    return p;
+}
+/// A product as a tile of cooperative matrices has it.
+inline product turned_for(product p, const fragments& kind, const configuration& way) {
+    return row_of(matrix_tiles, way, kind.deeper()).slices > 1 ? narrow(std::move(p)) : p;
+}
+
 /// The problem with the side of few rows as the left one.
 inline product split_k_product_of(const matmul_problem& q) {
     product p = product_of(q);
@@ -148,7 +158,12 @@ struct matmul_matrices {
         const detail::fragments_or_reason of = fragments_for(p, whole);
         if (!of.kind) return of.none;
         const auto ways = [&](const detail::product& slice) {
-            return detail::supports_matrices(slice, *of.kind, device);
+            support s = detail::supports_matrices(slice, *of.kind, device);
+            if (!s.yes) return s;
+            for (const configuration& way :
+                 detail::supports_matrices(detail::narrow(slice), *of.kind, device, true).ways)
+                s.ways.push_back(way);
+            return s;
         };
         support s = ways(whole);
         if (!s.yes) return s;
@@ -158,11 +173,11 @@ struct matmul_matrices {
     }
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
-        const detail::product p = detail::sliced_as(detail::product_of(asked), way);
-        return detail::staged_launch(p,
-                                     detail::matrix_core(p, *fragments_for(asked, p).kind, way,
-                                                         device),
-                                     device, detail::is_wide(p));
+        const detail::product whole = detail::product_of(asked);
+        const detail::fragments& kind = *fragments_for(asked, whole).kind;
+        const detail::product p = detail::turned_for(detail::sliced_as(whole, way), kind, way);
+        return detail::staged_launch(p, detail::matrix_core(p, kind, way, device), device,
+                                     detail::is_wide(p));
     }
     static array_list<launch> make_all(const matmul_problem& asked, const device_info& device,
                                        const configuration& way) {

@@ -159,30 +159,34 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 /// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
 /// invocation waits for a chunk of k at a time, of all of its rows, for less where it is narrow;
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
-/// half of them at a time and row by row. What is read several times comes from caches.
+/// half of them at a time and row by row. What is read again comes from caches, three times as
+/// fast. Beginning and joining are paid by each round of workgroups that the device takes at a
+/// time.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),
+                 own_sums = f.rows * f.wide, together = std::min(1024.0, 12288 / own_sums),
+                 rounds = std::max(1.0, groups * f.lines * f.slices / (together * rates.groups)),
                  terms = static_cast<double>(std::min(f.length, p.k)),
-                 turns = length / (f.lanes * f.slices * f.ahead) *
-                         std::max(1.0, groups * f.lines * f.slices / (768 * rates.groups)),
+                 steps = length / (f.lanes * f.slices * f.ahead) * rounds,
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
                         terms * std::max(groups, rates.groups) *
                         (p.gathers() ? 1 + 20.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
-                 again = static_cast<double>(f.down) * right;
+                 again = static_cast<double>(f.down - 1) * right;
     // Neighbouring invocations read so many bytes that lie together; memory takes four more.
     const double chunk = f.lanes * info(p.right.type()).bits / 8.0,
                  run = (f.right.chunk_along_k() ? f.slices : f.lines) * chunk,
-                 moved = std::max(bytes, again / 2) * (p.gathers() ? 1 : 1 + 4 / run);
+                 moved = std::hypot(bytes, again / 3) * (p.gathers() ? 1 : 1 + 4 / run);
     // Parts wait for what they leave, are counted, and the last of them asks for what was left,
     // four sums an invocation at a time.
     const double joining =
         f.parts > 1 ? 2.5 + 0.0625 * f.parts * f.rows * f.columns() / (f.lines * f.slices) : 0;
-    return rates.launch + (2 + joining + std::log2(f.slices) * (8 + f.rows) / 16) * rates.latency +
-           std::max(sums / rate,
-                    std::hypot(1.6 * turns * rates.latency * chunk / 16, moved / rates.bandwidth));
+    return rates.launch +
+           rounds * (1.5 + joining + std::log2(f.slices) * (8 + f.rows) / 24) * rates.latency +
+           std::hypot(sums / rate, 0.85 * steps * rates.latency * chunk / 16,
+                      moved / rates.bandwidth);
 }
 
 /// In cuts by plain arithmetic. A cut is rows x lines x slices x parts: an invocation has so many
@@ -215,6 +219,9 @@ inline support supports_split_k(const product& p, const device_info& device) {
     };
     for (int rows = 1; rows <= least; rows *= 2)
         for (const int lines : {2, 4, 8, 16, 32, 64}) {
+            // Eight rows of four columns each, of f32 along k, want more registers than there are.
+            if (rows == 8 && readings.right.chunk_along_k() && readings.lanes == 4 && !p.gathers())
+                continue;
             // Fewer than eight only where there are no more columns.
             if (lines < 8 && p.n > lines * (readings.right.chunk_along_k() ? 1 : readings.lanes))
                 continue;

@@ -17,9 +17,13 @@ struct register_tile {
     int buffers;   // staged tiles in shared memory
     int steps;     // of k that are written out
     double speed;  // the share of the device's rate that it reaches
+    static constexpr int slices = 1;
     constexpr int threads() const noexcept { return m / tm * (n / tn); }
-    /// Latencies that a step along k takes at least: of two buffers one fills while one is read.
-    constexpr double wait() const noexcept { return buffers == 1 ? 1.2 : 0.5; }
+    /// Latencies that a step along k takes at least.
+    constexpr double wait() const noexcept { return 0.4; }
+    constexpr double together() const noexcept { return 1; }
+    /// Sums of an invocation.
+    constexpr int own_sums() const noexcept { return tm * tn; }
     constexpr std::int64_t shared(int element) const noexcept {
         return static_cast<std::int64_t>(buffers) * k * (m + n + 8) * element;
     }
@@ -35,22 +39,30 @@ struct register_tile {
 /// bits.
 struct matrix_tile {
     int m, n, k, wm, wn;
+    int slices;    // of k: more than one are a subgroup each with sums of the whole tile, for a
+                   // product of so few columns that it has one line of tiles (`narrow`)
     double speed;  // the same
-    constexpr int subgroups() const noexcept { return m / wm * (n / wn); }
-    constexpr double wait() const noexcept { return 1; }  // as above
-    /// Whichever way the factors lie, and for a line of sums.
+    /// Latencies as above: slices wait for memory alone, and for nobody else.
+    constexpr double wait() const noexcept { return slices == 1 ? 0.2 : 0.7; }
+    /// Tiles that a device has at a time, for each of another kind: they are small.
+    constexpr double together() const noexcept { return slices == 1 ? 1 : 12.0 / slices; }
+    constexpr int subgroups() const noexcept { return m / wm * (n / wn) * slices; }
+    /// Sums of an invocation, where a subgroup has the usual 32.
+    constexpr int own_sums() const noexcept { return wm * wn / 32; }
+    /// Whichever way the factors lie, and for a line of sums, or for all of a slice.
     constexpr std::int64_t shared(const fragments& of, int fragment_m) const noexcept {
         const int lanes = of.lanes(), deep = k * of.deeper();
         const std::int64_t left = std::max(m * (deep / lanes + 1), deep * (m / lanes + 1)),
-                           right = std::max(n * (deep / lanes + 1), deep * (n / lanes + 1));
-        return 16 * std::max<std::int64_t>(of.parts * (left + right),
-                                           static_cast<std::int64_t>(subgroups()) * fragment_m *
-                                               (wn / of.sums() + 1));
+                           right = std::max(n * (deep / lanes + 1), deep * (n / lanes + 1)),
+                           lines = slices > 1 ? m : subgroups() * fragment_m;
+        return std::int64_t{16} * slices *
+               std::max<std::int64_t>(of.parts * (left + right), lines * (wn / of.sums() + 1));
     }
     constexpr bool sound() const noexcept {
         const auto power = [](int v) { return v > 0 && (v & (v - 1)) == 0; };
-        return power(m) && power(n) && power(k) && power(wm) && power(wn) && wm <= m && wn <= n &&
-               k >= 8 && m >= 8 && n >= 8 && std::max({m, n / 2, k}) <= product::side;
+        return power(m) && power(n) && power(k) && power(wm) && power(wn) && power(slices) &&
+               wm <= m && wn <= n && k >= 8 && m >= 8 && n >= 8 &&
+               std::max({m, n / 2, k}) <= product::side && (slices == 1 || (wm == m && wn == n));
     }
 };
 
@@ -71,20 +83,26 @@ inline constexpr auto register_tiles = checked(std::array<register_tile, 6>{{
     {  16,  64, 16,  4,  4, 1,  1, 0.58},
     {  64,  16, 16,  4,  4, 1,  1, 0.52},
 }});
-inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 12>{{
-    //  m    n   k   wm  wn  speed
-    { 128, 256, 32, 128, 64, 1.10},  // of sums in 16 bits, which no others leave room for
-    { 128, 128, 64,  64, 64, 1.00},
-    { 128, 128, 32,  64, 64, 0.84},
-    { 128,  64, 64,  64, 32, 0.72},
-    {  64,  64, 64,  32, 32, 0.52},
-    {  64,  64, 32,  32, 32, 0.46},
-    {  32,  64, 64,  16, 32, 0.36},
-    {  16, 128, 64,  16, 32, 0.17},
-    {  16,  64, 64,  16, 16, 0.18},
-    {  32,  32, 32,  16, 16, 0.22},
-    {  32,  32, 16,  16, 16, 0.13},
-    {  32,  32,  8,  16, 16, 0.08},
+inline constexpr auto matrix_tiles = checked(std::array<matrix_tile, 18>{{
+    //  m    n   k   wm  wn slices speed
+    { 128, 256, 32, 128, 64, 1, 1.10},  // of sums in 16 bits, which no others leave room for
+    { 128, 128, 64,  64, 64, 1, 1.00},
+    { 128, 128, 32,  64, 64, 1, 0.84},
+    { 128,  64, 64,  64, 32, 1, 0.72},
+    {  64,  64, 64,  32, 32, 1, 0.52},
+    {  64,  64, 32,  32, 32, 1, 0.46},
+    {  32,  64, 64,  16, 32, 1, 0.36},
+    {  16, 128, 64,  16, 32, 1, 0.17},
+    {  16,  64, 64,  16, 16, 1, 0.18},
+    {  32,  32, 32,  16, 16, 1, 0.22},
+    {  32,  32, 16,  16, 16, 1, 0.13},
+    {  32,  32,  8,  16, 16, 1, 0.08},
+    {  64,   8, 16,  64,  8, 8, 0.60},  // a left factor along its rows
+    {  64,  16, 16,  64, 16, 8, 0.60},
+    {  32,   8, 64,  32,  8, 4, 0.60},  // along k
+    {  16,   8, 64,  16,  8, 4, 0.50},
+    {  16,  16, 64,  16, 16, 4, 0.50},
+    {   8,   8,  8,   8,  8, 4, 0.10},
 }});
 // clang-format on
 
@@ -102,24 +120,28 @@ inline double prologue_work(const fused& f, double access) {
     return access * parts;
 }
 
-/// Expected of a product that moves `bytes`, by tiles of m x n at `rate` operations a second of a
+/// Expected of a product that moves `bytes`, by tiles of a row at `rate` operations a second of a
 /// full device: where they are fewer than keep it busy, each has its part of the device all the
-/// same, and half as much again where it shares a processor with none; each step along k, of
-/// `depth`, waits for so many latencies. Each tile computes its factors' prologues and, by plain
-/// arithmetic, where its windows are.
-inline double tile_seconds(const product& p, double bytes, int m, int n, int depth, double rate,
-                           double access, double wait, const device_rates& rates) {
-    const std::int64_t groups = (p.m + m - 1) / m * ((p.n + n - 1) / n) * element_count(p.batch);
+/// same, and two thirds as much again where it shares a processor with none; each step along k
+/// waits for some latencies, and an invocation's sums are cleared and stored. Each tile computes
+/// its factors' prologues and, by plain arithmetic, where its windows are.
+template <class Row>
+double tile_seconds(const product& p, double bytes, const Row& t, int depth, double rate,
+                    double access, const device_rates& rates) {
+    const std::int64_t groups =
+        (p.m + t.m - 1) / t.m * ((p.n + t.n - 1) / t.n) * element_count(p.batch);
     const double full = static_cast<double>(groups) / rates.groups,
-                 rounds = full <= 0.5 ? 2.0 / 3 : std::max(1.0, full),
-                 sums = 2.0 * m * n * static_cast<double>(p.k);
-    const double prologues =
-        static_cast<double>(p.k) * (m * prologue_work(p.left, access) +
-                                    n * (prologue_work(p.right, access) + (p.gathers() ? 160 : 0)));
-    return rates.launch + 4 * rates.latency +
-           std::max(rounds * rates.groups * (sums / rate + prologues / rates.arithmetic),
-                    std::hypot(static_cast<double>(p.k) / depth * wait * rates.latency,
-                               bytes / rates.bandwidth));
+                 busy = full <= 0.5 ? 0.6 : std::max(1.0, full),
+                 rounds = std::max(1.0, full / t.together()),
+                 sums = 2.0 * t.m * t.n * static_cast<double>(p.k), k = static_cast<double>(p.k);
+    const double prologues = k * (t.m * prologue_work(p.left, access) +
+                                  t.n * (prologue_work(p.right, access) + (p.gathers() ? 160 : 0)));
+    const double computing = busy * rates.groups * (sums / rate + prologues / rates.arithmetic),
+                 waiting = rounds * k / (depth * t.slices) * t.wait() * rates.latency,
+                 moving = bytes / rates.bandwidth;
+    // Near the crossing each holds up the others.
+    return rates.launch + (2.25 + 0.25 * rounds * t.slices + 0.05 * t.own_sums()) * rates.latency +
+           std::hypot(computing, waiting, moving);
 }
 
 /// Those rows that `fit`, as configurations of a kernel. `access`: see prologue_work. Depths are
@@ -132,8 +154,8 @@ support tile_ways(const std::array<Row, N>& rows, const product& p, double rate,
     for (const Row& r : rows)
         if (fits(r))
             s.ways.push_back({{r.m, r.n, r.k * deeper},
-                              tile_seconds(p, bytes, r.m, r.n, r.k * deeper, r.speed * rate, access,
-                                           r.wait(), rates)});
+                              tile_seconds(p, bytes, r, r.k * deeper, r.speed * rate, access,
+                                           rates)});
     s.yes = !s.ways.empty();
     return s;
 }
