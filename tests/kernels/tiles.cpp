@@ -104,7 +104,7 @@ TEST_CASE("tiles: few rows or columns are the right factor of tiles in slices of
           "Matrices<Halves<Half>,32,8,64,32,8,16,8,16,32,4,true,true>");
     const launch columns = made(product(dtype::f16, 14336, 3, 4096), d);
     CHECK(columns.arguments.at(5) == "Matrices<Halves<Half>,32,8,64,32,8,16,8,16,32,4,true,false>");
-    // Where fragments have no 8 columns, 16 are computed; of more there are none.
+    // Where fragments have no 8 columns, 16 are computed. More rows than 16 get no slices.
     device_info wide = d;
     std::erase_if(wide.matrix_shapes, [](const matrix_shape& s) { return s.n == 8; });
     CHECK(made(turned, wide).arguments.at(5) ==

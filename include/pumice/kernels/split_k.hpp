@@ -161,7 +161,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
 /// half of them at a time and row by row. What is read again comes from caches, three times as
 /// fast. Beginning and joining are paid by each round of workgroups that the device takes at a
-/// time.
+/// time, fewer where an invocation has many sums in registers.
 inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),

@@ -21,6 +21,7 @@ struct register_tile {
     constexpr int threads() const noexcept { return m / tm * (n / tn); }
     /// Latencies that a step along k takes at least.
     constexpr double wait() const noexcept { return 0.4; }
+    /// Tiles that a device has at a time, as multiples of device_rates::groups.
     constexpr double together() const noexcept { return 1; }
     /// Sums of an invocation.
     constexpr int own_sums() const noexcept { return tm * tn; }
@@ -44,7 +45,7 @@ struct matrix_tile {
     double speed;  // the same
     /// Latencies as above: slices wait for memory alone, and for nobody else.
     constexpr double wait() const noexcept { return slices == 1 ? 0.2 : 0.7; }
-    /// Tiles that a device has at a time, for each of another kind: they are small.
+    /// As above: those of slices are small.
     constexpr double together() const noexcept { return slices == 1 ? 1 : 12.0 / slices; }
     constexpr int subgroups() const noexcept { return m / wm * (n / wn) * slices; }
     /// Sums of an invocation, where a subgroup has the usual 32.
@@ -120,11 +121,12 @@ inline double prologue_work(const fused& f, double access) {
     return access * parts;
 }
 
-/// Expected of a product that moves `bytes`, by tiles of a row at `rate` operations a second of a
-/// full device: where they are fewer than keep it busy, each has its part of the device all the
-/// same, and two thirds as much again where it shares a processor with none; each step along k
-/// waits for some latencies, and an invocation's sums are cleared and stored. Each tile computes
-/// its factors' prologues and, by plain arithmetic, where its windows are.
+/// Expected of a product that moves `bytes`, by a table's tile, `depth` elements deep, at `rate`
+/// operations a second of a full device. Where tiles are fewer than keep it busy, each has its part
+/// of the device all the same, and two thirds as much again where it shares a processor with none.
+/// Each round of tiles waits at its steps along k and joins its slices; an invocation's sums are
+/// cleared and stored. Each tile computes its factors' prologues and, by plain arithmetic, where
+/// its windows are.
 template <class Row>
 double tile_seconds(const product& p, double bytes, const Row& t, int depth, double rate,
                     double access, const device_rates& rates) {
