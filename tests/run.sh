@@ -70,7 +70,7 @@ front() { tests/cases "" $clang/test_front; }
 software() {
   GLIBC_TUNABLES=glibc.malloc.hugetlb=1 GALLIVM_PERF=nopt VALIDATION=1 PUMICE_TEST_SCALE=$share PUMICE_TEST_RUN=software \
     without=canary without_suite='host alone' \
-    tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_user | tee $logs/validated.txt &&
+    tests/cases tools/on-software-driver $clang/test_{device,model,slang,vk,threads} $gcc/test_{user,exchange} | tee $logs/validated.txt &&
     ! grep -A3 -E '^(pumice: (error|warning): )?(Validation (Error|Warning)|VUID-|SYNC-HAZARD)' $logs/validated.txt
 }
 

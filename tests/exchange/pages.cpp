@@ -41,6 +41,8 @@ TEST_CASE("pages: exchange") {
     SHOWS("true", plain.device.device_type == pm::dlpack::cpu && lent->flags == pm::dlpack::flag_is_copied);
     SHOWS("true", pm::dlpack_struct<pm::dlpack::managed_tensor>);  // so is one of <dlpack/dlpack.h>
     SHOWS("[[1. 2.] [3. 4.]]", pm::from_dlpack(lent));  // calls its deleter
+    const auto on_device = [&] { return pm::to_dlpack(x, pm::dlpack_access::read_only, pm::dlpack::vulkan); };
+    static_cast<void>(on_device);
     SHOWS("3", pm::as_eigen(x)(1, 0));  // an Eigen::Map of what is const
     pm::as_eigen_mut(x) *= 2;
     SHOWS("[[2. 6.] [4. 8.]]", pm::from_eigen(pm::as_eigen(x).transpose()));

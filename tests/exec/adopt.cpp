@@ -4,6 +4,7 @@
 // its own submits.
 #include "support.hpp"
 
+#include <pumice/exchange/dlpack.hpp>
 #include <pumice/exec/adopt.hpp>
 #include <pumice/front.hpp>
 #include <pumice/policy/placement.hpp>
@@ -20,7 +21,7 @@ namespace {
 #define TEST_FUNCTIONS(X) \
     X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceMemoryProperties) \
     X(vkCreateDevice) X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkCreateBuffer) X(vkDestroyBuffer) \
-    X(vkGetBufferMemoryRequirements) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
+    X(vkGetBufferMemoryRequirements) X(vkGetBufferDeviceAddress) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
     X(vkMapMemory) X(vkCreateSemaphore) X(vkDestroySemaphore) X(vkWaitSemaphores) \
     X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkAllocateCommandBuffers) \
     X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCmdFillBuffer) X(vkCmdCopyBuffer) \
@@ -370,6 +371,64 @@ TEST_CASE("adopt: the host writes the user's memory again while the last copy is
     const pm::vulkan_buffer there = pm::buffer_of(into[0]);
     CHECK(there.buffer == out.handle);
     CHECK(pm::to_vector<float>(into[0]) == std::vector<float>(n, 11.0f));
+}
+
+TEST_CASE("adopt: DLPack by addresses of the device that both share") {
+    if (wants_host()) PUMICE_SKIP("vulkan-device", "the case is of a device");
+    program mine;
+    if (!mine.open()) PUMICE_SKIP("vulkan-device", "no Vulkan device");
+    const auto in = mine.make(4096, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    VkBufferDeviceAddressInfo asked{};
+    asked.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+    asked.buffer = in.handle;
+    const VkDeviceAddress address = mine.vkGetBufferDeviceAddress(mine.device, &asked);
+    const pm::context home = pm::context::adopt(mine.handles());
+    std::int64_t extent[] = {3, 5}, steps[] = {-100, 7};
+    int deleted = 0;
+    pm::dlpack::managed_tensor_versioned theirs{
+        {1, 0},
+        &deleted,
+        [](pm::dlpack::managed_tensor_versioned* m) { ++*static_cast<int*>(m->manager_ctx); },
+        0,
+        {reinterpret_cast<void*>(address),
+         {pm::dlpack::vulkan, 3},
+         2,
+         {2, 32, 1},
+         extent,
+         steps,
+         4 * 301}};
+    for (int round = 0; round < 3; ++round) {
+        mine.submit([&](VkCommandBuffer c) {  // each hundred elements from 1 on are of one value
+            for (std::uint32_t i = 0; i < 4; ++i)
+                mine.vkCmdFillBuffer(c, in.handle, 4 * (100 * i + 1), 400,
+                                     std::bit_cast<std::uint32_t>(float(i) + float(round)));
+        });
+        pm::wait_before(home, mine.timeline, mine.reached);
+        const pm::any_tensor x = pm::from_dlpack(&theirs, home);
+        CHECK(deleted == round + 1);
+        mine.submit([&](VkCommandBuffer c) {  // it has been read, and x is a value
+            mine.vkCmdFillBuffer(c, in.handle, 0, VK_WHOLE_SIZE, 0);
+        });
+        mine.finish();
+        CHECK(home.stats().downloads == std::uint64_t(round));
+        std::vector<float> expected;
+        for (int i = 0; i < 15; ++i) expected.push_back(float(3 - i / 5 + round));
+        CHECK(pm::to_vector<float>(x) == expected);
+    }
+    // The user's own memory is not lent: he may write it at any time.
+    pm::any_tensor own = pm::from_buffer(home, {in.handle, 0}, pm::dtype::f32, {8});
+    auto* const lent =
+        pm::to_dlpack(std::move(own), pm::dlpack_access::writable, pm::dlpack::vulkan);
+    CHECK(reinterpret_cast<VkDeviceAddress>(lent->dl_tensor.data) != address);
+    CHECK(pm::to_vector<float>(pm::from_dlpack(lent, home)) == std::vector<float>(8, 0));
+
+    // The host reads no memory by a device's addresses, and says so where a policy sends it there.
+    const pm::context sent =
+        pm::context::adopt(mine.handles(), pm::place_steps{[](pm::placement& p) {
+                               for (int& place : p.at) place = p.host();
+                           }});
+    CHECK(test::code_of([&] { pm::from_dlpack(&theirs, sent); }) == pm::errc::unsupported);
+    CHECK(deleted == 4);
 }
 
 TEST_CASE("adopt: kernels are chosen by the rates that a policy tells") {

@@ -128,12 +128,7 @@ PUMICE_INLINE any_tensor from_buffer(const context& home, const vulkan_buffer& t
 
 PUMICE_INLINE vulkan_buffer buffer_of(any_tensor& t) {
     vulkan_engine& engine = detail::vulkan_engine_of(context(t.get()->owner), "buffer_of");
-    eval(span<const any_tensor>(&t, 1));
-    if (!t.get()->row_major() || !starts_byte(t.dtype(), t.get()->offset)) {
-        t = any_tensor(make_node(t.dtype(), t.shape(), copy_op{row_major_strides(t.shape())},
-                                 {t.get()}));
-        eval(span<const any_tensor>(&t, 1));
-    }
+    detail::make_dense(t, false);
     const vulkan::allocation piece = engine.place_of(*t.get());
     return {piece.buffer,
             piece.offset + static_cast<std::uint64_t>(byte_offset(t.dtype(), t.get()->offset))};

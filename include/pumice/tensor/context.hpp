@@ -109,6 +109,11 @@ PUMICE_FUNCTION span<std::byte> host_mut(any_tensor& t);
 PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
 
 namespace detail {
+/// The values in memory of their own, evaluated, dense in row-major order.
+PUMICE_FUNCTION any_tensor copied(const any_tensor& t);
+/// Evaluates the tensor. What does not lie dense in row-major order becomes a copy that does, and
+/// where it is to be `alone` what another handle or pending work refers to.
+PUMICE_FUNCTION void make_dense(any_tensor& t, bool alone);
 /// A tensor of elements in row-major order.
 template <element T>
 any_tensor from_elements(const shape& extent, span<const T> values, const context& home) {
@@ -278,6 +283,17 @@ inline span<std::byte> host_bytes(any_tensor& t, bool writable) {
 
 PUMICE_BODY span<const std::byte> host(any_tensor& t) { return detail::host_bytes(t, false); }
 PUMICE_BODY span<std::byte> host_mut(any_tensor& t) { return detail::host_bytes(t, true); }
+
+PUMICE_BODY any_tensor detail::copied(const any_tensor& t) {
+    const any_tensor copy(link_node(t.dtype(), t.shape(), copy_op{row_major_strides(t.shape())},
+                                    {t.get()}));
+    eval(span(&copy, 1));
+    return copy;
+}
+PUMICE_BODY void detail::make_dense(any_tensor& t, bool alone) {
+    eval(span<const any_tensor>(&t, 1));
+    if (!is_dense(*t.get()) || (alone && !is_alone(t))) t = copied(t);
+}
 
 PUMICE_BODY any_tensor to(const any_tensor& t, const context& place) {
     if (t.get()->owner == place.get()) return t;

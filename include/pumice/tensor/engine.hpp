@@ -13,6 +13,7 @@
 #include <pumice/policy/policies.hpp>
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -170,6 +171,15 @@ public:
     /// memory may not be shown. With `writable` a copy elsewhere is stale from now on, and the
     /// handle is the only one.
     virtual std::byte* host(const node_ptr& n, bool writable) = 0;
+    /// Where kernels of its Vulkan device find a realised, dense tensor's values, when all work
+    /// that uses them is done; empty where no address says it, and of memory of the user's own.
+    virtual std::optional<std::uint64_t> address(const node_ptr&) { return {}; }
+    /// Memory from such an address on, a multiple of 16, which stays somebody else's and which only
+    /// kernels read; null where the engine has no Vulkan device.
+    virtual std::shared_ptr<storage> at_address(std::uint64_t address, std::int64_t bytes) {
+        static_cast<void>(address), static_cast<void>(bytes);
+        return nullptr;
+    }
 
     /// Plans and records a graph, by `how` or in a way of its own. Throws what an evaluation
     /// throws.

@@ -73,6 +73,21 @@ public:
         lane_.bring(list, lock);
     }
 
+    std::optional<std::uint64_t> address(const node_ptr& n) override {
+        auto lock = lane_.lock();
+        vulkan_storage& s = storage_of(*n);
+        if (s.borrowed()) return {};
+        if (n->count() == 0) return 0;
+        lend(s, lock);
+        lane_.wait(s.last_use, lock);
+        return s.piece.device_address + static_cast<std::uint64_t>(byte_offset(n->type, n->offset));
+    }
+    std::shared_ptr<storage> at_address(std::uint64_t address, std::int64_t bytes) override {
+        vulkan::allocation piece;
+        piece.offset = piece.device_address = address;
+        return borrow(bytes, piece);
+    }
+
     bool records() const noexcept override { return true; }
     std::shared_ptr<prepared_graph> record_graph(evaluation&& planned,
                                                  kept_by by);  // executable.hpp
@@ -94,17 +109,13 @@ public:
     }
     /// A tensor over memory that stays the user's.
     node_ptr borrow(dtype type, const shape& extent, const vulkan::allocation& piece) {
-        auto held = vulkan_storage::make(lane_.runtime(), byte_count(type, element_count(extent)),
-                                         {memory_role::inputs});
-        held->piece = piece;
-        held->on_device = true;
-        return make_data(type, extent, std::move(held), shared_from_this());
+        return make_data(type, extent, borrow(byte_count(type, element_count(extent)), piece),
+                         shared_from_this());
     }
     /// Where the values of an evaluated tensor lie; brought to the device if they are not there.
     vulkan::allocation place_of(const node& n) {
         auto lock = lane_.lock();
-        lane_.bring({&storage_of(n)}, lock);
-        storage_of(n).untracked = true;
+        lend(storage_of(n), lock);
         return storage_of(n).piece;
     }
     vulkan_runtime& runtime() noexcept { return *lane_.runtime(); }
@@ -130,6 +141,18 @@ public:
 private:
     friend class vulkan_executable;
     friend class step_repeater;
+
+    std::shared_ptr<vulkan_storage> borrow(std::int64_t bytes, const vulkan::allocation& piece) {
+        auto held = vulkan_storage::make(lane_.runtime(), bytes, {memory_role::inputs});
+        held->piece = piece;
+        held->on_device = true;
+        return held;
+    }
+    /// Brings it to the device, where others than this engine's work will use it.
+    void lend(vulkan_storage& s, vulkan_lane::lock_type& lock) {
+        lane_.bring({&s}, lock);
+        s.untracked = true;
+    }
 
     void fetch(const node_ptr& n, void* out) override { read(n, out); }
 

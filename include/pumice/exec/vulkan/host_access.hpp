@@ -126,6 +126,10 @@ private:
 
     /// Copies bytes of a tensor's device memory to the host, once they are written.
     void fetch(vulkan_storage& s, std::int64_t begin, std::int64_t size, std::byte* out) {
+        if (s.borrowed() && !s.piece.buffer)
+            fail(errc::unsupported, "from_dlpack",
+                 {"only kernels of the device read by its addresses, and a policy of the context "
+                  "or a missing kernel leaves the copy to the host; take another context"});
         vulkan::memory& memory = runtime_.memory();
         if (!s.was_read) {
             ++lane_.counted.downloads;

@@ -56,7 +56,7 @@ public:
     }
 
     /// The memory is the user's.
-    bool borrowed() const noexcept { return piece.buffer && !piece.block; }
+    bool borrowed() const noexcept { return piece.device_address != 0 && !piece.block; }
 
     std::int64_t bytes;
     const std::string name;        // the label's, where it is nobody else's
