@@ -3,6 +3,7 @@
 // The examples of docs/reference/exchange.md, as those of tests/pages.
 #include <pumice/exchange/dlpack.hpp>
 #include <pumice/exchange/eigen.hpp>
+#include <pumice/exchange/fd.hpp>
 #include <pumice/exchange/image.hpp>
 #include <pumice/exchange/mdspan.hpp>
 #include <pumice/exchange/npz.hpp>
@@ -11,6 +12,8 @@
 
 #include <tests/exchange/support.hpp>
 #include <tests/pages/shows.hpp>
+
+#include <unistd.h>
 
 namespace pm = pumice;
 
@@ -43,6 +46,9 @@ TEST_CASE("pages: exchange") {
     SHOWS("[[1. 2.] [3. 4.]]", pm::from_dlpack(lent));  // calls its deleter
     const auto on_device = [&] { return pm::to_dlpack(x, pm::dlpack_access::read_only, pm::dlpack::vulkan); };
     static_cast<void>(on_device);
+    const pm::fd_memory handed = pm::to_fd(x);  // another process or API imports handed.fd, of handed.bytes
+    SHOWS("[[1. 2.] [3. 4.]]", pm::from_fd(handed, pm::dtype::f32, {2, 2}));
+    close(handed.fd);
     SHOWS("3", pm::as_eigen(x)(1, 0));  // an Eigen::Map of what is const
     pm::as_eigen_mut(x) *= 2;
     SHOWS("[[2. 6.] [4. 8.]]", pm::from_eigen(pm::as_eigen(x).transpose()));

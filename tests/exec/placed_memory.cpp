@@ -4,6 +4,8 @@
 // that the host does not see into.
 #include "support.hpp"
 
+#include <pumice/exchange/dlpack.hpp>
+#include <pumice/exchange/fd.hpp>
 #include <pumice/exec/placed_memory.hpp>
 #include <pumice/runner/runner.hpp>
 
@@ -161,4 +163,17 @@ TEST_CASE("placed memory: on a device that the host does not see into, tensors s
     // Host pages are seen all the same.
     const runner_tensor pages(*home, adding(*home, {}).info("x"), memory_kind::host_import);
     CHECK(pages.data() != nullptr);
+
+    const std::uint64_t uploads = home->stats().uploads, downloads = home->stats().downloads;
+    // Values that go to others and come back stay on the device.
+    const any_tensor t = from_bytes(dtype::f32, {100}, std::as_bytes(std::span(values)), *home);
+    const any_tensor lent =
+        from_dlpack(to_dlpack(t, dlpack_access::read_only, dlpack::vulkan), *home);
+    const fd_memory handed = to_fd(t);
+    const any_tensor taken = from_fd(handed, dtype::f32, {100}, *home);
+    close(handed.fd);
+    CHECK(home->stats().uploads == uploads + 1);
+    CHECK(home->stats().downloads == downloads);
+    CHECK(to_vector<float>(lent) == values);
+    CHECK(to_vector<float>(taken) == values);
 }

@@ -102,6 +102,9 @@ public:
         if (fd < 0) fail(errc::unsupported, "memory", {"it cannot be exported: ", why});
         return fd;
     }
+    std::int64_t allocated() const noexcept override {
+        return static_cast<std::int64_t>(memory_->allocated());
+    }
     void sync(sync_direction to, std::int64_t begin, std::int64_t bytes, bool shown) override {
         if (!mapped()) return;
         const auto from = memory_->piece().offset + static_cast<std::uint64_t>(begin);
@@ -178,6 +181,7 @@ public:
                  {"it cannot be exported: it was not made as memory of a file descriptor"});
         return fd;
     }
+    std::int64_t allocated() const noexcept override { return size_; }
     void sync(sync_direction, std::int64_t, std::int64_t, bool) override {}
 
 private:
@@ -226,6 +230,7 @@ public:
     int export_fd() const override {
         fail(errc::unsupported, "memory", {home_->device().name, " exports no memory"});
     }
+    std::int64_t allocated() const noexcept override { return 0; }
     void sync(sync_direction, std::int64_t, std::int64_t, bool) override {}
     bool holds_values() const noexcept override { return false; }
 

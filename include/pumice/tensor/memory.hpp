@@ -52,6 +52,8 @@ public:
     virtual std::byte* mapped() const noexcept = 0;
     /// A descriptor of the memory, which the caller closes. Throws errc::unsupported.
     virtual int export_fd() const = 0;
+    /// Bytes that were allocated for it, as who imports that descriptor names them.
+    virtual std::int64_t allocated() const noexcept = 0;
     /// After `to_device` the device sees what the host has written, after `from_device` the host
     /// what finished work has, some of it where that is not `shown`. Where neither needs anything
     /// done for it, it does nothing.

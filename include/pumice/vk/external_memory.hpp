@@ -67,6 +67,8 @@ public:
 
     /// Never for memory::free.
     const allocation& piece() const noexcept { return piece_; }
+    /// Bytes of the VkDeviceMemory, as who imports its descriptor names them.
+    std::uint64_t allocated() const noexcept { return allocated_; }
 
     /// A descriptor of the memory, which the caller closes. Below 0, with a line in `why`, where
     /// the memory cannot be handed on.
@@ -263,7 +265,7 @@ private:
         }
         vk::MemoryAllocateInfo what{};
         what.pNext = next;
-        what.allocationSize = kind_ == external_kind::host_pages ? length : needed;
+        what.allocationSize = allocated_ = kind_ == external_kind::host_pages ? length : needed;
         what.memoryTypeIndex = type;
         vk::Result result =
             device_->handle().allocateMemory(&what, nullptr, &memory_, device_->table());
@@ -321,6 +323,7 @@ private:
     int imported_ = -1;  // a copy of what was imported, to be handed on
     vk::Buffer buffer_{};
     vk::DeviceMemory memory_{};
+    std::uint64_t allocated_ = 0;
     allocation piece_;
 };
 

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+#include <pumice/exchange/fd.hpp>
+#include <pumice/exchange/save.hpp>
+
+#include <pumice.hpp>
+
+#include <tests/exchange/support.hpp>
+
+#include <filesystem>
+#include <thread>
+
+#if defined(__linux__)
+#include <unistd.h>
+
+namespace pm = pumice;
+using namespace pumice_test;
+using pm::errc;
+
+namespace {
+
+/// An exported tensor, whose descriptor goes with it.
+struct exported {
+    pm::fd_memory memory;
+    explicit exported(const pm::any_tensor& x) : memory(pm::to_fd(x)) {
+        CHECK(memory.fd >= 0);
+        CHECK(memory.bytes >= x.size_bytes());
+        CHECK(memory.offset == 0);
+    }
+    exported(const exported&) = delete;
+    ~exported() { close(memory.fd); }
+};
+std::ptrdiff_t open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+}  // namespace
+
+TEST_CASE("fd: each type and shape goes out and comes back, in this context and in another") {
+    const pm::context other;
+    std::ptrdiff_t before = 0;
+    for (int round = 0; round < 2; ++round) {
+        for (std::size_t row = 0; row < pm::dtype_table.size(); ++row)
+            for (const pm::shape& s :
+                 {pm::shape{}, pm::shape{5}, pm::shape{2, 0}, pm::shape{2, 3, 4}}) {
+                const auto type = static_cast<pm::dtype>(row);
+                const pm::any_tensor x = pm::flip(numbers(type, s));  // no row-major memory
+                const exported e(x);
+                const auto bytes = pm::detail::bytes_of(x);
+                for (const pm::context& home : {pm::default_context(), other}) {
+                    const pm::any_tensor y = pm::from_fd(e.memory, type, s, home);
+                    CHECK(y.get()->owner == home.get());
+                    CHECK(y.dtype() == type);
+                    CHECK(y.shape() == s);
+                    CHECK(pm::detail::bytes_of(y) == bytes);
+                }
+            }
+        if (round == 0) before = open_descriptors();
+    }
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("fd: what was exported is a value, and so is what was imported") {
+    const std::uint64_t downloads = pm::stats().downloads;
+    pm::vector<float> x = {1, 2, 3, 4, 5, 6};
+    const exported e(x * 2.0f);
+    x += 1.0f;
+    const pm::any_tensor y = pm::from_fd(e.memory, pm::dtype::f32, {2, 3});
+    pm::any_tensor z = y;
+    z = pm::detail::copied(z * 3.0);
+    pm::fd_memory part = e.memory;
+    part.offset = 16;
+    const pm::any_tensor tail = pm::from_fd(part, pm::dtype::f32, {2});
+    CHECK(pm::stats().downloads == downloads);
+    CHECK(pm::to_vector<float>(tail) == std::vector<float>{10, 12});
+    CHECK(pm::to_vector<float>(y) == std::vector<float>{2, 4, 6, 8, 10, 12});
+    CHECK(pm::to_vector<float>(pm::from_fd(e.memory, pm::dtype::f32, {3, 2})) ==
+          pm::to_vector<float>(y));
+    // It lives as long as a descriptor of it.
+    pm::fd_memory later = e.memory;
+    {
+        const exported short_lived(pm::full(pm::dtype::i32, {100}, 7));
+        later = short_lived.memory;
+        later.fd = dup(short_lived.memory.fd);
+    }
+    CHECK(pm::to_vector<int>(pm::from_fd(later, pm::dtype::i32, {100})) ==
+          std::vector<int>(100, 7));
+    close(later.fd);
+}
+
+TEST_CASE("fd: as a dma-buf, where the driver has it") {
+    const pm::any_tensor x = numbers(pm::dtype::f32, {8});
+    pm::fd_memory m;
+    try {
+        m = pm::to_fd(x, true);
+    } catch (const pm::error& e) {
+        CHECK(e.code() == errc::unsupported);
+        return;
+    }
+    CHECK(m.dma_buf);
+    CHECK(pm::to_vector<float>(pm::from_fd(m, pm::dtype::f32, {8})) == pm::to_vector<float>(x));
+    close(m.fd);
+}
+
+TEST_CASE("fd: what cannot be is refused by name") {
+    const exported e(numbers(pm::dtype::f32, {8}));
+    const auto refused = [&](errc code, const auto& change, const pm::shape& s = {8}) {
+        pm::fd_memory m = e.memory;
+        change(m);
+        CHECK(code_of([&] { pm::from_fd(m, pm::dtype::f32, s); }) == code);
+    };
+    using memory = pm::fd_memory;
+    refused(errc::invalid_argument, [](memory& m) { m.fd = -1; });
+    refused(errc::unsupported, [](memory& m) { m.fd = 12345; });
+    refused(errc::invalid_argument, [](memory& m) { m.bytes = 31; });
+    refused(errc::invalid_argument, [](memory& m) { m.bytes = m.offset = 32; });
+    refused(errc::invalid_argument, [](memory& m) { m.offset = -16; });
+    refused(errc::invalid_argument, [](memory& m) { m.offset = 4; }, {4});
+    refused(errc::size_overflow, [](memory&) {}, {std::int64_t{1} << 62, 4});
+    const pm::context null{pm::null_device{pm::default_context().device()}};
+    CHECK(code_of([&] { pm::to_fd(pm::zeros(pm::dtype::f32, {3}, null)); }) == errc::unsupported);
+    CHECK(code_of([&] { pm::from_fd(e.memory, pm::dtype::f32, {8}, null); }) == errc::unsupported);
+    const pm::context host{pm::host_only{}};
+    CHECK(code_of([&] { pm::to_fd(pm::zeros(pm::dtype::f32, {3}, host), true); }) ==
+          errc::unsupported);
+    const std::ptrdiff_t before = open_descriptors();
+    CHECK(code_of([&] { pm::to_fd(pm::zeros(pm::dtype::f32, {3}, host), true); }) ==
+          errc::unsupported);
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("fd: threads hand each other memory") {
+    const pm::any_tensor x = numbers(pm::dtype::i32, {40, 50});
+    const std::vector<int> values = pm::to_vector<int>(x);
+    std::atomic<int> right{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            for (int round = 0; round < 8; ++round) {
+                const exported e(x + (t + round));
+                const std::vector<int> got =
+                    pm::to_vector<int>(pm::from_fd(e.memory, pm::dtype::i32, {40, 50}));
+                bool same = got.size() == values.size();
+                for (std::size_t i = 0; same && i < got.size(); ++i)
+                    same = got[i] == values[i] + t + round;
+                right += same;
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(right == 32);
+}
+
+#endif
