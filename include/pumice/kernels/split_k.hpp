@@ -172,7 +172,7 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                  sums = (2.0 * f.rows * f.columns() + f.rows * prologue_work(p.left, 4) +
                          f.columns() * prologue_work(p.right, 4)) *
                         terms * std::max(groups, rates.groups) *
-                        (p.gathers() ? 1 + 20.0 / f.rows : 1),
+                        (p.gathers() ? 4 + 26.0 / f.rows : 1),
                  rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down - 1) * right;
     // Neighbouring invocations read so many bytes that lie together; memory takes four more.
