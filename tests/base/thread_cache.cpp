@@ -68,6 +68,16 @@ TEST_CASE("the allocator makes and ends objects") {
     CHECK(*p == 7);
 }
 
+TEST_CASE("a room is its holder's until it goes, also a large one") {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{2048}, 2 * thread_cache::largest}) {
+        const detail::thread_room first(size), second(size);
+        std::memset(first.data(), 1, size);
+        std::memset(second.data(), 2, size);
+        CHECK(first.data() != second.data());
+        if (size > 0) CHECK(static_cast<const char*>(first.data())[size - 1] == 1);
+    }
+}
+
 namespace {
 /// Goes after the main thread's blocks were given back.
 struct late {

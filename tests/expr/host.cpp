@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <memory>
 #include <numeric>
 
 using namespace pumice;
@@ -109,6 +111,83 @@ TEST_CASE("small integers wrap after every op, as on the device") {
     std::vector<std::uint8_t> x8{200, 255, 1}, y8{100, 1, 1}, r(3);
     run(b, {3}, {view_of(x8, {1}), view_of(y8, {1})}, {scalar(dtype::u8, 2)}, {view_of(r, {1})});
     CHECK(r == std::vector<std::uint8_t>{22, 0, 1});
+}
+
+namespace {
+
+template <class T>
+void wrap_sums(dtype type) {
+    std::vector<std::byte> x(4 * 71), y(x.size()), got(x.size()), want(x.size());
+    for (std::int64_t i = 0; i < 71; ++i) {
+        detail::store_element(x.data(), i, convert<T>(i * 37 % 256 - 128));
+        detail::store_element(y.data(), i, convert<T>(i * 91 % 200 - 100));
+        using wide = std::conditional_t<info(dtype_of<T>).kind == kind::signed_integer,
+                                        std::int64_t, std::uint64_t>;
+        const auto p = static_cast<wide>(detail::load_element<T>(x.data(), i)),
+                   q = static_cast<wide>(detail::load_element<T>(y.data(), i));
+        const auto sum = static_cast<wide>(convert<T>(static_cast<wide>(p * q + q)));
+        detail::store_element(want.data(), i, convert<T>(sum < p ? p : sum));
+    }
+    builder b;
+    const auto u = b.leaf(0, type), v = b.leaf(1, type);
+    b.out({b.apply<op::maximum>(b.apply<op::add>(b.apply<op::multiply>(u, v), v), u)});
+    const auto view = [&](std::vector<std::byte>& bytes) {
+        return host_array{bytes.data(), type, 0, {1}};
+    };
+    run(b, {71}, {view(x), view(y)}, {}, {view(got)});
+    CHECK_MESSAGE(got == want, to_string(type));
+}
+
+template <class From, class To>
+void cast_all() {
+    const double edges[] = {0,     -0.0,   0.5,   -0.75,   1.5,      7,         -8,   15,
+                            100.9, -128.9, 127.5, 255,     255.9,    256,       300,  -300,
+                            32767, -32769, 65535, 65535.9, 70000,    1e6,       -1e6, 3e9,
+                            -3e9,  1e18,   1e300, -1e300,  INFINITY, -INFINITY, NAN};
+    constexpr std::int64_t n = 2 * std::ssize(edges) + 3;  // whole vectors, and some more
+    std::vector<std::byte> in(8 * n), got(8 * n), want(8 * n);
+    for (std::int64_t i = 0; i < n; ++i) {
+        const From x = convert<From>(edges[i % std::ssize(edges)]);
+        detail::store_element(in.data(), i, x);
+        detail::store_element(want.data(), i,
+                              convert<To>(detail::load_element<From>(in.data(), i)));
+    }
+    builder b;
+    b.out({b.cast(dtype_of<To>, b.leaf(0, dtype_of<From>))});
+    run(b, {n}, {{in.data(), dtype_of<From>, 0, {1}}}, {}, {{got.data(), dtype_of<To>, 0, {1}}});
+    int wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const auto a = convert<double>(detail::load_element<To>(got.data(), i)),
+                   c = convert<double>(detail::load_element<To>(want.data(), i));
+        wrong += a != c && (a == a || c == c);
+    }
+    CHECK_MESSAGE(wrong == 0, to_string(dtype_of<From>) << " to " << to_string(dtype_of<To>));
+}
+
+}  // namespace
+
+TEST_CASE("sums and products of small integers wrap between two ops, in blocks and their rest") {
+    for (const dtype type : {dtype::u8, dtype::i8, dtype::u16, dtype::i16, dtype::u4, dtype::i4,
+                             dtype::u32, dtype::i32})
+        visit(type, [&]<class T>(T) {
+            if constexpr (!is_floating(dtype_of<T>) && dtype_of<T> != dtype::boolean)
+                wrap_sums<T>(type);
+        });
+}
+
+TEST_CASE("casts give what convert gives, whatever the types") {
+    const auto from = [](auto x) {
+        using From = decltype(x);
+        for (std::size_t t = 0; t < dtype_table.size(); ++t)
+            visit(static_cast<dtype>(t), [&]<class To>(To) { cast_all<From, To>(); });
+    };
+    from(float{});
+    from(double{});
+    from(f16{});
+    from(std::uint8_t{});
+    from(std::int16_t{});
+    from(std::uint32_t{});
+    from(std::int64_t{});
 }
 
 TEST_CASE("casts go through the storage form of their type") {

@@ -90,6 +90,22 @@ private:
 
 inline thread_local constinit thread_cache thread_cache::mine{};
 
+/// Memory for a while, not zeroed. Throws std::bad_alloc.
+class thread_room {
+public:
+    explicit thread_room(std::size_t size) : data_(thread_cache::take(size)), size_(size) {
+        if (!data_) throw std::bad_alloc();
+    }
+    thread_room(const thread_room&) = delete;
+    thread_room& operator=(const thread_room&) = delete;
+    ~thread_room() { thread_cache::give(data_, size_); }
+    void* data() const noexcept { return data_; }
+
+private:
+    void* data_;
+    std::size_t size_;
+};
+
 /// For objects that come and go one by one, such as nodes.
 template <class T>
 struct thread_cache_allocator {

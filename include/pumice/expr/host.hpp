@@ -6,13 +6,12 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_cache.hpp>
 #include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
 #include <pumice/expr/host_block.hpp>
 #include <pumice/expr/program.hpp>
-
-#include <memory>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -122,40 +121,13 @@ inline void exchange(dtype type, bool load, std::byte* memory, std::int64_t at, 
 
 /// Rounds or wraps each value to what `type` can hold; n <= host_block_size.
 inline void settle_block(dtype type, void* values, std::int64_t n) {
-    if (info(type).bits >= 32 || type == dtype::boolean) return;
+    const int bits = info(type).bits;
+    if (bits >= 32 || type == dtype::boolean) return;
+    if (info(type).kind == kind::signed_integer) return wrap_each<std::int32_t>(values, bits, n);
+    if (info(type).kind == kind::unsigned_integer) return wrap_each<std::uint32_t>(values, bits, n);
     alignas(8) std::byte stored[2 * host_block_size];
     exchange(type, false, stored, 0, 1, values, n);
     exchange(type, true, stored, 0, 1, values, n);
-}
-
-/// Reals to integers between `low` and `high`, as convert() of core/scalar.hpp does; in 32 bits,
-/// without branches, as vectors have it.
-inline void saturate_narrow(const void* from, void* to, std::int32_t low, std::int32_t high,
-                            std::int64_t n) {
-    const auto some = [low = static_cast<double>(low),
-                       high = static_cast<double>(high)](const double* v,
-                                                         std::int32_t* __restrict r,
-                                                         std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            double x = v[i] == v[i] ? v[i] : 0;
-            x = x > low ? x : low;
-            r[i] = static_cast<std::int32_t>(x < high ? x : high);
-        }
-    };
-    const auto* v = static_cast<const double*>(from);
-    auto* r = static_cast<std::int32_t*>(to);
-    constexpr std::int64_t step = 32;
-    std::int64_t i = 0;
-    for (; i + step <= n; i += step) some(v + i, r + i, step);
-    some(v + i, r + i, n - i);
-}
-template <class I>
-void saturate_each(const void* from, void* to, I low, I high, std::int64_t n) {
-    const auto* v = static_cast<const double*>(from);
-    auto* r = static_cast<I*>(to);
-    const auto bottom = static_cast<double>(low), top = static_cast<double>(high);
-    for (std::int64_t i = 0; i < n; ++i)
-        r[i] = v[i] != v[i] ? I(0) : v[i] <= bottom ? low : v[i] >= top ? high : I(v[i]);
 }
 
 /// f64, i64 or u64: the type in which every value of `type` is exact.
@@ -184,6 +156,14 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
         if (target == dtype::f64) convert_each<std::int32_t, double>(in, 1, out, 1, n);
         if (is_floating(target)) return settle();
     }
+    const bool has_sign = info(to).kind == kind::signed_integer;
+    const std::uint64_t ones = ~std::uint64_t{0} >> (64 - info(to).bits);
+    const auto narrow = [&]<class T>(T, const void* from_reals) {
+        const auto high = static_cast<std::int32_t>(has_sign ? ones >> 1 : ones);
+        saturate_narrow<T>(from_reals, out, has_sign ? -high - 1 : 0, high, n);
+    };
+    const bool integer = !is_floating(target) && target != dtype::boolean;
+    if (integer && source == dtype::f32 && info(to).bits <= 16) return narrow(float{}, in);
     alignas(64) std::byte values[8 * host_block_size], whole[8 * host_block_size];
     const void* v = values;  // in f64, i64 or u64
     switch (source) {
@@ -207,12 +187,7 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
         else convert_each<std::uint64_t, bool>(v, 1, out, 1, n);
     } else {
         if (real) {
-            const std::uint64_t ones = ~std::uint64_t{0} >> (64 - info(to).bits);
-            const bool has_sign = info(to).kind == kind::signed_integer;
-            if (info(to).bits < 32 || (info(to).bits == 32 && has_sign)) {
-                const auto high = static_cast<std::int32_t>(has_sign ? ones >> 1 : ones);
-                return saturate_narrow(v, out, has_sign ? -high - 1 : 0, high, n);
-            }
+            if (info(to).bits < 32 || (info(to).bits == 32 && has_sign)) return narrow(double{}, v);
             if (!has_sign) saturate_each<std::uint64_t>(v, whole, 0, ones, n);
             else
                 saturate_each<std::int64_t>(v, whole, -static_cast<std::int64_t>(ones >> 1) - 1,
@@ -248,107 +223,133 @@ class host_program {
 public:
     static constexpr std::int64_t block = detail::host_block_size;
 
-    /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does.
+    /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does;
+    /// the program and the arrays outlive the object.
     host_program(program_view p, span<const host_array> leaves, span<const scalar> scalars,
                  span<const host_array> outputs = {})
-        : p_(p), leaves_(leaves.begin(), leaves.end()), outputs_(outputs.begin(), outputs.end()),
-          values_(p.code.size() * block), where_(p.code.size()) {
-        for (std::size_t k = 0; k < p.code.size(); ++k) {
+        : p_(p), leaves_(leaves), outputs_(outputs), values_(p.code.size()),
+          room_(find_places() * 8 * block) {
+        auto* room = static_cast<std::byte*>(room_.data());
+        for (std::size_t k = 0; k < values_.size(); ++k) {
+            if (values_[k].in) continue;
+            values_[k].at = values_[k].own = room;
+            room += 8 * block;
             if (p.code[k].what != instruction::code::scalar) continue;
             const scalar& s = scalars[p.code[k].index];
             detail::copy_elements(info(detail::computed_as(s.type)).bits, &s.bits, 0,
-                                  where_[k] = own(k), 1, block);
+                                  values_[k].own, 1, block);
         }
     }
 
     program_view program() const noexcept { return p_; }
     /// An output's values, in the type that it is computed in.
-    const void* output(std::size_t k) const { return where_[p_.outputs[k]]; }
+    const void* output(std::size_t k) const { return values_[p_.outputs[k]].at; }
 
     /// Evaluates the elements at `to` and writes them to the outputs, if there are any; `given`
     /// holds the given values, each as a `given_type`.
     void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
         for (std::size_t k = 0; k < p_.code.size(); ++k) {
             const instruction& i = p_.code[k];
+            value& v = values_[k];
+            if (v.in) v.at = element(*v.in, to);
             // The last one is read by nobody but the outputs, which round and wrap what they store.
             const bool settles = k + 1 < p_.code.size() || outputs_.empty();
             switch (i.what) {
                 case instruction::code::leaf:
                 case instruction::code::coded:
-                case instruction::code::iota: where_[k] = load(k, to); break;
-                case instruction::code::mapped: where_[k] = load_mapped(k, to); break;
-                case instruction::code::inside: where_[k] = ask_mapped(k, to); break;
-                case instruction::code::given: where_[k] = take(k, given_type, given, to); break;
+                case instruction::code::iota:
+                    if (!v.in) load(i, v.own, to);
+                    break;
+                case instruction::code::mapped:
+                    v.at = load_mapped(leaves_[i.index], v.own, to);
+                    break;
+                case instruction::code::inside: ask_mapped(leaves_[i.index], v.own, to); break;
+                case instruction::code::given:
+                    if (const dtype held = detail::computed_as(i.type); !v.in && given_type == held)
+                        v.at = const_cast<void*>(given);  // is read alone
+                    else detail::cast_block(given_type, held, given, v.in ? v.at : v.own, to.count);
+                    break;
                 case instruction::code::scalar: break;
                 case instruction::code::cast:
-                    detail::cast_block(detail::computed_as(p_.code[i.args[0]].type), i.type,
-                                       where_[i.args[0]], target(k, to), to.count, settles);
+                    detail::cast_block(p_.code[i.args[0]].type, i.type, values_[i.args[0]].at, v.at,
+                                       to.count, settles);
                     break;
                 case instruction::code::apply: {
                     const void* in[3] = {};
-                    for (int a = 0; a < i.op->arity; ++a) in[a] = where_[i.args[a]];
-                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in,
-                               target(k, to), static_cast<std::size_t>(to.count));
+                    for (int a = 0; a < i.op->arity; ++a) in[a] = values_[i.args[a]].at;
+                    i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, v.at,
+                               static_cast<std::size_t>(to.count));
                     if (settles && !is_floating(i.type))
-                        detail::settle_block(i.type, where_[k], to.count);
+                        detail::settle_block(i.type, v.at, to.count);
                 }
             }
         }
         for (std::size_t k = 0; k < outputs_.size(); ++k)
-            if (const host_array& a = outputs_[k]; element(a, to) != output(k))
+            if (const host_array& a = outputs_[k]; values_[p_.outputs[k]].in != &a)
                 detail::exchange(a.type, false, a.data, to.offset(a), to.step(a),
-                                 where_[p_.outputs[k]], to.count);
+                                 values_[p_.outputs[k]].at, to.count);
     }
 
 private:
-    void* own(std::size_t n) { return &values_[n * block]; }
+    /// Where an instruction has its values.
+    struct value {
+        void* at;
+        void* own;             // a block, unless they are
+        const host_array* in;  // the leaf or the output that holds them as they are computed
+    };
+
+    /// Sets where each instruction has its values; how many of them have a block of their own.
+    std::size_t find_places() {
+        std::size_t blocks = 0;
+        for (std::size_t k = 0; k < values_.size(); ++k) {
+            values_[k].in = place_of(k);
+            blocks += values_[k].in == nullptr;
+        }
+        return blocks;
+    }
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
         return a.data + byte_offset(a.type, at.offset(a));
     }
-    static bool lies_ready(const host_array& a, const host_place& at) noexcept {
-        return a.data && at.step(a) == 1 && detail::computed_as(a.type) == a.type;
+    static bool lies_ready(const host_array& a) noexcept {
+        return a.data && !a.format && !a.steps.empty() && a.steps.back() == 1 &&
+               detail::computed_as(a.type) == a.type;
     }
-
     /// Whether what is written over lies there: then all is read before anything is written.
-    static bool lies_on(const host_array& a, const array_list<host_array>& others,
-                        const host_place& at) noexcept {
+    static bool lies_on(const host_array& a, span<const host_array> others) noexcept {
         for (const host_array& o : others)
-            if (o.data && element(o, at) == element(a, at)) return true;
+            if (o.data &&
+                o.data + byte_offset(o.type, o.offset) == a.data + byte_offset(a.type, a.offset))
+                return true;
         return false;
     }
-
-    /// Where instruction k puts its values.
-    void* target(std::size_t k, const host_place& to) {
-        where_[k] = own(k);
-        for (std::size_t o = 0; o < outputs_.size(); ++o)
-            if (p_.outputs[o] == k && lies_ready(outputs_[o], to) &&
-                !lies_on(outputs_[o], leaves_, to))
-                where_[k] = element(outputs_[o], to);
-        return where_[k];
-    }
-    void* take(std::size_t k, dtype type, const void* given, const host_place& to) {
-        void* out = target(k, to);
-        detail::cast_block(type, detail::computed_as(p_.code[k].type), given, out, to.count);
-        return out;
-    }
-    void* load(std::size_t k, const host_place& at) {
+    /// The array in which instruction k has its values; null: in a block of its own.
+    const host_array* place_of(std::size_t k) const noexcept {
         const instruction& i = p_.code[k];
+        const host_array* place = nullptr;
+        switch (i.what) {
+            case instruction::code::leaf:
+                place = &leaves_[i.index];
+                return lies_ready(*place) && !lies_on(*place, outputs_) ? place : nullptr;
+            case instruction::code::given:
+            case instruction::code::cast:
+            case instruction::code::apply:
+                for (std::size_t o = 0; o < outputs_.size(); ++o)
+                    if (p_.outputs[o] == k && lies_ready(outputs_[o]) &&
+                        !lies_on(outputs_[o], leaves_))
+                        place = &outputs_[o];
+                return place;
+            default: return nullptr;
+        }
+    }
+
+    void load(const instruction& i, void* own, const host_place& at) const {
         const host_array& a = leaves_[i.index];
-        const std::int64_t step = at.step(a);
-        if (a.format) {
-            a.format->decode(*a.format, a.data, at.offset(a), step, own(k), at.count);
-            return own(k);
-        }
-        if (lies_ready(a, at) && !lies_on(a, outputs_, at)) return element(a, at);
-        if (a.data) {
-            detail::exchange(i.type, true, a.data, at.offset(a), step, own(k), at.count);
-            return own(k);
-        }
+        const std::int64_t step = at.step(a), offset = at.offset(a);
+        if (a.format) return a.format->decode(*a.format, a.data, offset, step, own, at.count);
+        if (a.data) return detail::exchange(i.type, true, a.data, offset, step, own, at.count);
         std::int64_t places[block];
-        const std::int64_t offset = at.offset(a);
         for (std::int64_t j = 0; j < at.count; ++j) places[j] = offset + j * step;
-        detail::cast_block(dtype::i64, i.type, places, own(k), at.count);
-        return own(k);
+        detail::cast_block(dtype::i64, i.type, places, own, at.count);
     }
 
     /// f(stretch, elements before it) for each stretch of a mapped leaf.
@@ -361,33 +362,31 @@ private:
             done += s.count;
         }
     }
-    void* load_mapped(std::size_t k, const host_place& at) {
-        const host_array& a = leaves_[p_.code[k].index];
+    static void* load_mapped(const host_array& a, void* own, const host_place& at) {
         const dtype held = detail::computed_as(a.type);
-        void* r = own(k);
+        void* r = own;
         each_stretch(a, at, [&](const map_stretch& s, std::int64_t done) {
             if (s.count == at.count && s.step == 1 && s.within && held == a.type) {
                 r = a.data + byte_offset(a.type, s.begin);
                 return;
             }
-            std::byte* const to = static_cast<std::byte*>(own(k)) + byte_offset(held, done);
+            std::byte* const to = static_cast<std::byte*>(own) + byte_offset(held, done);
             if (s.within) detail::exchange(a.type, true, a.data, s.begin, s.step, to, s.count);
             else std::memset(to, 0, static_cast<std::size_t>(byte_offset(held, s.count)));
         });
         return r;
     }
-    void* ask_mapped(std::size_t k, const host_place& at) {
-        each_stretch(leaves_[p_.code[k].index], at, [&](const map_stretch& s, std::int64_t done) {
-            std::memset(static_cast<bool*>(own(k)) + done, s.within,
+    static void ask_mapped(const host_array& a, void* own, const host_place& at) {
+        each_stretch(a, at, [&](const map_stretch& s, std::int64_t done) {
+            std::memset(static_cast<bool*>(own) + done, s.within,
                         static_cast<std::size_t>(s.count));
         });
-        return own(k);
     }
 
     program_view p_;
-    array_list<host_array> leaves_, outputs_;
-    array_list<std::uint64_t> values_;
-    array_list<void*> where_;  // the values of each instruction
+    span<const host_array> leaves_, outputs_;
+    array_list<value> values_;
+    detail::thread_room room_;
 };
 
 /// Calls `f(coordinates)` for each row of `domain` (all axes but the last), in row-major order.

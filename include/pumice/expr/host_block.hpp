@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// One op over a block of elements on the host: the loop that the C++ compiler makes of an op's
-// body.
+// Loops over a block of numbers on the host: an op's, which the C++ compiler makes of its body, and
+// those that bring values within a type.
 #pragma once
 
 #include <pumice/expr/host_math.hpp>
@@ -53,6 +53,51 @@ void host_block(arithmetic type, const void* const* in, void* out, std::size_t n
             apply_each<Op>(r + i, x + i, y + i, z + i, n - i);
         }
     });
+}
+
+/// Keeps the low `bits` of each number, and its sign.
+template <class I>
+void wrap_each(void* values, int bits, std::int64_t n) {
+    auto* const v = static_cast<I*>(values);
+    const int above = 32 - bits;
+    const auto some = [above](I* r, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i)
+            r[i] = static_cast<I>(static_cast<std::uint32_t>(r[i]) << above) >> above;
+    };
+    constexpr std::int64_t step = 32;
+    std::int64_t i = 0;
+    for (; i + step <= n; i += step) some(v + i, step);
+    some(v + i, n - i);
+}
+
+/// Reals to integers between `low` and `high`, both exact in T, as convert() of core/scalar.hpp
+/// does; in 32 bits, without branches, as vectors have it.
+template <class T>
+void saturate_narrow(const void* from, void* to, std::int32_t low, std::int32_t high,
+                     std::int64_t n) {
+    const auto some = [low = static_cast<T>(low),
+                       high = static_cast<T>(high)](const T* v, std::int32_t* __restrict r,
+                                                    std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            T x = v[i] == v[i] ? v[i] : 0;
+            x = x > low ? x : low;
+            r[i] = static_cast<std::int32_t>(x < high ? x : high);
+        }
+    };
+    const auto* v = static_cast<const T*>(from);
+    auto* r = static_cast<std::int32_t*>(to);
+    constexpr std::int64_t step = 32;
+    std::int64_t i = 0;
+    for (; i + step <= n; i += step) some(v + i, r + i, step);
+    some(v + i, r + i, n - i);
+}
+template <class I>
+void saturate_each(const void* from, void* to, I low, I high, std::int64_t n) {
+    const auto* v = static_cast<const double*>(from);
+    auto* r = static_cast<I*>(to);
+    const auto bottom = static_cast<double>(low), top = static_cast<double>(high);
+    for (std::int64_t i = 0; i < n; ++i)
+        r[i] = v[i] != v[i] ? I(0) : v[i] <= bottom ? low : v[i] >= top ? high : I(v[i]);
 }
 
 }}}  // namespace pumice::PUMICE_ABI::detail

@@ -36,6 +36,7 @@ struct host_buffers {
     }
     array_list<host_array> arrays(const array_list<operand>& list) const {
         array_list<host_array> r;
+        r.reserve(list.size());
         for (const operand& o : list) r.push_back(array(o));
         return r;
     }
@@ -122,8 +123,8 @@ class host_rows {
 public:
     /// Pre: the program outlives the object.
     host_rows(const fused& f, const host_buffers& buffers)
-        : machine_(f.body->view(), buffers.arrays(f.leaves), buffers.scalars(f),
-                   buffers.arrays(f.outputs)) {}
+        : leaves_(buffers.arrays(f.leaves)), outputs_(buffers.arrays(f.outputs)),
+          machine_(f.body->view(), leaves_, buffers.scalars(f), outputs_) {}
 
     /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
@@ -133,7 +134,7 @@ public:
     }
     /// A prologue: the first output's values, converted to `type`.
     void read(const index_list& at, dtype type, std::byte* out, std::int64_t count) {
-        const dtype from = detail::computed_as(machine_.program().output_type());
+        const dtype from = machine_.program().output_type();
         for (std::int64_t begin = 0; begin < count; begin += host_program::block) {
             const host_place to{at, begin, std::min(host_program::block, count - begin)};
             machine_.run(to);
@@ -149,6 +150,7 @@ public:
     }
 
 private:
+    array_list<host_array> leaves_, outputs_;
     host_program machine_;
 };
 
