@@ -38,7 +38,9 @@ bool same_as_reference(const Problem& p) {
         const auto number = static_cast<std::size_t>(o.buffer);
         if (ours.size() <= number) ours.resize(number + 1);
         if (!ours[number].empty()) return;
-        const std::int64_t count = pm::element_count(domain);
+        std::int64_t count = 1;  // steps are no less than 0
+        for (int d = 0; d < domain.rank(); ++d) count += o.steps[d] * (domain[d] - 1);
+        if (pm::element_count(domain) == 0) count = 0;
         ours[number].resize(static_cast<std::size_t>(pm::byte_count(o.type, count)) + 8);
         std::uint32_t seed = static_cast<std::uint32_t>(o.buffer) + 1;
         pm::visit(o.type, [&]<class T>(T) {

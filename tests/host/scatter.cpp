@@ -17,18 +17,24 @@ TEST_CASE("host scatter: every way and type as the reference, sorted and as they
         for (const pm::dtype type : {pm::dtype::u8, pm::dtype::i32, pm::dtype::u64, pm::dtype::f16,
                                      pm::dtype::f32, pm::dtype::f64, pm::dtype::boolean})
             for (const pm::dtype key : {pm::dtype::i32, pm::dtype::i64})
-                for (const std::int64_t width : {1, 3})
+                for (const auto& [rows, width, apart] : {std::tuple{3, 1, 1},
+                                                         {100, 1, 1},
+                                                         {3, 1, 2},
+                                                         {100, 1, 2},
+                                                         {3, 3, 1},
+                                                         {100, 3, 1}})
                     for (const bool sorted : {false, true}) {
                         if (type == pm::dtype::boolean && what != pm::scattering::replace) continue;
                         pm::scatter_problem p;
                         p.what = what;
-                        p.count = 9, p.rows = width == 1 ? 3 : 100, p.width = width;
+                        p.count = 9, p.rows = rows, p.width = width;
                         p.keys = {0, key, 0, {1}};
                         // Numbers from 0 to 3, and some of them more than once.
                         p.order = sorted ? pm::operand{1, pm::dtype::i64, 0, {1}}
                                          : pm::operand{-1, pm::dtype::i64, 0, {1}};
-                        p.updates = {2, type, 0, {width, 1}};
-                        p.data = p.output = {3, type, 0, {width, 1}};
+                        // Of one element, also with gaps between the lines.
+                        p.updates = {2, type, 0, {width * apart, 1}};
+                        p.data = p.output = {3, type, 0, {width * apart, 1}};
                         CHECK(host_test::same_as_reference(p));
                     }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/thread_cache.hpp>
 #include <pumice/host/loop.hpp>
 #include <pumice/kernels/scatter.hpp>
 
@@ -62,34 +63,48 @@ private:
     template <class Key, class F>
     [[gnu::always_inline]] void each_of(F& f) const {
         const auto* const keys = reinterpret_cast<const Key*>(keys_.data) + keys_.offset;
-        const std::int64_t step = keys_.steps[0], rows = p_.rows, wraps = p_.from_end ? rows : 0;
-        for (std::int64_t i = 0; i < p_.count; ++i) {
+        const std::int64_t step = keys_.steps[0], rows = p_.rows, count = p_.count,
+                           wraps = p_.from_end ? rows : 0, next = order_.steps[0];
+        const auto* const order = reinterpret_cast<const std::int64_t*>(order_.data);
+        for (std::int64_t i = 0; i < count; ++i) {
             std::int64_t row = keys[i * step];
             row += row < 0 ? wraps : 0;
             if (row < 0 || row >= rows) continue;
-            f(row, order_.data ? load_element<std::int64_t>(order_.data,
-                                                            order_.offset + i * order_.steps[0])
-                               : i);
+            f(row, order ? order[order_.offset + i * next] : i);
         }
     }
-    T* line_of(const host_array& a, std::int64_t row) const {
-        return reinterpret_cast<T*>(a.data) + a.offset + row * a.steps[0];
+    /// Whether elements of dense arrays go, as they come, to elements of one.
+    bool dense() const {
+        return p_.width == 1 && !order_.data && updates_.steps[0] == 1 && output_.steps[0] == 1;
+    }
+    static T* first_of(const host_array& a) { return reinterpret_cast<T*>(a.data) + a.offset; }
+    /// join(to, from) of each element of a line. Most have one.
+    template <class To, class Join>
+    [[gnu::always_inline]] static void line(To* to, std::int64_t to_step, T* from,
+                                            std::int64_t from_step, std::int64_t width,
+                                            Join& join) {
+        join(*to, *from);
+        for (std::int64_t c = 1; c < width; ++c) join(to[c * to_step], from[c * from_step]);
     }
 
     template <class Join>
     void in_place(Join join) const {
-        const std::int64_t width = p_.width, to = output_.steps[1], from = updates_.steps[1];
-        each([&](std::int64_t row, std::int64_t update) {
-            T* const out = line_of(output_, row);
-            const T* const v = line_of(updates_, update);
-            for (std::int64_t c = 0; c < width; ++c) out[c * to] = join(out[c * to], v[c * from]);
+        T *const out = first_of(output_), *const v = first_of(updates_);
+        const std::int64_t width = p_.width, down = output_.steps[0], along = output_.steps[1],
+                           next = updates_.steps[0], step = updates_.steps[1];
+        const auto put = [&](T& to, T u) { to = join(to, u); };
+        if (dense()) return each([=](std::int64_t i, std::int64_t k) { put(out[i], v[k]); });
+        each([=](std::int64_t row, std::int64_t update) {
+            line(out + row * down, along, v + update * next, step, width, put);
         });
     }
 
     /// In the widest type, and to T when all are joined: dense, or of few updates by rows.
     template <class Join>
     void rounded_once(Join join) const {
-        const std::int64_t width = p_.width, to = output_.steps[1], from = updates_.steps[1];
+        T *const out = first_of(output_), *const v = first_of(updates_);
+        const std::int64_t width = p_.width, down = output_.steps[0], along = output_.steps[1],
+                           next = updates_.steps[0], step = updates_.steps[1];
         const bool few = p_.count < p_.rows / 8;
         array_list<std::int64_t> rows;  // those that are written, ascending
         if (few) {
@@ -99,27 +114,28 @@ private:
                                                  rows.begin()));
         }
         const std::int64_t some = few ? static_cast<std::int64_t>(rows.size()) : p_.rows;
-        const auto row_of = [&](std::int64_t i) {
-            return few ? rows[static_cast<std::size_t>(i)] : i;
+        const thread_room room(static_cast<std::size_t>(some * width) * sizeof(W));
+        auto* const total = static_cast<W*>(room.data());
+        const auto each_line = [&](const auto& f) {
+            for (std::int64_t i = 0; i < some; ++i) {
+                const std::int64_t row = few ? rows[static_cast<std::size_t>(i)] : i;
+                line(total + i * width, 1, out + row * down, along, width, f);
+            }
         };
-        array_list<W> totals(static_cast<std::size_t>(some * width));
-        W* w = totals.data();
-        for (std::int64_t i = 0; i < some; ++i) {
-            const T* const out = line_of(output_, row_of(i));
-            for (std::int64_t c = 0; c < width; ++c) *w++ = wide(out[c * to]);
-        }
-        each([&](std::int64_t row, std::int64_t update) {
-            const std::int64_t i =
-                few ? std::lower_bound(rows.begin(), rows.end(), row) - rows.begin() : row;
-            W* const total = totals.data() + i * width;
-            const T* const v = line_of(updates_, update);
-            for (std::int64_t c = 0; c < width; ++c) total[c] = join(total[c], wide(v[c * from]));
-        });
-        w = totals.data();
-        for (std::int64_t i = 0; i < some; ++i) {
-            T* const out = line_of(output_, row_of(i));
-            for (std::int64_t c = 0; c < width; ++c) out[c * to] = convert<T>(*w++);
-        }
+        each_line([](W& w, T& t) { w = wide(t); });
+        const auto put = [&](W& to, T u) { to = join(to, wide(u)); };
+        if (few)
+            each([&](std::int64_t row, std::int64_t update) {
+                const std::int64_t i =
+                    std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
+                line(total + i * width, 1, v + update * next, step, width, put);
+            });
+        else if (dense()) each([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+        else
+            each([=](std::int64_t row, std::int64_t update) {
+                line(total + row * width, 1, v + update * next, step, width, put);
+            });
+        each_line([](W& w, T& t) { t = convert<T>(w); });
     }
 
     const scatter_problem& p_;
@@ -135,7 +151,7 @@ void scatter_all(const P& p, const host_buffers& buffers, const thread_pool&) {
 
 template <std::same_as<scatter_problem> P>
 void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
-    if (!is_packed(p.output.type) && p.data.buffer == p.output.buffer &&
+    if (!is_packed(p.output.type) && p.width > 0 && p.data.buffer == p.output.buffer &&
         p.data.offset == p.output.offset && p.data.steps == p.output.steps)
         out.solve<detail::scatter_all<P>>(p, buffers);
 }
