@@ -80,30 +80,43 @@ private:
         for (int d = domain.rank() - 1; d >= 0; i /= domain[d], --d)
             place[from + d] = i % domain[d];
     }
-    template <class Way>
-    void pass_of_rows(found<Way>& to, const double* given) {
+    /// Of short rows: `take(out, place, first, a, b, n)` of what was found for n results from
+    /// number `first` on, at `place`; `out` is the epilogue. No more of them is kept.
+    template <class Way, class Take>
+    void pass_of_rows(const double* given, const Take& take) {
         shape heads = plan_.p.outer;
         heads.erase(heads.rank() - 1);
-        const std::int64_t n = plan_.length, kept = plan_.p.outer.back(), tile = block / n,
+        const std::int64_t n = plan_.length, kept = plan_.p.outer.back(), most = block / n,
+                           tile = most >= lane_step ? most / lane_step * lane_step : most,
                            tiles = (kept + tile - 1) / tile, cells = plan_.outers / kept * tiles,
                            share = thread_part / block, parts = (cells + share - 1) / share;
         threads_.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
-            host_rows values(plan_.p.prologue, buffers_);
+            host_rows values(plan_.p.prologue, buffers_), out(plan_.p.epilogue, buffers_);
             index_list place = index_list::filled(heads.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 const std::int64_t begin = c % tiles * tile, row = c / tiles,
                                    count = std::min(tile, kept - begin), first = row * kept + begin;
+                typename Way::first a[block];
+                typename Way::second b[block];
                 put(place, heads, 0, row);
-                run_wide(join_short<Way>{}, to.a.data() + first, to.b.data() + first,
+                place[heads.rank()] = 0;
+                run_wide(join_short<Way>{}, a + 0, b + 0,
                          values.values(place, begin * n, count * n), count, n,
                          given ? given + first : nullptr);
+                place[heads.rank()] = begin;
+                take(out, place, first, a + 0, b + 0, count);
             }
         });
     }
     /// Each result in pieces of so many lines, which are joined in order.
     template <class Way>
     void pass(found<Way>& to, const double* given) {
-        if (follow_) return pass_of_rows(to, given);
+        if (follow_)
+            return pass_of_rows<Way>(given, [&](host_rows&, const index_list&, std::int64_t first,
+                                                const auto* a, const auto* b, std::int64_t n) {
+                std::copy(a, a + n, to.a.data() + first);
+                std::copy(b, b + n, to.b.data() + first);
+            });
         const std::int64_t kept = across_ ? plan_.p.outer.back() : 1,
                            line = across_ ? 1 : plan_.p.inner.back(), lines = plan_.length / line,
                            tile = std::min(kept, block), tiles = (kept + tile - 1) / tile,
@@ -160,27 +173,23 @@ private:
     }
     template <class Way>
     void one_pass() {
-        found<Way> sums(plan_.outers);
-        pass(sums, nullptr);
-        const bool mean = plan_.p.what == reduction::mean;
-        using total = decltype(sums.total(0));
-        if constexpr (std::is_floating_point_v<total>) {
-            const auto count = static_cast<total>(mean ? plan_.length : 1);
-            write(dtype::f64,
-                  [&](std::int64_t i) { return static_cast<double>(sums.total(i) / count); });
-        } else {
-            using value = typename Way::value;
-            using result = std::conditional_t<std::is_same_v<typename Way::second, std::int64_t>,
-                                              std::int64_t, value>;
-            constexpr bool place = std::is_same_v<typename Way::second, std::int64_t>;
-            using wide = widest_of<result>;
-            write(place ? dtype::i64 : computed_as(type_), [&](std::int64_t i) {
-                const auto r = static_cast<result>(sums.total(i));
-                return mean ? static_cast<result>(static_cast<wide>(r) /
-                                                  static_cast<wide>(plan_.length))
-                            : r;
-            });
-        }
+        using results = results_of<Way>;
+        using result = typename results::type;
+        const dtype type = results::place ? dtype::i64 : computed_as(type_);
+        const std::int64_t mean_of = plan_.p.what == reduction::mean ? plan_.length : 0;
+        if (follow_)
+            return pass_of_rows<Way>(nullptr,
+                                     [&](host_rows& out, const index_list& place, std::int64_t,
+                                         const auto* a, const auto* b, std::int64_t n) {
+                                         result values[block];
+                                         results::put(a, b, n, mean_of, values);
+                                         put_results(out, place, type, values, n);
+                                     });
+        found<Way> all(plan_.outers);
+        pass(all, nullptr);
+        write<result>(type, [&](std::int64_t first, std::int64_t n, result* values) {
+            results::put(all.a.data() + first, all.b.data() + first, n, mean_of, values);
+        });
     }
     /// The second over distances from what the first found.
     template <class T>
@@ -197,35 +206,48 @@ private:
             keep(sums, count);
             found<joined_sum<T, squared_distance>> squares(plan_.outers);
             pass(squares, middle.data());
-            return write(dtype::f64, [&](std::int64_t i) { return squares.total(i) / count; });
+            return write_each([&](std::int64_t i) { return squares.total(i) / count; });
         }
         found<joined_extreme<T, 1>> tops(plan_.outers);
         keep(tops, 1);
         found<joined_sum<T, exp_below>> sums(plan_.outers);
         pass(sums, middle.data());
-        write(dtype::f64, [&](std::int64_t i) {
+        write_each([&](std::int64_t i) {
             const double top = middle[static_cast<std::size_t>(i)];
             return std::isfinite(top) ? top + std::log(sums.total(i)) : top;
         });
     }
 
-    /// result(i) of each outer coordinate, as values of `type`, through the epilogue.
-    template <class F>
-    void write(dtype type, F&& result) {
+    /// The results of all outer coordinates, as values of `type`, through the epilogue: n of them
+    /// from the first on by results(first, n, values).
+    template <class R, class F>
+    void write(dtype type, const F& results) {
         host_rows out(plan_.p.epilogue, buffers_);
         const shape& outer = plan_.p.outer;
-        std::int64_t i = 0;
+        std::int64_t first = 0;
         for_each_row(outer, [&](index_list at) {
             at.push_back(0);
             for (std::int64_t begin = 0; begin < outer.back(); begin += block) {
                 const std::int64_t n = std::min(block, outer.back() - begin);
-                decltype(result(0)) values[block];
-                for (std::int64_t k = 0; k < n; ++k) values[k] = result(i++);
-                if (!is_floating(type_) && type != dtype::i64) settle_block(type_, values, n);
+                R values[block];
+                results(first, n, values + 0);
                 at[at.rank() - 1] = begin;
-                out.write(at, type, reinterpret_cast<const std::byte*>(values), n);
+                put_results(out, at, type, values, n);
+                first += n;
             }
         });
+    }
+    template <class F>
+    void write_each(const F& result) {
+        write<double>(dtype::f64, [&](std::int64_t first, std::int64_t n, double* values) {
+            for (std::int64_t k = 0; k < n; ++k) values[k] = result(first + k);
+        });
+    }
+    template <class R>
+    void put_results(host_rows& out, const index_list& at, dtype type, R* values,
+                     std::int64_t n) const {
+        if (!is_floating(type_) && type != dtype::i64) settle_block(type_, values, n);
+        out.write(at, type, reinterpret_cast<const std::byte*>(values), n);
     }
 
     reduce_plan plan_;

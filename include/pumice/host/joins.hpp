@@ -20,6 +20,9 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 struct no_second {};
 
+/// A length that is known is what -O2 vectorises; a divisor of the length of a block.
+inline constexpr std::int64_t lane_step = 32;
+
 /// Sums of f(value): of integers modulo their width, of f32 in double, of f64 with what each
 /// addition lost.
 template <class T, class F>
@@ -76,8 +79,12 @@ struct joined_sum {
     }
     /// What was lost is not a number where the sum is infinite.
     static first total(first sum, second lost) {
-        if constexpr (keeps_lost) return std::isfinite(lost) ? sum + lost : sum;
-        else return sum;
+        if constexpr (keeps_lost) {
+            const first all = sum + lost;
+            return all == all ? all : sum;
+        } else {
+            return sum;
+        }
     }
 };
 struct as_it_is {
@@ -188,6 +195,48 @@ struct joined_place {
     static std::int64_t total(first, second at) { return at; }
 };
 
+/// What a way finds as values of results: each as it is, or where it is a mean of `mean_of` values,
+/// 0: none.
+template <class Way>
+struct results_of {
+    using first = typename Way::first;
+    using second = typename Way::second;
+    using total = decltype(Way::total(first(), second()));
+    static constexpr bool place = std::is_same_v<second, std::int64_t>,
+                          real = std::is_floating_point_v<total>;
+    using type = std::conditional_t<place, std::int64_t, typename Way::value>;
+
+    static void put(const first* a, const second* b, std::int64_t n, std::int64_t mean_of,
+                    type* out) {
+        if (mean_of == 0 || place) return each(a, b, n, out, [](total r) { return one(r); });
+        using whole = std::conditional_t<std::is_signed_v<type>, std::int64_t, std::uint64_t>;
+        using wide = std::conditional_t<real, total, whole>;
+        const auto count = static_cast<wide>(mean_of);
+        each(a, b, n, out, [count](total r) {
+            if constexpr (real) return one(r / count);
+            else return static_cast<type>(static_cast<wide>(one(r)) / count);
+        });
+    }
+
+private:
+    [[gnu::always_inline]] static type one(total r) {
+        if constexpr (real) return static_cast<type>(static_cast<double>(r));
+        else return static_cast<type>(r);
+    }
+    template <class F>
+    [[gnu::always_inline]] static void each(const first* a, const second* b, std::int64_t n,
+                                            type* __restrict out, const F& f) {
+        std::int64_t i = 0;
+        for (; i + lane_step <= n; i += lane_step) some(a + i, b + i, lane_step, out + i, f);
+        some(a + i, b + i, n - i, out + i, f);
+    }
+    template <class F>
+    [[gnu::always_inline]] static void some(const first* a, const second* b, std::int64_t n,
+                                            type* __restrict out, const F& f) {
+        for (std::int64_t k = 0; k < n; ++k) out[k] = f(Way::total(a[k], b[k]));
+    }
+};
+
 // Blocks of values joined by a way, by the vectors that the processor has.
 
 /// Lines that are joined in one pass, where they lie in memory.
@@ -237,10 +286,9 @@ struct join_each {
     [[gnu::always_inline]] static void all(first* a, second* b, const void* const* lines,
                                            std::int64_t n, std::int64_t place,
                                            const double* given) {
-        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
         std::int64_t i = 0;
-        for (; i + step <= n; i += step)
-            some<Count>(a + i, b + i, lines, i, step, place, given ? given + i : nullptr);
+        for (; i + lane_step <= n; i += lane_step)
+            some<Count>(a + i, b + i, lines, i, lane_step, place, given ? given + i : nullptr);
         some<Count>(a + i, b + i, lines, i, n - i, place, given ? given + i : nullptr);
     }
     [[gnu::always_inline]] void operator()(first* a, second* b, const void* const* lines, int count,
@@ -251,8 +299,7 @@ struct join_each {
         for (int c = 0; c < count; ++c) all<1>(a, b, lines + c, n, place + c, given);
     }
 };
-/// `count` rows of n values that follow each other, each joined to its numbers, which are as they
-/// start.
+/// What each of `count` rows of n values comes to that follow each other.
 template <class Way>
 struct join_short {
     using first = typename Way::first;
@@ -262,13 +309,12 @@ struct join_short {
                                             std::int64_t n, const double* given) {
         for (std::int64_t i = 0; i < count; ++i, v += n) {
             const double by = given ? given[i] : 0;
-            if constexpr (requires { Way::wider(v, n, by); }) {
-                a[i] = Way::wider(v, n, by);
-                continue;
-            }
-            first r = a[i];
-            second s = b[i];
-            for (std::int64_t k = 0; k < n; ++k) Way::one(r, s, v[k], k, by);
+            first r;
+            second s;
+            Way::start(r, s);
+            if constexpr (requires { Way::wider(v, n, by); }) r = Way::wider(v, n, by);
+            else
+                for (std::int64_t k = 0; k < n; ++k) Way::one(r, s, v[k], k, by);
             a[i] = r;
             b[i] = s;
         }
@@ -340,7 +386,8 @@ void join_dense(dtype type, const void* from, bool down, std::int64_t rows, std:
         const std::int64_t count = std::min(block, rows - i);
         typename Way::first a[block];
         typename Way::second b[block];
-        for (std::int64_t k = 0; k < count; ++k) Way::start(a[k], b[k]);
+        for (std::int64_t k = 0; k < count; k += lane_step)
+            for (std::int64_t j = k; j < k + lane_step; ++j) Way::start(a[j], b[j]);
         if (down) {
             const int most = values.in_place() ? most_lines : 1;
             for (std::int64_t k = 0; k < n; k += most) {

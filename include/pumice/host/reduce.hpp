@@ -126,33 +126,14 @@ inline constexpr std::int64_t short_axis = 32;
 /// Reduces what lies dense, as `join_dense` says, by a way.
 template <class Way>
 void reduce_dense_by(const host_loop& bound, dtype type, bool mean, std::byte* to) {
-    join_dense<Way>(
-        type, bound.from[0], bound.down, bound.rows, bound.length,
-        [&](std::int64_t i, const auto* a, const auto* b, std::int64_t count) {
-            constexpr std::int64_t block = host_block_size;
-            const std::int64_t n = mean ? bound.length : 1;
-            using total = decltype(Way::total(*a, *b));
-            if constexpr (std::is_same_v<typename Way::second, std::int64_t>) {
-                for (std::int64_t k = 0; k < count; ++k)
-                    reinterpret_cast<std::int64_t*>(to)[i + k] = Way::total(a[k], b[k]);
-            } else if constexpr (std::is_floating_point_v<total>) {
-                typename Way::value values[block];
-                for (std::int64_t k = 0; k < count; ++k)
-                    values[k] = static_cast<typename Way::value>(
-                        static_cast<double>(Way::total(a[k], b[k]) / static_cast<total>(n)));
-                exchange(type, false, to, i, 1, values, count);
-            } else {
-                using value = typename Way::value;
-                value values[block];
-                for (std::int64_t k = 0; k < count; ++k) {
-                    values[k] = static_cast<value>(Way::total(a[k], b[k]));
-                    if (mean)
-                        values[k] = static_cast<value>(static_cast<widest_of<value>>(values[k]) /
-                                                       static_cast<widest_of<value>>(n));
-                }
-                exchange(type, false, to, i, 1, values, count);
-            }
-        });
+    using results = results_of<Way>;
+    join_dense<Way>(type, bound.from[0], bound.down, bound.rows, bound.length,
+                    [&](std::int64_t i, const auto* a, const auto* b, std::int64_t count) {
+                        typename results::type values[host_block_size];
+                        results::put(a, b, count, mean ? bound.length : 0, values);
+                        exchange(results::place ? dtype::i64 : type, false, to, i, 1, values,
+                                 count);
+                    });
 }
 template <std::same_as<reduce_op> Op>
 void reduce_dense_floats(const host_loop& bound, std::byte* to, const thread_pool&) {
@@ -203,7 +184,7 @@ public:
     void run(const thread_pool& threads) {
         totals_.assign(static_cast<std::size_t>(plan_.outers), first_of(plan_.p.what));
         if (plan_.length > 0) {
-            if (reduce_plan::prefers_columns(plan_.p)) columns(threads);
+            if (plan_.prefers_columns()) columns(threads);
             else rows(threads);
         }
         float_results out(plan_.p.epilogue, buffers_);
@@ -315,7 +296,7 @@ void find_loop(const P& p, const host_buffers& buffers, host_loop& out) {
         return;
     const detail::reduce_plan plan(p, false, false);
     if (!plan.fits) return;
-    const shape& blocks = detail::reduce_plan::prefers_columns(p) ? plan.p.outer : plan.p.inner;
+    const shape& blocks = plan.prefers_columns() ? plan.p.outer : plan.p.inner;
     if (detail::reduces_fast(p.what) && computes_in_float(p.prologue) &&
         (blocks.back() >= detail::short_axis || plan.length == 0))
         out.solve<detail::reduce_all<P>>(p, buffers);

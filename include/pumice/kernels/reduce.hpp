@@ -131,11 +131,10 @@ struct reduce_plan {
     }  // no state is larger
 
     /// True where neighbours along the outer axes lie closer together.
-    static bool prefers_columns(const reduce_problem& p) {
-        const reduce_plan plan(p, false, false);
-        const int outer = plan.outer_rank - 1, inner = plan.all.rank() - 1;
-        return plan.all[outer] > 1 &&
-               spacing_along(plan.p.prologue, outer) < spacing_along(plan.p.prologue, inner);
+    bool prefers_columns() const {
+        const int outer = outer_rank - 1, inner = all.rank() - 1;
+        return all[outer] > 1 &&
+               spacing_along(p.prologue, outer) < spacing_along(p.prologue, inner);
     }
 
     double seconds(const device_info& device) const {
@@ -279,7 +278,7 @@ struct reduce_slices : detail::reduce_whole<false, false> {
 
 private:
     static detail::reduce_plan cut(const reduce_problem& p) {
-        detail::reduce_plan plan(p, detail::reduce_plan::prefers_columns(p), true);
+        detail::reduce_plan plan(p, detail::reduce_plan(p, false, false).prefers_columns(), true);
         plan.cut();
         return plan;
     }
