@@ -54,6 +54,9 @@ TEST_CASE("dense, broadcast, turned round and transposed operands, and none at a
     check({5, 700}, {view(a, 0, dense), view(b, n - 1, {-700, -1}), view(c, 0, {0, 1})}, dense, n);
     check({5, 700}, {view(a, 0, {1, 5}), view(b, 0, {1, 0}), view(c, 7, {0, 0})}, dense, n);
     check({5, 700}, {view(a, 0, dense), view(b, 0, dense), view(c, 0, {0, 1})}, {1, 5}, n);
+    check({700, 5}, {view(a, 0, {1, 700}), view(b, 0, {1, 700}), view(c, 0, {1, 0})}, {5, 1}, n);
+    check({7, 100, 5}, {view(a, 0, {500, 1, 100}), view(b, 0, {500, 5, 1}), view(c, 0, {0, 0, 1})},
+          {500, 5, 1}, n);
     check({}, {view(a, 1, {}), view(b, 2, {}), view(c, 3, {})}, {}, 1);
     check({3, 0}, {view(a, 0, {0, 1}), view(b, 0, {0, 1}), view(c, 0, {0, 1})}, {0, 1}, 1);
     check({1, 1, 2}, {view(a, 0, {9, 9, 1}), view(b, 0, {1, 1, 1}), view(c, 0, {0, 0, 0})},
@@ -69,4 +72,9 @@ TEST_CASE("work that is cut between threads, in the middle of a row and between 
         row[domain.rank() - 1] = 1;
         check(domain, {view(a, 0, dense), view(b, 0, dense), view(c, 0, row)}, dense, n);
     }
+    // Rows that are short, so that blocks go down columns.
+    const std::int64_t rows = 100003, columns = 7, n = rows * columns;
+    std::vector<float> a = numbers(n), b = numbers(n), c = numbers(columns);
+    check({rows, columns}, {view(a, 0, {1, rows}), view(b, 0, {columns, 1}), view(c, 0, {0, 1})},
+          {columns, 1}, n);
 }

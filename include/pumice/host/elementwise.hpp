@@ -27,51 +27,58 @@ struct host_elementwise {
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
         collapse(domain, both, 0, domain.rank());
-        put_long_axis_last(both);
+        const bool turned = put_long_axis_last(both);
         const std::int64_t count = element_count(domain);
         const std::int64_t parts = (count + thread_part - 1) / thread_part;
         threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
             const std::int64_t begin = part * thread_part,
                                end = std::min(begin + thread_part, count);
-            if (native) run_native(begin, end);
-            else run_program(begin, end);
+            if (native) run_native(begin, end, turned);
+            else run_program(begin, end, turned);
         });
     }
 
 private:
-    /// Where the last axis is short, so would be the blocks along it.
-    void put_long_axis_last(const array_list<host_array*>& arrays) {
+    /// Where the last axis is short, so would be the blocks along it. Gives whether axes changed
+    /// places.
+    bool put_long_axis_last(const array_list<host_array*>& arrays) {
         const int last = domain.rank() - 1;
-        if (last <= 0 || domain[last] >= host_program::block / 4) return;
+        if (last <= 0 || domain[last] >= host_program::block / 4) return false;
         int axis = last;
         for (int i = 0; i < last; ++i)
             if (domain[i] > domain[axis]) axis = i;
-        if (axis == last) return;
+        if (axis == last) return false;
         std::swap(domain[axis], domain[last]);
         for (host_array* const a : arrays) std::swap(a->steps[axis], a->steps[last]);
+        return true;
     }
-    /// f of each stretch of a row within the elements [begin, end), counted in row-major order.
+    /// f of each stretch of a row within the elements [begin, end), counted in row-major order: row
+    /// by row, or the first of all rows, then the next, as what lies close along another axis is
+    /// near still then.
     template <class F>
-    void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) const {
-        const std::int64_t length = domain.back();
-        for (std::int64_t i = begin; i < end;) {
-            const std::int64_t row = i / length, row_end = std::min(end, (row + 1) * length);
-            for (const index_list at = row_at(domain, row); i < row_end;) {
-                const std::int64_t n = std::min(most, row_end - i);
-                f(host_place{at, i % length, n});
-                i += n;
+    void each_stretch(std::int64_t begin, std::int64_t end, std::int64_t most, bool turned,
+                      F&& f) const {
+        const std::int64_t length = domain.back(), first = begin / length,
+                           width = turned ? most : length;
+        for (std::int64_t from = 0; from < length; from += width) {
+            index_list at = row_at(domain, first);
+            for (std::int64_t row = first * length; row < end; row += length) {
+                std::int64_t i = std::max(from, begin - row);
+                const std::int64_t to = std::min(std::min(length, from + width), end - row);
+                for (; i < to; i += most) f(host_place{at, i, std::min(most, to - i)});
+                next_row(domain, at);
             }
         }
     }
 
-    void run_program(std::int64_t begin, std::int64_t end) const {
+    void run_program(std::int64_t begin, std::int64_t end, bool turned) const {
         host_program machine(body, leaves, scalars, outputs);
-        each_stretch(begin, end, host_program::block,
+        each_stretch(begin, end, host_program::block, turned,
                      [&](const host_place& to) { machine.run(to); });
     }
 
     /// What lies dense is used in place, the rest by way of dense blocks.
-    void run_native(std::int64_t begin, std::int64_t end) const {
+    void run_native(std::int64_t begin, std::int64_t end, bool turned) const {
         constexpr std::int64_t block = host_program::block;
         const int last = domain.rank() - 1;
         const host_array& out = outputs[0];
@@ -80,7 +87,7 @@ private:
             if (a.steps[last] != 1) most = block;
         if (out.steps[last] != 1) most = block;
         alignas(64) std::byte dense[max_leaves + 1][8 * block];
-        each_stretch(begin, end, most, [&](const host_place& to) {
+        each_stretch(begin, end, most, turned, [&](const host_place& to) {
             const void* in[max_leaves];
             for (std::size_t k = 0; k < leaves.size(); ++k) {
                 const host_array& a = leaves[k];
