@@ -36,3 +36,73 @@ TEST_CASE("host take: elements and rows, from either end") {
     }
     CHECK(right);
 }
+
+namespace {
+
+std::vector<std::byte> bytes_of(const pm::any_tensor& x) {
+    const pm::node_ptr& n = x.get();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(pm::byte_count(n->type, n->count())));
+    n->owner->read(n, bytes.data());
+    return bytes;
+}
+pm::any_tensor evaluated(const pm::any_tensor& x) {
+    pm::eval(x);
+    return x;
+}
+pm::any_tensor shaped(const pm::any_tensor& x, const pm::shape& extent) {
+    return evaluated(pm::reshape(x, extent));
+}
+/// What a take of realised tensors gives, which runs without a plan, and one of a lazy sum of
+/// indices, which has one, are the same.
+template <class Take>
+void compare_takes(const pm::context& home, const pm::any_tensor& indices, const Take& take) {
+    const pm::any_tensor alone = take(indices),
+                         planned = take(pm::add(indices, pm::multiply(indices, 0)));
+    const auto before = home.stats().plans;
+    pm::eval(alone);
+    if (alone.size() > 0) {
+        CHECK(home.stats().plans == before);
+        CHECK(pm::explain(alone).starts_with("host/take"));
+    }
+    pm::eval(planned);
+    CHECK(alone.shape() == planned.shape());
+    CHECK(bytes_of(alone) == bytes_of(planned));
+}
+
+}  // namespace
+
+TEST_CASE("host take: alone, of any type and view, by rows, elements and tuples, also of nothing") {
+    const pm::context home = host();
+    std::vector<std::int64_t> numbers(6 * 40);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<std::int64_t>(i * 7919 % 23) - 11;
+    const pm::any_tensor wide(pm::from_span<std::int64_t>({6, 40}, numbers, home));
+    for (const pm::dtype key : {pm::dtype::i32, pm::dtype::i64}) {
+        const pm::any_tensor by = evaluated(pm::astype(wide, key)),
+                             strided = evaluated(pm::slice_view(by, std::vector{pm::slice{0, 6},
+                                                                                {39, 3, -2}}));
+        for (const pm::dtype type : {pm::dtype::u8, pm::dtype::boolean, pm::dtype::f16,
+                                     pm::dtype::i32, pm::dtype::f32, pm::dtype::f64}) {
+            const pm::any_tensor x = evaluated(pm::astype(wide, type)), cube = shaped(x, {6, 8, 5}),
+                                 turned =
+                                     evaluated(pm::permute_dims(cube, std::vector<std::int64_t>{
+                                                                          2, 0, 1}));
+            for (const pm::any_tensor& at : {by, strided}) {
+                for (const pm::any_tensor& from : {cube, turned}) {
+                    for (const int axis : {0, 1, 2})
+                        compare_takes(home, at, [&](const pm::any_tensor& i) {
+                            return pm::take(from, i, axis);
+                        });
+                    compare_takes(home, shaped(at, {at.size() / 2, 2}),
+                                  [&](const pm::any_tensor& i) { return pm::gather_nd(from, i); });
+                }
+                compare_takes(home, at, [&](const pm::any_tensor& i) {
+                    return pm::take_along_axis(x, i, 1);
+                });
+            }
+        }
+        const pm::any_tensor none =
+            evaluated(pm::slice_view(by, std::vector{pm::slice{0, 0}, {0, 40}}));
+        compare_takes(home, none, [&](const pm::any_tensor& i) { return pm::take(by, i, 1); });
+    }
+}

@@ -125,9 +125,11 @@ private:
             elementwise_problem p;
             p.body.body = op->body;
             record = host_record(p);
-        } else if (n.op.is<reduce_op>() || n.op.is<normalize_op>()) {
+        } else if (n.op.is<reduce_op>() || n.op.is<normalize_op>() || n.op.is<take_op>()) {
             record = std::make_shared<kernel_record>();
-            record->kernel = n.op.is<reduce_op>() ? "host/reduce" : "host/normalize";
+            record->kernel = n.op.is<reduce_op>()      ? "host/reduce"
+                             : n.op.is<normalize_op>() ? "host/normalize"
+                                                       : "host/take";
         } else {
             return nullptr;
         }

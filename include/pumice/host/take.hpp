@@ -59,7 +59,8 @@ void take_some(const take_problem& p, const host_buffers& buffers, const index_l
 
 template <std::same_as<take_problem> P>
 void take_all(const P& asked, const host_buffers& buffers, const thread_pool& threads) {
-    const take_problem p = take_plan(asked, false).p;
+    take_problem p = asked;
+    collapse(p.domain, {&p.values, &p.indices, &p.output}, 0, p.domain.rank());
     const bool wide = p.indices.type == dtype::i64;
     const auto by_size = [wide]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
         return wide ? take_some<Size, std::int64_t> : take_some<Size, std::int32_t>;
@@ -84,6 +85,26 @@ void take_all(const P& asked, const host_buffers& buffers, const thread_pool& th
             first = 0;
         }
     });
+}
+
+template <std::same_as<take_op> Op>
+void take_alone(const host_loop& bound, std::byte* to, const thread_pool& threads) {
+    const auto& given = *static_cast<const host_operands*>(bound.operands);
+    const node &values = *given.inputs[0], &indices = *given.inputs[1];
+    take_problem p;
+    p.domain = given.extent;
+    p.values = {0, values.type, values.offset, values.layout()};
+    p.indices = {1, indices.type, indices.offset, indices.layout()};
+    p.output = {2, given.type, 0, given.layout ? *given.layout : row_major_strides(given.extent)};
+    set_operands(p, *static_cast<const Op*>(bound.what), values.extent, indices.extent);
+    take_all(p, {{bytes_on_host(values), bytes_on_host(indices), to}}, threads);
+}
+template <std::same_as<take_op> Op>
+void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
+    if (is_packed(given.type) || given.count == 0) return;
+    out.what = &op;
+    out.operands = &given;
+    out.loop = take_alone<Op>;
 }
 
 }  // namespace detail

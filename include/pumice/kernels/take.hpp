@@ -101,8 +101,48 @@ struct take_plan {
     }
 };
 
+/// The problem of an op over values and indices of these shapes, each an operand over its own.
+template <std::same_as<take_op> Op>
+void set_operands(take_problem& p, const Op& op, const shape& from, const shape& by) {
+    const strides values = std::exchange(p.values.steps, {}),
+                  indices = std::exchange(p.indices.steps, {});
+    // Axes of the result: those before `axis`, those of the indices, those after what they
+    // pick.
+    const bool tuples = op.what == taking::tuples;
+    const int picked = tuples ? static_cast<int>(by.back()) : 1,
+              index_rank = op.what == taking::slices ? by.rank()
+                           : tuples                  ? by.rank() - 1
+                                                     : 0,
+              shared = tuples ? op.axis : 0;  // axes that both have, in front
+    for (int k = 0; k < picked; ++k) {
+        p.length.push_back(from[op.axis + k]);
+        p.step.push_back(values[op.axis + k]);
+    }
+    if (tuples) p.next = indices[by.rank() - 1];
+    if (op.what == taking::elements) {
+        p.values.steps = values;
+        p.values.steps[op.axis] = 0;
+        p.indices.steps = indices;
+        return;
+    }
+    for (int d = 0; d < op.axis; ++d) {
+        p.values.steps.push_back(values[d]);
+        p.indices.steps.push_back(d < shared ? indices[d] : 0);
+    }
+    for (int d = shared; d < index_rank; ++d) {
+        p.values.steps.push_back(0);
+        p.indices.steps.push_back(indices[d]);
+    }
+    for (int d = op.axis + picked; d < from.rank(); ++d) {
+        p.values.steps.push_back(values[d]);
+        p.indices.steps.push_back(0);
+    }
+}
+
 /// The place that an index means.
 inline std::int64_t taken(std::int64_t index, std::int64_t length) {
+    if (index >= 0 && index < length) [[likely]]
+        return index;
     return std::clamp<std::int64_t>(index < 0 ? index + length : index, 0, length - 1);
 }
 

@@ -194,40 +194,7 @@ bool lower(const Op& op, const lowering& group, plan_builder& out) {
     p.indices = group.memory(buffers, group.input(1));
     p.domain = group.extent();
     p.output = group.result(buffers);
-    const strides values = std::exchange(p.values.steps, {}),
-                  indices = std::exchange(p.indices.steps, {});
-    const shape &from = group.input(0)->extent(), &by = group.input(1)->extent();
-    // Axes of the result: those before `axis`, those of the indices, those after what they
-    // pick.
-    const bool tuples = op.what == taking::tuples;
-    const int picked = tuples ? static_cast<int>(by.back()) : 1,
-              index_rank = op.what == taking::slices ? by.rank()
-                           : tuples                  ? by.rank() - 1
-                                                     : 0,
-              shared = tuples ? op.axis : 0;  // axes that both have, in front
-    for (int k = 0; k < picked; ++k) {
-        p.length.push_back(from[op.axis + k]);
-        p.step.push_back(values[op.axis + k]);
-    }
-    if (tuples) p.next = indices[by.rank() - 1];
-    if (op.what == taking::elements) {
-        p.values.steps = values;
-        p.values.steps[op.axis] = 0;
-        p.indices.steps = indices;
-        return group.add(out, held, buffers);
-    }
-    for (int d = 0; d < op.axis; ++d) {
-        p.values.steps.push_back(values[d]);
-        p.indices.steps.push_back(d < shared ? indices[d] : 0);
-    }
-    for (int d = shared; d < index_rank; ++d) {
-        p.values.steps.push_back(0);
-        p.indices.steps.push_back(indices[d]);
-    }
-    for (int d = op.axis + picked; d < from.rank(); ++d) {
-        p.values.steps.push_back(values[d]);
-        p.indices.steps.push_back(0);
-    }
+    detail::set_operands(p, op, group.input(0)->extent(), group.input(1)->extent());
     return group.add(out, held, buffers);
 }
 
