@@ -104,6 +104,8 @@ public:
 private:
     template <class T, class State>
     void lines(const thread_pool& threads) {
+        // What is stored as it is given wraps there.
+        const bool computes = p_.epilogue.body->view().code.size() > 1;
         shape outer = p_.outer;
         if (across_) outer.erase(outer.rank() - 1);
         const std::int64_t kept = across_ ? p_.outer.back() : 1, tile = std::min(kept, block),
@@ -145,7 +147,7 @@ private:
                     else
                         for (std::int64_t k = 0; k < count; ++k)
                             results[k] = so_far[across_ ? k : 0].get();
-                    if (!is_floating(type_)) settle_block(type_, results, count);
+                    if (!is_floating(type_) && computes) settle_block(type_, results, count);
                     out.write(at, count, results);
                     if (across_) at[last] = 0;
                     i += m;
