@@ -4,6 +4,7 @@
 // neighbours lie closer; lines are shared among threads.
 #pragma once
 
+#include <pumice/base/array_list.hpp>
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/base/wide.hpp>
 #include <pumice/host/accumulate.hpp>
@@ -56,6 +57,7 @@ struct join_running {
         const auto* v = static_cast<const T*>(values);
         if (step == 0) {
             State r = *so_far;
+#pragma GCC unroll 4  // one addition after the other takes less than to count
             for (std::int64_t i = 0; i < n; ++i) {
                 r.join(v[i]);
                 out[i] = r.get();
@@ -116,12 +118,13 @@ private:
         threads.run(parts, parts_for_a_thread(share * tile * longest), [&](std::int64_t part) {
             host_rows values(p_.prologue, buffers_);
             number_results<T> out(p_.epilogue, buffers_);
+            array_list<State> so_far(static_cast<std::size_t>(tile));
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 index_list at = outer;
                 std::int64_t row = c / tiles;
                 for (int d = at.rank() - 1; d >= 0; row /= outer[d], --d) at[d] = row % outer[d];
                 const std::int64_t begin = c % tiles * tile, n = std::min(tile, kept - begin);
-                State so_far[block];
+                std::fill(so_far.begin(), so_far.end(), State());
                 if (across_) at.push_back(0);
                 at.push_back(0);
                 const int last = at.rank() - 1, axis = across_ ? last - 1 : last;
@@ -142,11 +145,11 @@ private:
                     if (across_) at[last] = begin;
                     T* const results = out.place(at, count);
                     if (v)
-                        run_wide(join_running<State, T>{}, v, count, so_far + 0,
+                        run_wide(join_running<State, T>{}, v, count, so_far.data(),
                                  std::int64_t{across_}, results);
                     else
                         for (std::int64_t k = 0; k < count; ++k)
-                            results[k] = so_far[across_ ? k : 0].get();
+                            results[k] = so_far[static_cast<std::size_t>(across_ ? k : 0)].get();
                     if (!is_floating(type_) && computes) settle_block(type_, results, count);
                     out.write(at, count, results);
                     if (across_) at[last] = 0;

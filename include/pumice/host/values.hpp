@@ -8,6 +8,7 @@
 #include <pumice/kernels/reference.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -31,29 +32,30 @@ template <class T>
 class number_rows {
 public:
     /// Pre: the program outlives the object.
-    number_rows(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+    number_rows(const fused& f, const host_buffers& buffers) {
         const program_view p = f.body->view();
         if (p.code.size() != 1 || p.code[0].what != instruction::code::leaf ||
             p.code[0].type != dtype_of<T> || f.leaves[0].steps.empty() ||
             f.leaves[0].steps.back() != 1)
-            return;
-        leaf_ = buffers.array(f.leaves[0]);
+            machine_.emplace(f, buffers);
+        else leaf_ = buffers.array(f.leaves[0]);
     }
     /// n values from the coordinates `at` on, along the last axis; valid until the next call.
     const T* read(const index_list& at, std::int64_t n) {
-        if (leaf_.data) return reinterpret_cast<const T*>(leaf_.data) + offset_of(leaf_, at);
+        if (!machine_) return reinterpret_cast<const T*>(leaf_.data) + offset_of(leaf_, at);
         room_.resize(static_cast<std::size_t>(n));
         read(at, n, room_.data());
         return room_.data();
     }
     void read(const index_list& at, std::int64_t n, T* out) {
-        machine_.read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), n);
+        if (!machine_) std::copy_n(read(at, n), n, out);
+        else machine_->read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), n);
     }
-    bool in_place() const noexcept { return leaf_.data != nullptr; }
+    bool in_place() const noexcept { return !machine_; }
 
 private:
-    host_array leaf_;  // without data where values are computed
-    host_rows machine_;
+    host_array leaf_;
+    std::optional<host_rows> machine_;  // where values are computed
     array_list<T> room_;
 };
 
@@ -61,29 +63,29 @@ private:
 template <class T>
 class number_results {
 public:
-    number_results(const fused& f, const host_buffers& buffers) : machine_(f, buffers) {
+    number_results(const fused& f, const host_buffers& buffers) {
         const program_view p = f.body->view();
         if (p.code.size() != 1 || p.code[0].what != instruction::code::given ||
             f.outputs.size() != 1 || f.outputs[0].type != dtype_of<T> ||
             f.outputs[0].steps.empty() || f.outputs[0].steps.back() != 1)
-            return;
-        out_ = buffers.array(f.outputs[0]);
+            machine_.emplace(f, buffers);
+        else out_ = buffers.array(f.outputs[0]);
     }
     /// Where n values for the coordinates `at` are to be put; then write() them.
     T* place(const index_list& at, std::int64_t n) {
-        if (out_.data) return reinterpret_cast<T*>(out_.data) + offset_of(out_, at);
+        if (!machine_) return reinterpret_cast<T*>(out_.data) + offset_of(out_, at);
         room_.resize(static_cast<std::size_t>(n));
         return room_.data();
     }
     void write(const index_list& at, std::int64_t n, const T* values) {
-        if (!out_.data)
-            machine_.write(at, dtype_of<T>, reinterpret_cast<const std::byte*>(values), n);
+        if (machine_)
+            machine_->write(at, dtype_of<T>, reinterpret_cast<const std::byte*>(values), n);
     }
-    bool in_place() const noexcept { return out_.data != nullptr; }
+    bool in_place() const noexcept { return !machine_; }
 
 private:
-    host_array out_;  // without data where the epilogue computes
-    host_rows machine_;
+    host_array out_;
+    std::optional<host_rows> machine_;  // where the epilogue computes
     array_list<T> room_;
 };
 
