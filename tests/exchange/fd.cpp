@@ -11,6 +11,10 @@
 #include <thread>
 
 #if defined(__linux__)
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace pm = pumice;
@@ -112,6 +116,7 @@ TEST_CASE("fd: what cannot be is refused by name") {
     using memory = pm::fd_memory;
     refused(errc::invalid_argument, [](memory& m) { m.fd = -1; });
     refused(errc::unsupported, [](memory& m) { m.fd = 12345; });
+    refused(errc::unsupported, [](memory& m) { m.bytes = std::int64_t{1} << 50; });
     refused(errc::invalid_argument, [](memory& m) { m.bytes = 31; });
     refused(errc::invalid_argument, [](memory& m) { m.bytes = m.offset = 32; });
     refused(errc::invalid_argument, [](memory& m) { m.offset = -16; });
@@ -127,6 +132,29 @@ TEST_CASE("fd: what cannot be is refused by name") {
     CHECK(code_of([&] { pm::to_fd(pm::zeros(pm::dtype::f32, {3}, host), true); }) ==
           errc::unsupported);
     CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("fd: nobody waits for a pipe, a socket, a folder or events, nor moves in a file") {
+    int pipe_ends[2], sockets[2];
+    REQUIRE(pipe(pipe_ends) == 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    const int folder = open("/", O_RDONLY), events = eventfd(0, 0);
+    for (const int fd : {pipe_ends[0], pipe_ends[1], sockets[0], folder, events}) {
+        CHECK(code_of([&] { pm::from_fd({fd, 64, 0}, pm::dtype::f32, {4}); }) == errc::unsupported);
+        CHECK(code_of([&] { pm::from_fd({fd, 64, 0, true}, pm::dtype::f32, {4}); }) ==
+              errc::unsupported);
+    }
+    for (const int fd : {pipe_ends[0], pipe_ends[1], sockets[0], sockets[1], folder, events})
+        close(fd);
+
+    const pm::context host{pm::host_only{}};
+    const int file = memfd_create("file", 0);
+    REQUIRE(ftruncate(file, 4096) == 0);
+    lseek(file, 5, SEEK_SET);
+    CHECK(pm::to_vector<float>(pm::from_fd({file, 64, 0}, pm::dtype::f32, {4}, host)) ==
+          std::vector<float>(4));
+    CHECK(lseek(file, 0, SEEK_CUR) == 5);
+    close(file);
 }
 
 TEST_CASE("fd: threads hand each other memory") {

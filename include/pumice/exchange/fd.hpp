@@ -40,8 +40,10 @@ inline fd_memory to_fd(const any_tensor& x, bool dma_buf = false) {
 
 /// A tensor that holds a copy of what somebody has exported, as it is when this is called: what
 /// writes it is done. The descriptor stays the caller's, and may be closed afterwards. Throws
-/// errc::unsupported where the device does not import such memory; errc::invalid_argument for
-/// what is no descriptor, memory that is too small, and an offset that is no multiple of 16.
+/// errc::unsupported where the device does not import such memory, or the descriptor is not open,
+/// none of memory, or of less than it says; errc::invalid_argument for one below 0, bytes that are
+/// fewer than the tensor's, and an offset that is no multiple of 16. Of the host device nobody may
+/// make the file shorter meanwhile.
 inline any_tensor from_fd(const fd_memory& from, dtype type, const shape& extent,
                           const context& home = default_context()) {
     const std::int64_t bytes = byte_count(type, element_count(extent));

@@ -13,6 +13,7 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -50,8 +51,10 @@ public:
             default: r.kind = vulkan::external_kind::own;
         }
         if (wanted.kind == memory_kind::fd && wanted.fd >= 0) {
+            if (!vulkan::may_be_memory(wanted.fd))
+                refuse_memory(wanted, info, "the descriptor is not open, or none of memory");
             r.fd = vulkan::copy_of_descriptor(wanted.fd);
-            if (r.fd < 0) refuse_memory(wanted, info, "the descriptor is not open");
+            if (r.fd < 0) refuse_memory(wanted, info, "the descriptor cannot be copied");
         }
         std::string why;
         memory_ = vulkan::external_memory::open(device(), r, why);
@@ -200,8 +203,15 @@ private:
             }
         } guard{fd_};
         if (wanted.dma_buf) refuse_memory(wanted, home_->device(), "it has no dma-buf");
-        if (fd_ < 0) refuse_memory(wanted, home_->device(), "the descriptor is not open");
-        if (wanted.fd < 0 ? ::ftruncate(fd_, size_) != 0 : ::lseek(fd_, 0, SEEK_END) < size_)
+        if (fd_ < 0)
+            refuse_memory(wanted, home_->device(),
+                          wanted.fd < 0 ? "the process may open no more descriptors"
+                                        : "the descriptor is not open, or cannot be copied");
+        struct stat file{};
+        if (wanted.fd < 0 ? ::ftruncate(fd_, size_) != 0
+                          : ::fstat(fd_, &file) != 0 || !S_ISREG(file.st_mode))
+            refuse_memory(wanted, home_->device(), "the descriptor is none of a file in memory");
+        if (wanted.fd >= 0 && file.st_size < size_)
             refuse_memory(wanted, home_->device(), "the file is too small");
         void* const at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
         if (at == MAP_FAILED) refuse_memory(wanted, home_->device(), "it cannot be mapped");

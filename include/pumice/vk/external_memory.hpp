@@ -8,9 +8,12 @@
 #include <pumice/base/unique_ptr.hpp>
 #include <pumice/vk/allocation.hpp>
 
+#include <cstdio>
 #include <optional>
+#include <string_view>
 #if defined(__linux__)
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -24,6 +27,24 @@ inline int copy_of_descriptor(int fd) noexcept {
 #else
     static_cast<void>(fd);
     return -1;
+#endif
+}
+
+/// Whether a descriptor may stand for memory: no pipe, socket or folder, and none that tells of
+/// events, from all of which a driver would wait to read.
+inline bool may_be_memory(int fd) noexcept {
+#if defined(__linux__)
+    struct stat file{};
+    if (::fstat(fd, &file) != 0 || S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode) ||
+        S_ISDIR(file.st_mode))
+        return false;
+    constexpr std::string_view events = "anon_inode:[";
+    char link[32], target[events.size()];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ::ssize_t length = ::readlink(link, target, sizeof target);
+    return length < 0 || std::string_view(target, static_cast<std::size_t>(length)) != events;
+#else
+    return fd >= 0;
 #endif
 }
 
@@ -142,6 +163,9 @@ private:
         if (kind_ == external_kind::host_pages &&
             !whole_pages(wanted, start, length, before, bits, why))
             return false;
+        why =
+            cat({"it has more bytes than a buffer of the device may have, ", d.info().max_buffer});
+        if (length > static_cast<std::uint64_t>(d.info().max_buffer)) return false;
         if (kind_ == external_kind::dma_buf && wanted.fd >= 0) {
             vk::MemoryFdPropertiesKHR properties{};
             const vk::Result result = d.handle().getMemoryFdPropertiesKHR(
