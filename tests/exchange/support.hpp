@@ -11,6 +11,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 namespace pumice_test {
 
@@ -22,6 +24,26 @@ inline pumice::any_tensor numbers(pumice::dtype type, const pumice::shape& exten
     std::vector<float> values(static_cast<std::size_t>(pumice::element_count(extent)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 5 % 7);
     return pumice::astype(pumice::any_tensor(pumice::from_span<float>(extent, values)), type);
+}
+
+/// In four threads at once: `hand_over(x, n)` gives the sum x + n back, for 32 sums.
+template <class F>
+void hand_over_in_threads(const F& hand_over) {
+    const pumice::any_tensor x = numbers(pumice::dtype::i32, {40, 50});
+    const std::vector<int> values = pumice::to_vector<int>(x);
+    std::atomic<int> right{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            for (int n = t; n < t + 8; ++n) {
+                const std::vector<int> got = pumice::to_vector<int>(hand_over(x, n));
+                bool same = got.size() == values.size();
+                for (std::size_t i = 0; same && i < got.size(); ++i) same = got[i] == values[i] + n;
+                right += same;
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(right == 32);
 }
 
 /// std::mdspan's members, for standard libraries that have none yet.
