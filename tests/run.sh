@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole suite, from a bare clone to its last line, "N passed, N failed, N skipped". Needs no GPU.
 #
-#   tests/run.sh             everything; 35 minutes to an hour on 2 cores
+#   tests/run.sh             everything; half an hour to an hour on 2 cores
 #   tests/run.sh PART...     only those parts; --list names them
 #
 # Each part's log is build/logs/PART.txt. Whatever fails, or is skipped and not listed in tests/skips.txt, fails the run.
@@ -77,10 +77,10 @@ software() {
 # What validation has to find, or its silence means nothing: test cases with `canary` in their names.
 canary() { VALIDATION=1 PUMICE_TEST_RUN=software only=canary tests/cases tools/on-software-driver $clang/test_{vk,device}; }
 
-# With an engine that address and undefined-behaviour sanitizers watch. Told nothing, they keep and fill so much
-# memory, and walk so much of the stack, that Slang and the driver's compiler take a third longer.
+# With an engine that address and undefined-behaviour sanitizers watch. They give no memory back to the system, and keep one
+# frame of where it was asked for: Slang and the driver's compiler ask for much.
 plain() {
-  ASAN_OPTIONS=quarantine_size_mb=2:thread_local_quarantine_size_kb=64:max_malloc_fill_size=16:malloc_context_size=1:allocator_release_to_os_interval_ms=-1 \
+  ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=1:allocator_release_to_os_interval_ms=-1 \
     GALLIVM_PERF=nopt \
     PUMICE_TEST_SCALE=$(awk "BEGIN { print $share / 4 }") PUMICE_TEST_RUN=plain without=canary \
     tests/cases tools/on-plain-driver $clang/test_{device,model,slang,vk,threads}_sanitized $gcc/test_user
