@@ -3,6 +3,8 @@
 // Running sums and products of every type and layout against the problem's reference.
 #include <pumice/host/scan.hpp>
 
+#include "support.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -80,4 +82,48 @@ TEST_CASE("host scan: every type and layout as the reference") {
                                   pm::dtype_of<T> != dtype::boolean)
                         compare<T>(l, what);
                 });
+}
+
+namespace {
+
+/// Running sums of what lies dense, by `home`, against the same of a view, which takes a plan.
+template <class T>
+void compare_dense(const pm::shape& extent, bool ends_infinite, const pm::context& home) {
+    std::vector<T> v(static_cast<std::size_t>(pm::element_count(extent)));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = pm::convert<T>(double(i * 7919 % 113) / 40);
+    if constexpr (pm::is_floating(pm::dtype_of<T>))
+        if (ends_infinite) v[v.size() / 3] = T(std::numeric_limits<float>::infinity());
+    std::vector<T> spaced;
+    for (const T x : v) spaced.push_back(x), spaced.push_back(T(1));
+    pm::shape twice = extent;
+    twice[twice.rank() - 1] *= 2;
+    std::vector<pm::slice> slices(extent.size());
+    slices.back().step = 2;
+    const pm::any_tensor x = pm::from_span<T>(extent, v, home),
+                         view = pm::slice_view(pm::from_span<T>(twice, spaced, home), slices);
+    for (const pm::reduction what : {pm::reduction::sum, pm::reduction::prod}) {
+        const std::uint64_t before = home.stats().plans;
+        const pm::any_tensor got = pm::cumulative(what, x, -1);
+        pm::eval(got);
+        CHECK(home.stats().plans == before);
+        CHECK(pm::explain(got).starts_with("host/scan "));
+        CAPTURE(pm::to_string(pm::dtype_of<T>));
+        CAPTURE(ends_infinite);
+        CHECK(host_test::bytes_of(got) == host_test::bytes_of(pm::cumulative(what, view, -1)));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("host alone: running sums of little that lies dense need no plan") {
+    const pm::context home = host_test::host();
+    for (const pm::shape& extent : {pm::shape{1}, {5}, {3, 511}, {2, 512}, {2, 2, 700}})
+        for (const bool ends_infinite : {false, true}) {
+            compare_dense<std::uint8_t>(extent, ends_infinite, home);
+            compare_dense<std::int16_t>(extent, ends_infinite, home);
+            compare_dense<std::int64_t>(extent, ends_infinite, home);
+            compare_dense<pm::f16>(extent, ends_infinite, home);
+            compare_dense<float>(extent, ends_infinite, home);
+            compare_dense<double>(extent, ends_infinite, home);
+        }
 }

@@ -58,3 +58,46 @@ TEST_CASE("host scatter: bins of floats are rounded once, and indices count from
     const std::vector<float> got = bins.as<pm::vector<float>>().to_vector();
     for (std::size_t i = 0; i < 5; ++i) CHECK(got[i] == static_cast<float>(want[i]));
 }
+
+namespace {
+
+template <class T>
+void compare_lists(pm::scattering what, std::int64_t n, const pm::context& home) {
+    std::vector<T> values(static_cast<std::size_t>(n)), rows(7);
+    std::vector<std::int64_t> at(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = pm::convert<T>(double(i * 37 % 11) / 3);
+        at[i] = static_cast<std::int64_t>(i * 5 % 19) - 9;  // from the end, and outside
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pm::convert<T>(double(i));
+    const pm::any_tensor x = pm::from_span<T>({7}, rows, home),
+                         places = pm::from_span<std::int64_t>({n}, at, home),
+                         updates = pm::from_span<T>({n}, values, home);
+    const std::uint64_t before = home.stats().plans;
+    const pm::vector<T> got =
+        pm::scatter_elements(pm::vector<T>(x), pm::vector<std::int64_t>(places),
+                             pm::vector<T>(updates), pm::axis<0>, what);
+    CHECK(home.stats().plans == before);
+    CHECK(pm::explain(got) == "host/scatter (7,)\n");
+    CAPTURE(pm::to_string(what));
+    CAPTURE(n);
+    CHECK(host_test::bytes_of(got) ==
+          host_test::bytes_of(pm::scatter_elements(x, places, updates, 0, what)));
+    CHECK(host_test::bytes_of(x) == host_test::bytes_of(pm::from_span<T>({7}, rows, home)));
+}
+
+}  // namespace
+
+TEST_CASE("host alone: few elements of a list are scattered at once") {
+    const pm::context home = host_test::host();
+    for (const pm::scattering what :
+         {pm::scattering::replace, pm::scattering::sum, pm::scattering::prod, pm::scattering::max,
+          pm::scattering::min})
+        for (const std::int64_t n : {0, 1, 5, 300}) {
+            compare_lists<std::uint8_t>(what, n, home);
+            compare_lists<std::int64_t>(what, n, home);
+            compare_lists<pm::f16>(what, n, home);
+            compare_lists<float>(what, n, home);
+            compare_lists<double>(what, n, home);
+        }
+}

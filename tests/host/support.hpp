@@ -21,6 +21,13 @@ inline pm::matrix<float> ramp(std::int64_t rows, std::int64_t columns, const pm:
     return pm::matrix<float>(pm::from_span<float>({rows, columns}, v, home));
 }
 
+/// The elements as they lie in memory, dense in row-major order.
+inline std::vector<std::byte> bytes_of(const pm::any_tensor& x) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(pm::byte_count(x.dtype(), x.size())));
+    x.get()->owner->read(x.get(), bytes.data());
+    return bytes;
+}
+
 /// f of each row, by double.
 template <class F>
 std::vector<double> by_rows(const pm::matrix<float>& x, F&& f) {

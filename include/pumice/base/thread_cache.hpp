@@ -16,7 +16,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// go.
 class thread_cache {
 public:
-    static constexpr std::size_t largest = 32 << 10;
+    static constexpr std::size_t largest = 256 << 10;
 
     /// Memory for `size` bytes, or null where there is none.
     static void* take(std::size_t size) noexcept {

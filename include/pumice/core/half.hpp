@@ -35,7 +35,7 @@ constexpr std::uint16_t float_to_half(float value) noexcept {
     return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(half));
 }
 
-/// IEEE 754 binary16 -> binary32, exact.
+/// IEEE 754 binary16 -> binary32, exact, NaN made quiet.
 constexpr float half_to_float(std::uint16_t half) noexcept {
     const std::uint32_t sign = (half & 0x8000u) << 16;
     const std::int32_t shifted = (half & 0x7fff) << 13, exponent = shifted & (31 << 23);
@@ -43,15 +43,17 @@ constexpr float half_to_float(std::uint16_t half) noexcept {
     const auto tiny = std::bit_cast<std::int32_t>(std::bit_cast<float>(normal + (1 << 23)) -
                                                   0x1p-14f);  // of a subnormal half
     std::int32_t bits = exponent == 0 ? tiny : normal;
-    bits = exponent == 31 << 23 ? normal + (112 << 23) : bits;
+    const std::int32_t quiet = shifted > 31 << 23 ? 1 << 22 : 0;
+    bits = exponent == 31 << 23 ? (normal + (112 << 23)) | quiet : bits;
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) | sign);
 }
 
 /// binary32 -> bfloat16, round to nearest even, NaN kept quiet.
 constexpr std::uint16_t float_to_bfloat(float value) noexcept {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-    return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const bool is_nan = static_cast<std::int32_t>(bits & 0x7fffffffu) > 0x7f800000;
+    return static_cast<std::uint16_t>((is_nan ? bits | 0x400000u : rounded) >> 16);
 }
 
 constexpr float bfloat_to_float(std::uint16_t bits) noexcept {

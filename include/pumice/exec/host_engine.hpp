@@ -125,13 +125,16 @@ private:
             elementwise_problem p;
             p.body.body = op->body;
             record = host_record(p);
-        } else if (n.op.is<reduce_op>() || n.op.is<normalize_op>() || n.op.is<take_op>()) {
-            record = std::make_shared<kernel_record>();
-            record->kernel = n.op.is<reduce_op>()      ? "host/reduce"
-                             : n.op.is<normalize_op>() ? "host/normalize"
-                                                       : "host/take";
         } else {
-            return nullptr;
+            const char* const kernel = n.op.is<reduce_op>()      ? "host/reduce"
+                                       : n.op.is<normalize_op>() ? "host/normalize"
+                                       : n.op.is<take_op>()      ? "host/take"
+                                       : n.op.is<scan_op>()      ? "host/scan"
+                                       : n.op.is<scatter_op>()   ? "host/scatter"
+                                                                 : nullptr;
+            if (!kernel) return nullptr;
+            record = std::make_shared<kernel_record>();
+            record->kernel = kernel;
         }
         record->origin = n.label.get().maker();
         return record;

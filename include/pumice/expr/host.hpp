@@ -7,6 +7,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/thread_cache.hpp>
+#include <pumice/core/half_blocks.hpp>
 #include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
@@ -28,7 +29,7 @@ struct host_array {
 namespace detail {
 
 /// Elements that are worked on at a time.
-inline constexpr std::int64_t host_block_size = 256;
+inline constexpr std::int64_t host_block_size = 512;
 
 /// The element type that stands for an arithmetic type.
 constexpr dtype storage_of(arithmetic a) noexcept {
@@ -53,6 +54,10 @@ void convert_each(const void* from, std::int64_t from_step, void* to, std::int64
     auto* r = static_cast<To*>(to);
     std::int64_t i = 0;
     if (from_step == 1 && to_step == 1) {
+        if constexpr (std::is_same_v<From, f16> && std::is_same_v<To, float>)
+            return to_floats(v, r, n);
+        if constexpr (std::is_same_v<From, float> && std::is_same_v<To, f16>)
+            return to_halves(v, r, n);
         constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
         for (; i + step <= n; i += step) convert_some(v + i, r + i, step);
     }

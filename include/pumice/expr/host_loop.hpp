@@ -5,8 +5,11 @@
 #pragma once
 
 #include <pumice/base/wide.hpp>
+#include <pumice/core/half_blocks.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/expr/tree.hpp>
+
+#include <array>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -37,6 +40,10 @@ template <dtype Type, class T>
     else return load_value<Type>(store_value<Type>(r));
 }
 
+/// What a loop reads of a leaf: elements, or the floats that a block of halves was brought to.
+template <dtype Type>
+using read_as = std::conditional_t<Type == dtype::f16, float, stored_as<Type>>;
+
 /// Where a tree finds its operands.
 struct loop_operands {
     const void* leaves[max_leaves];
@@ -47,7 +54,9 @@ struct loop_operands {
 template <int Leaf, int Scalar, dtype Type>
 [[gnu::always_inline]] inline held_as<Type> value_of(leaf_tree<Type>, const loop_operands& o,
                                                      std::int64_t i) {
-    return load_value<Type>(static_cast<const stored_as<Type>*>(o.leaves[Leaf])[i]);
+    const auto v = static_cast<const read_as<Type>*>(o.leaves[Leaf])[i];
+    if constexpr (Type == dtype::f16) return v;
+    else return load_value<Type>(v);
 }
 template <int Leaf, int Scalar, dtype Type>
 [[gnu::always_inline]] inline held_as<Type> value_of(scalar_tree<Type>, const loop_operands& o,
@@ -90,30 +99,72 @@ template <int Leaf, int Scalar, dtype Type, class Arg>
     else return load_value<Type>(convert<stored_as<Type>>(v));
 }
 
-/// n elements from the i-th on. Nothing else looks at what `r` points to.
-template <class Tree>
-[[gnu::always_inline]] inline void write_values(stored_as<Tree::type>* __restrict r,
-                                                const loop_operands& o, std::int64_t i,
+/// n values of a tree, as `r` holds them. Nothing else looks at what `r` points to.
+template <class Tree, class R>
+[[gnu::always_inline]] inline void write_values(R* __restrict r, const loop_operands& o,
                                                 std::int64_t n) {
 #pragma GCC unroll 4  // -O2 leaves one vector a turn, and counting costs a third of it
-    for (std::int64_t k = 0; k < n; ++k)
-        r[k] = store_value<Tree::type>(value_of<0, 0>(Tree{}, o, i + k));
+    for (std::int64_t k = 0; k < n; ++k) {
+        const auto v = value_of<0, 0>(Tree{}, o, k);
+        if constexpr (std::is_same_v<R, stored_as<Tree::type>>) r[k] = store_value<Tree::type>(v);
+        else r[k] = v;
+    }
+}
+
+/// The type of each leaf of a tree.
+template <class Tree>
+constexpr auto find_leaf_types() {
+    std::array<dtype, Tree::leaves + 1> types{};  // an array has an element
+    for (const instruction& i : program_of<Tree>.view().code)
+        if (i.what == instruction::code::leaf) types[i.index] = i.type;
+    types[Tree::leaves] = Tree::type;
+    return types;
+}
+/// The same, and that of the result behind them.
+template <class Tree>
+inline constexpr auto leaf_types = find_leaf_types<Tree>();
+template <class Tree>
+constexpr bool has_halves() noexcept {
+    for (const dtype t : leaf_types<Tree>)
+        if (t == dtype::f16) return true;
+    return false;
 }
 
 /// The loop of a tree: a length that is known is what -O2 vectorises.
 template <class Tree>
 struct tree_values {
+    static constexpr std::int64_t step = 128, few = 8;
+
     [[gnu::always_inline]] void operator()(const void* const* leaves, const scalar* scalars,
                                            void* out, std::int64_t n) const {
-        constexpr std::int64_t step = 128, few = 8;
-        loop_operands o;
-        for (int k = 0; k < Tree::leaves; ++k) o.leaves[k] = leaves[k];
-        o.scalars = scalars;
-        auto* r = static_cast<stored_as<Tree::type>*>(out);
+        auto* const r = static_cast<stored_as<Tree::type>*>(out);
         std::int64_t i = 0;
-        for (; i + step <= n; i += step) write_values<Tree>(r + i, o, i, step);
-        for (; i + few <= n; i += few) write_values<Tree>(r + i, o, i, few);
-        write_values<Tree>(r + i, o, i, n - i);
+        for (; i + step <= n; i += step) some(leaves, scalars, i, step, r + i);
+        for (; i + few <= n; i += few) some(leaves, scalars, i, few, r + i);
+        some(leaves, scalars, i, n - i, r + i);
+    }
+
+private:
+    /// n <= step elements from the i-th on, halves by way of floats.
+    [[gnu::always_inline]] static void some(const void* const* leaves, const scalar* scalars,
+                                            std::int64_t i, std::int64_t n,
+                                            stored_as<Tree::type>* out) {
+        loop_operands o;
+        o.scalars = scalars;
+        [[maybe_unused]] float room[has_halves<Tree>() ? Tree::leaves + 1 : 1][step];
+        for (int k = 0; k < Tree::leaves; ++k) {
+            const dtype type = leaf_types<Tree>[static_cast<std::size_t>(k)];
+            o.leaves[k] = static_cast<const std::byte*>(leaves[k]) + i * (info(type).bits / 8);
+            if (!has_halves<Tree>() || type != dtype::f16) continue;
+            to_floats(static_cast<const f16*>(o.leaves[k]), room[k], n);
+            o.leaves[k] = room[k];
+        }
+        if constexpr (Tree::type == dtype::f16) {
+            write_values<Tree>(room[Tree::leaves] + 0, o, n);
+            to_halves(room[Tree::leaves], out, n);
+        } else {
+            write_values<Tree>(out, o, n);
+        }
     }
 };
 

@@ -86,7 +86,8 @@ private:
         for (const host_array& a : leaves)
             if (a.steps[last] != 1) most = block;
         if (out.steps[last] != 1) most = block;
-        alignas(64) std::byte dense[max_leaves + 1][8 * block];
+        const detail::thread_room room((leaves.size() + 1) * 8 * block);
+        auto* const dense = static_cast<std::byte*>(room.data());
         each_stretch(begin, end, most, turned, [&](const host_place& to) {
             const void* in[max_leaves];
             for (std::size_t k = 0; k < leaves.size(); ++k) {
@@ -94,14 +95,15 @@ private:
                 const int bits = info(a.type).bits;
                 in[k] = a.data + byte_offset(a.type, to.offset(a));
                 if (to.step(a) == 1) continue;
-                detail::copy_elements(bits, in[k], to.step(a), dense[k], 1, to.count);
-                in[k] = dense[k];
+                std::byte* const own = dense + (k + 1) * 8 * block;
+                detail::copy_elements(bits, in[k], to.step(a), own, 1, to.count);
+                in[k] = own;
             }
             const int bits = info(out.type).bits;
             std::byte* const place = out.data + byte_offset(out.type, to.offset(out));
             if (to.step(out) == 1) return native(in, scalars.data(), place, to.count);
-            native(in, scalars.data(), dense[max_leaves], to.count);
-            detail::copy_elements(bits, dense[max_leaves], 1, place, to.step(out), to.count);
+            native(in, scalars.data(), dense, to.count);
+            detail::copy_elements(bits, dense, 1, place, to.step(out), to.count);
         });
     }
 };

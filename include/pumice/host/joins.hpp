@@ -319,12 +319,31 @@ struct join_short {
             b[i] = s;
         }
     }
+    /// Coordinates and colours: so many rows of three that they become vectors.
+    [[gnu::always_inline]] static void threes(first* __restrict a, second* __restrict b,
+                                              const typename Way::value* v, const double* given) {
+        for (std::int64_t i = 0; i < lane_step; ++i) {
+            const double by = given ? given[i] : 0;
+            first r;
+            second s;
+            Way::start(r, s);
+            Way::one(r, s, v[3 * i], 0, by);
+            Way::one(r, s, v[3 * i + 1], 1, by);
+            Way::one(r, s, v[3 * i + 2], 2, by);
+            a[i] = r;
+            b[i] = s;
+        }
+    }
     [[gnu::always_inline]] void operator()(first* a, second* b, const void* values,
                                            std::int64_t count, std::int64_t n,
                                            const double* given) const {
         const auto* v = static_cast<const typename Way::value*>(values);
-        if (n == 3) rows(a, b, v, count, 3, given);  // coordinates and colours
-        else rows(a, b, v, count, n, given);
+        std::int64_t i = 0;
+        if constexpr (!requires { Way::wider(v, n, 0.0); })
+            if (n == 3)
+                for (; i + lane_step <= count; i += lane_step)
+                    threes(a + i, b + i, v + 3 * i, given ? given + i : nullptr);
+        rows(a + i, b + i, v + n * i, count - i, n, given ? given + i : nullptr);
     }
 };
 

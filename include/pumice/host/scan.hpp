@@ -8,6 +8,7 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/base/wide.hpp>
 #include <pumice/host/accumulate.hpp>
+#include <pumice/host/joins.hpp>
 #include <pumice/host/loop.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/scan.hpp>
@@ -35,6 +36,9 @@ struct running_sum<double> {
     [[gnu::always_inline]] double get() const {
         return joined_sum<double, as_it_is>::total(sum, lost);
     }
+    /// The same as long as no sum was infinite, which `lost` shows for good.
+    [[gnu::always_inline]] double while_finite() const { return sum + lost; }
+    [[gnu::always_inline]] bool is_finite() const { return lost == lost; }
 };
 template <class T>
 struct running_product {
@@ -57,6 +61,16 @@ struct join_running {
         const auto* v = static_cast<const T*>(values);
         if (step == 0) {
             State r = *so_far;
+            if constexpr (requires { r.while_finite(); })
+                if (out != v) {  // else what is read again would be gone
+#pragma GCC unroll 4
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        r.join(v[i]);
+                        out[i] = r.while_finite();
+                    }
+                    if (r.is_finite()) return void(*so_far = r);
+                    r = *so_far;
+                }
 #pragma GCC unroll 4  // one addition after the other takes less than to count
             for (std::int64_t i = 0; i < n; ++i) {
                 r.join(v[i]);
@@ -168,6 +182,53 @@ private:
 template <std::same_as<scan_problem> P>
 void scan_lines(const P& p, const host_buffers& buffers, const thread_pool& threads) {
     host_scan(p, buffers).run(threads);
+}
+
+/// Rows that lie dense, a block at a time.
+template <class T, class State>
+void scan_rows(const host_loop& bound, dtype type, std::byte* to) {
+    constexpr std::int64_t block = host_block_size;
+    dense_numbers values(type, bound.from[0]);
+    const bool in_place = values.in_place();
+    for (std::int64_t row = 0; row < bound.rows; ++row) {
+        State so_far;
+        for (std::int64_t i = 0; i < bound.length; i += block) {
+            const std::int64_t n = std::min(block, bound.length - i), at = row * bound.length + i;
+            T room[block];
+            T* const out = in_place ? reinterpret_cast<T*>(to + byte_offset(type, at)) : room + 0;
+            run_wide(join_running<State, T>{}, values.read(at, n), n, &so_far, std::int64_t{0},
+                     out);
+            if (!in_place) exchange(type, false, to, at, 1, room, n);
+        }
+    }
+}
+template <std::same_as<scan_op> Op>
+void scan_dense(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const dtype type = static_cast<const host_operands*>(bound.operands)->type;
+    const bool adds = static_cast<const Op*>(bound.what)->what == reduction::sum;
+    with_host_arithmetic(info(type).arithmetic, [&]<class H>(H) {
+        using number = typename number_of<H>::type;
+        if constexpr (!std::is_same_v<H, bool>) {
+            if (adds) scan_rows<number, running_sum<number>>(bound, type, to);
+            else scan_rows<number, running_product<number>>(bound, type, to);
+        }
+    });
+}
+/// Of little that lies dense, along the last axis.
+template <std::same_as<scan_op> Op>
+void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
+    const node& in = *given.inputs[0];
+    if (op.leads || op.reverse || given.layout || !in.row_major() || is_packed(given.type) ||
+        given.count == 0 || given.count > least_part || op.axis + 1 != in.extent.rank())
+        return;
+    out.what = &op;
+    out.operands = &given;
+    out.loop = scan_dense<Op>;
+    out.dense = true;
+    out.count = given.count;
+    out.length = in.extent.back();
+    out.rows = given.count / out.length;
+    out.from[0] = first_value(in);
 }
 
 }  // namespace detail

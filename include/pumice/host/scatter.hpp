@@ -122,8 +122,14 @@ private:
                 line(total + i * width, 1, out + row * down, along, width, f);
             }
         };
-        each_line([](W& w, T& t) { w = wide(t); });
         const auto put = [&](W& to, T u) { to = join(to, wide(u)); };
+        if constexpr (std::is_same_v<T, float>)
+            if (!few && dense()) {
+                convert_each<T, W>(out, 1, total, 1, some);
+                each([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+                return convert_each<W, T>(total, 1, out, 1, some);
+            }
+        each_line([](W& w, T& t) { w = wide(t); });
         if (few)
             each([&](std::int64_t row, std::int64_t update) {
                 const std::int64_t i =
@@ -145,6 +151,40 @@ private:
 template <std::same_as<scatter_problem> P>
 void scatter_all(const P& p, const host_buffers& buffers, const thread_pool&) {
     visit(p.output.type, [&]<class T>(T) { host_scatter<T>(p, buffers).run(); });
+}
+
+template <std::same_as<scatter_op> Op>
+void scatter_dense(const host_loop& bound, std::byte* to, const thread_pool& threads) {
+    const auto& op = *static_cast<const Op*>(bound.what);
+    const auto& given = *static_cast<const host_operands*>(bound.operands);
+    const node &data = *given.inputs[0], &keys = *given.inputs[1], &updates = *given.inputs[2];
+    const strides dense{1, 1};
+    scatter_problem p;
+    p.what = op.what;
+    p.from_end = op.from_end;
+    p.count = keys.count();
+    p.rows = data.count();
+    p.width = 1;
+    p.keys = {0, keys.type, 0, {1}};
+    p.order = {-1, dtype::i64, 0, {1}};
+    p.updates = {1, updates.type, 0, dense};
+    p.data = p.output = {2, given.type, 0, dense};
+    std::memcpy(to, first_value(data), static_cast<std::size_t>(byte_count(given.type, p.rows)));
+    scatter_all(p, {{first_value(keys), first_value(updates), to}}, threads);
+}
+/// Of little that lies dense: elements of a list, by keys as they come.
+template <std::same_as<scatter_op> Op>
+void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
+    if (given.inputs.size() != 3 || given.extent.rank() != 1 || given.layout ||
+        is_packed(given.type) || given.count == 0)
+        return;
+    for (const node_ptr& input : given.inputs)
+        if (!input->row_major()) return;
+    out.what = &op;
+    out.operands = &given;
+    out.loop = scatter_dense<Op>;
+    out.dense = true;
+    out.count = given.count + given.inputs[1]->count();
 }
 
 }  // namespace detail

@@ -16,13 +16,19 @@ auto take_along_axis(const X& x, const Indices& indices, axes_t<I> = {}) {
                                       detail::axis_in<I, detail::extents_of<X>::rank>())));
 }
 
+namespace detail {
+/// The graph's op, but for few elements of a list, which the host joins at once.
+PUMICE_FUNCTION node_ptr scatter_typed(const node_ptr& x, const node_ptr& indices,
+                                       const node_ptr& updates, int axis, scattering what);
+}  // namespace detail
+
 /// x with updates[c] joined to the element at indices[c] along an axis.
 template <array_argument X, array_argument Indices, array_argument Updates, int I = 0>
 auto scatter_elements(const X& x, const Indices& indices, const Updates& updates, axes_t<I> = {},
                       scattering what = scattering::replace) {
-    return detail::of_rank<X>(detail::noted(
-        scatter_elements(any_tensor(x.get()), any_tensor(indices.get()), any_tensor(updates.get()),
-                         detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
+    return detail::of_rank<X>(
+        any_tensor(detail::scatter_typed(x.get(), indices.get(), updates.get(),
+                                         detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
 }
 
 /// x with updates joined to the slices at tuples of indices.
@@ -64,5 +70,32 @@ auto top_k(const X& x, std::int64_t k, axes_t<I> = {}, bool largest = true) {
     return typed_top_elements<detail::of_rank<X>, indices>{
         detail::of_rank<X>(detail::noted(top.values)), indices(detail::noted(top.indices))};
 }
+
+#ifndef PUMICE_COMPILED
+
+namespace detail {
+
+PUMICE_BODY node_ptr scatter_typed(const node_ptr& x, const node_ptr& indices,
+                                   const node_ptr& updates, int axis, scattering what) {
+    static const operation lists[] = {
+        scatter_op{scattering::replace, true}, scatter_op{scattering::sum, true},
+        scatter_op{scattering::prod, true}, scatter_op{scattering::max, true},
+        scatter_op{scattering::min, true}};
+    node_ptr n;
+    if (x->extent.rank() == 1 && indices->extent == updates->extent && x->type == updates->type &&
+        (indices->type == dtype::i32 || indices->type == dtype::i64) &&
+        (what == scattering::replace || x->type != dtype::boolean)) {
+        const node_ptr inputs[] = {x, indices, updates};
+        n = at_once(lists[static_cast<int>(what)], {}, x->type, x->extent, inputs);
+        if (n) return n;
+    }
+    n = noted(scatter_elements(any_tensor(x), any_tensor(indices), any_tensor(updates), axis, what))
+            .get();
+    return n;
+}
+
+}  // namespace detail
+
+#endif
 
 }}  // namespace pumice::PUMICE_ABI
