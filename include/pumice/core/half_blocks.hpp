@@ -28,9 +28,10 @@ using eight_floats [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = f
     constexpr int nearest_even = 0;
     std::int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        const eight_shorts v = __builtin_ia32_vcvtps2ph256(
-                               *reinterpret_cast<const eight_floats*>(from + i), nearest_even),
-                           sign = v & std::int16_t(-0x8000), magnitude = v & 0x7fff;
+        const eight_shorts
+            v = __builtin_ia32_vcvtps2ph256(*reinterpret_cast<const eight_floats*>(from + i),
+                                            nearest_even),
+            sign = v & std::int16_t(-0x8000), magnitude = v & 0x7fff;
         // A NaN keeps nothing but its sign, as in float_to_half.
         *reinterpret_cast<eight_halves*>(to + i) = magnitude > 0x7c00 ? sign | 0x7e00 : v;
     }

@@ -48,8 +48,15 @@ struct joined_sum {
                                            double given) {
         add(sum, lost, F::of(static_cast<first>(v), given));
     }
+    /// What a lane adds up plainly is added to the sum after so many values.
+    static constexpr std::int64_t together = 256;
     [[gnu::always_inline]] static void row(first& sum, second& lost, const T* v, std::int64_t n,
                                            std::int64_t, double given) {
+        for (; n > together; v += together, n -= together) piece(sum, lost, v, together, given);
+        piece(sum, lost, v, n, given);
+    }
+    [[gnu::always_inline]] static void piece(first& sum, second& lost, const T* v, std::int64_t n,
+                                             double given) {
         constexpr std::int64_t lanes = 32;
         std::int64_t i = 0;
         if (n >= lanes) {
@@ -343,7 +350,9 @@ struct join_short {
             if (n == 3)
                 for (; i + lane_step <= count; i += lane_step)
                     threes(a + i, b + i, v + 3 * i, given ? given + i : nullptr);
-        rows(a + i, b + i, v + n * i, count - i, n, given ? given + i : nullptr);
+        const double* const by = given ? given + i : nullptr;
+        if (n == 3) rows(a + i, b + i, v + 3 * i, count - i, 3, by);
+        else rows(a, b, v, count, n, by);
     }
 };
 
