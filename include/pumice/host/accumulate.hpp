@@ -57,7 +57,7 @@ private:
     /// apart.
     bool goes_across() const {
         const std::int64_t kept = plan_.p.outer.back(), reduced = plan_.p.inner.back();
-        if (std::min(kept, reduced) < block / 4) return kept > reduced;
+        if (std::min(kept, reduced) < short_line) return kept > reduced;
         return spacing_along(plan_.p.prologue, plan_.outer_rank - 1) <
                spacing_along(plan_.p.prologue, plan_.all.rank() - 1);
     }

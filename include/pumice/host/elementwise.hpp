@@ -43,7 +43,7 @@ private:
     /// places.
     bool put_long_axis_last(const array_list<host_array*>& arrays) {
         const int last = domain.rank() - 1;
-        if (last <= 0 || domain[last] >= host_program::block / 4) return false;
+        if (last <= 0 || domain[last] >= short_line) return false;
         int axis = last;
         for (int i = 0; i < last; ++i)
             if (domain[i] > domain[axis]) axis = i;

@@ -96,7 +96,7 @@ public:
         if (p_.outer.empty()) return;
         const int last = p_.outer.rank() - 1;
         const std::int64_t kept = p_.outer.back();
-        across_ = std::min(kept, p_.length) < block / 4
+        across_ = std::min(kept, p_.length) < short_line
                       ? kept > p_.length
                       : spacing_along(p_.prologue, last) < spacing_along(p_.prologue, last + 1);
         if (!across_) return;

@@ -17,6 +17,8 @@ inline constexpr std::int64_t least_part = 1 << 17;
 /// Elements that a thread takes at a time, and how many are worth waking one for
 /// (bench/results/2026-11-23-host-threads.md).
 inline constexpr std::int64_t thread_part = 1 << 14, worth_a_thread = 1 << 16;
+/// Of lines of fewer elements the next axis is walked instead, where it is longer.
+inline constexpr std::int64_t short_line = 64;
 /// Parts of so many elements each that are worth a thread.
 inline std::int64_t parts_for_a_thread(std::int64_t elements) {
     return std::max<std::int64_t>(1, worth_a_thread / elements);
