@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Which parts of a concatenation are written in place.
+// Which parts of a concatenation are written in place, and which values that are written to in
+// part.
+#include <pumice/graph/index.hpp>
 #include <pumice/graph/passes/place_parts.hpp>
 
 #include "../../support/walked_graph.hpp"
@@ -47,4 +49,26 @@ TEST_CASE("place_parts: not what others want, what lies in pieces, or what is th
     CHECK(place_of(d, {columns}) == -1);
     const any_tensor there = data(home, {2, 4});
     CHECK(place_of(there, {joined(there, product())}) == -1);
+}
+
+TEST_CASE("place_parts: what assignments write to, through all of them and reshapes, unless held") {
+    const auto over = [](const any_tensor& x, float value) {
+        const index_place first[] = {slice{0, 1}};
+        return index_update(x, value, index_places{first, 1});
+    };
+    const any_tensor a = product(), b = over(a, 1), c = reshape(b, {4, 2}), d = over(c, 2);
+    walked_graph g(std::vector<any_tensor>{d});
+    const part_map parts = find_parts(g.groups(), g.graph);
+    for (const any_tensor& t : {a, b}) {
+        const placed_part* const p = parts.find(g.at(t));
+        REQUIRE(p);
+        CHECK(p->whole == g.at(d));
+        CHECK(p->written_over);
+        CHECK(p->offset == 0);
+    }
+    CHECK(place_of(a, {d, a}) == -1);
+    CHECK(place_of(b, {d, b}) == -1);
+    CHECK(place_of(b, {d, apply<op::exp>(c)}) == -1);
+    const any_tensor there = data(home, {2, 4});
+    CHECK(place_of(there, {over(there, 1)}) == -1);
 }

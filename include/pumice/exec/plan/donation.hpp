@@ -54,30 +54,46 @@ inline bool reads_where_it_writes(const plan_step& s, int from, int to, std::int
     return true;
 }
 
-/// Whether a step may write elements of a value that a later one writes too, as the bytes between
-/// the first and the last of each tell.
-inline bool may_meet(const plan_step& earlier, const plan_step& later, int value) {
-    const auto& list = earlier.outputs;
-    if (std::find(list.begin(), list.end(), value) == list.end()) return false;
-    const auto *x = earlier.what.get_if<elementwise_problem>(),
-               *y = later.what.get_if<elementwise_problem>();
-    if (!x || !y || x->body.outputs.size() != 1 || y->body.outputs.size() != 1) return true;
-    const access one = range_of(x->body.outputs[0], x->domain, true),
-                 other = range_of(y->body.outputs[0], y->domain, true);
-    return one.begin < other.end && other.begin < one.end;
+/// f(bytes) of each operand by which a step reads a value, or writes it; all bytes where it is no
+/// elementwise step.
+template <class F>
+void each_access(const plan_step& s, int value, bool write, F&& f) {
+    const array_list<int>& list = write ? s.outputs : s.buffers;
+    if (std::find(list.begin(), list.end(), value) == list.end()) return;
+    const auto* e = s.what.get_if<elementwise_problem>();
+    constexpr std::int64_t everywhere = std::int64_t{1} << 60;
+    if (!e) return f(access{value, -everywhere, everywhere, write});
+    for (const operand& o : write ? e->body.outputs : e->body.leaves)
+        if (o.buffer >= 0 && s.buffers[static_cast<std::size_t>(o.buffer)] == value)
+            f(range_of(o, e->domain, write));
+}
+
+/// Whether step `reader` finds in `from`, which lies `apart` bytes behind the memory of `to`, what
+/// was there before step `first`: nothing that those steps have written, nor the reader itself but
+/// where it reads each element before it writes it. Copies that are needless do not count.
+inline bool reads_unwritten(const plan& p, std::size_t first, std::size_t reader, int from, int to,
+                            std::int64_t apart) {
+    const plan_step& s = p.steps[reader];
+    bool meets = false;
+    const auto compare = [&](const plan_step& writer) {
+        each_access(s, from, false, [&](const access& read) {
+            each_access(writer, to, true, [&](const access& written) {
+                meets |= read.begin + apart < written.end && written.begin < read.end + apart;
+            });
+        });
+    };
+    for (std::size_t i = first; i < reader; ++i)
+        if (p.steps[i].unless_given < 0) compare(p.steps[i]);
+    if (!meets && !reads_where_it_writes(s, from, to, apart)) compare(s);
+    return !meets;
 }
 
 /// Whether steps read a value that lies `apart` bytes behind the memory of `to` only before `to` is
 /// written there. A copy to `to` is taken as needless.
 inline bool reads_before(const plan& p, int value, int to, std::int64_t apart) {
-    bool written = false, late = false;
-    for (const plan_step& s : p.steps) {
-        const bool writes = std::find(s.outputs.begin(), s.outputs.end(), to) != s.outputs.end();
-        if (std::find(s.buffers.begin(), s.buffers.end(), value) != s.buffers.end())
-            late = late || written || (writes && !reads_where_it_writes(s, value, to, apart));
-        written = written || (writes && s.unless_given < 0);
-    }
-    return !late;
+    for (std::size_t i = 0; i < p.steps.size(); ++i)
+        if (!reads_unwritten(p, 0, i, value, to, apart)) return false;
+    return true;
 }
 
 /// Finds the plan's givings, and the steps that are needless where one is carried out.
@@ -99,20 +115,15 @@ inline void find_givings(plan& p) {
                    : from.role == value_role::temporary && to.role == value_role::temporary &&
                          from.place == to.place;
     };
-    // Of a copy that is needless then, steps behind it may read what they write over, and none
-    // before them has: x[part] += y.
+    // Of a copy that is needless then, steps behind it may read what was not written over by then:
+    // x[part] += y.
     const auto is_through = [&](std::size_t i, int from, int to) {
         const std::size_t last = last_use[static_cast<std::size_t>(from)];
         if (last == i) return true;
         if (last == never || p.at(from).role != value_role::input || !is_plain_copy(p.steps[i]))
             return false;
-        for (std::size_t k = i + 1; k <= last; ++k) {
-            const plan_step& s = p.steps[k];
-            if (std::find(s.buffers.begin(), s.buffers.end(), from) == s.buffers.end()) continue;
-            if (s.outputs[0] != to || !reads_where_it_writes(s, from, to)) return false;
-            for (std::size_t before = i + 1; before < k; ++before)
-                if (may_meet(p.steps[before], s, to)) return false;
-        }
+        for (std::size_t k = i + 1; k <= last; ++k)
+            if (!reads_unwritten(p, i + 1, k, from, to, 0)) return false;
         return true;
     };
     for (std::size_t i = 0; i < p.steps.size(); ++i) {

@@ -55,7 +55,7 @@ public:
         f = flat.finish();
         for (graph_node* n : group_.outputs) {
             const placed_part* const part = parts_.find(n);
-            const placed_part to = part ? *part : placed_part{n, 0};
+            const placed_part to = part ? *part : placed_part{n, 0, false};
             operand o{buffers.number_of(to.whole), n->type(), to.offset, {}};
             at.locate(n->layout(), o);
             f.outputs.push_back(o);
@@ -81,7 +81,8 @@ public:
     }
     /// The anchor's own memory, over its extent; of a group that has no epilogue.
     operand result(buffer_list& buffers) const {
-        return {buffers.number_of(&anchor()), type(), 0, anchor().layout()};
+        const placed_part* const part = parts_.find(&anchor());
+        return {buffers.number_of(part ? part->whole : &anchor()), type(), 0, anchor().layout()};
     }
 
     /// Adds a step. `buffers` has what its operands name.
@@ -102,8 +103,9 @@ public:
         return std::shared_ptr<Problem>(new Problem);
     }
 
-    /// Adds a step that copies the first input to the anchor.
+    /// Adds a step that copies the first input to the anchor, unless it is computed there.
     bool copy_whole(plan_builder& out) const {
+        if (parts_.contains(&behind_reshapes(*input(0)))) return true;
         const affine same = affine::identity(extent().rank());
         return write_into(input(0), extent(), same, same, out);
     }

@@ -364,6 +364,7 @@ private:
             for (const int v : s.outputs) store(b.nodes[static_cast<std::size_t>(v)]);
         if (!traced) {
             for (const auto& [n, part] : parts) {
+                if (part.written_over) continue;
                 store(n);
                 b.set_alias(b.value_of(n), b.value_of(part.whole), part.offset, n->layout());
             }
