@@ -6,10 +6,13 @@
 #include <pumice.hpp>
 
 #include <tests/exchange/support.hpp>
+#include <tests/support/skip.hpp>
 
 #include <filesystem>
 
 #if defined(__linux__)
+#include <tests/exchange/cuda.hpp>
+
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -89,6 +92,25 @@ TEST_CASE("fd: what was exported is a value, and so is what was imported") {
     CHECK(pm::to_vector<int>(pm::from_fd(later, pm::dtype::i32, {100})) ==
           std::vector<int>(100, 7));
     close(later.fd);
+}
+
+TEST_CASE("fd: CUDA reads what was exported, and what it writes there is imported") {
+    const cuda api;
+    if (!api.is_there()) PUMICE_SKIP("cuda", "this machine has no CUDA device");
+    if (pm::default_context().device().type == pm::device_type::host)
+        PUMICE_SKIP("vulkan-device", "CUDA imports memory of a device's");
+    for (const std::int64_t n : {1, 1000, 5000000}) {
+        const pm::vector<float> x = pm::arange<float>(static_cast<double>(n)) * 0.5f;
+        const exported e(x);
+        const cuda::imported there(api, dup(e.memory.fd), e.memory.bytes);
+        std::vector<float> seen(static_cast<std::size_t>(n));
+        there.read(e.memory.offset, std::as_writable_bytes(std::span(seen)));
+        CHECK(seen == x.to_vector());
+        for (float& v : seen) v += 1;
+        there.write(e.memory.offset, std::as_bytes(std::span(seen)));
+        CHECK(pm::to_vector<float>(pm::from_fd(e.memory, pm::dtype::f32, {n})) == seen);
+        CHECK(x.to_vector()[0] == 0);  // what was exported is a copy
+    }
 }
 
 TEST_CASE("fd: as a dma-buf, where the driver has it") {
