@@ -20,8 +20,8 @@ public:
     cuda() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
         if (!library_) return;
         int count = 0;
-        there_ = call<unsigned>("cuInit", 0u) == 0 && call("cuDeviceGetCount", &count) == 0 &&
-                 count > 0;
+        there_ =
+            call<unsigned>("cuInit", 0u) == 0 && call("cuDeviceGetCount", &count) == 0 && count > 0;
         if (!there_) return;
         void* context = nullptr;
         int device = 0;

@@ -281,3 +281,59 @@ TEST_CASE("join assignments: random ones are what a plain array does") {
         if (!before.empty()) CHECK(held.to_vector() == before);
     }
 }
+
+namespace {
+
+/// A part of a matrix along both axes, as a plain array sees it.
+struct block_of {
+    slice down, along;
+    std::vector<std::size_t> places;  // of its elements, in order
+
+    block_of(std::int64_t top, std::int64_t n, std::int64_t step, std::int64_t left, std::int64_t m)
+        : along{left, left + m} {
+        const std::int64_t last = top + (n - 1) * step;
+        down = {top, step > 0 ? std::optional(last + 1) : std::nullopt, step};
+        if (step < 0 && last > 0) down.stop = last - 1;
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t k = 0; k < m; ++k)
+                places.push_back(static_cast<std::size_t>((top + i * step) * columns + left + k));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("join assignments: random blocks of each other, forwards and backwards, some held") {
+    const pm::context home;
+    std::mt19937 random(11);
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    const auto block = [&](std::int64_t n, std::int64_t m) {
+        const std::int64_t most = n > 1 ? (rows - 1) / (n - 1) : 2, step = 1 + below(most),
+                           top = below(rows - (n - 1) * step), left = below(columns - m + 1);
+        return below(3) == 0 ? block_of(top + (n - 1) * step, n, -step, left, m)
+                             : block_of(top, n, step, left, m);
+    };
+    for (int round = 0; round < 200; ++round) {
+        pm::matrix<float> x = counting(home);
+        std::vector<float> plain = x.to_vector();
+        std::vector<std::pair<pm::matrix<float>, std::vector<float>>> held;
+        for (std::int64_t count = 1 + below(6); count > 0; --count) {
+            const std::int64_t n = 1 + below(rows), m = 1 + below(columns);
+            const block_of to = block(n, m), from = below(3) == 0 ? to : block(n, m);
+            const auto factor = static_cast<float>(1 + below(3));
+            std::vector<float> next = plain;
+            const bool adds = below(2) == 0;
+            for (std::size_t i = 0; i < to.places.size(); ++i)
+                next[to.places[i]] =
+                    (adds ? plain[to.places[i]] : 0) + plain[from.places[i]] * factor;
+            const auto values = at(x, from.down, from.along).read() * factor;
+            if (adds) at(x, to.down, to.along) += values;
+            else at(x, to.down, to.along) = values;
+            plain = std::move(next);
+            if (below(5) == 0) held.emplace_back(x, plain);
+        }
+        CHECK(x.to_vector() == plain);
+        for (const auto& [handle, want] : held) CHECK(handle.to_vector() == want);
+    }
+}

@@ -142,7 +142,7 @@ inline void join_assignments(op_graph& graph) {
         // A part that is assigned to again need not be assigned to before.
         assign_op joined{own.part, own.extent};
         array_list<graph_node*> inputs{base};
-        const auto add = [&](const view_op& part, const shape& extent, graph_node* values) {
+        const auto append = [&](const view_op& part, const shape& extent, graph_node* values) {
             if (inputs.size() == 1) {
                 joined.part = part;
                 joined.extent = extent;
@@ -154,8 +154,8 @@ inline void join_assignments(op_graph& graph) {
         };
         for (std::size_t i = 0; i < parts.count; ++i)
             if (!parts.of_values(i, own.part, own.extent, own.extent))
-                add(parts.part(i), parts.extent(i), before.inputs[1 + i]);
-        add(own.part, own.extent, n->inputs[1]);
+                append(parts.part(i), parts.extent(i), before.inputs[1 + i]);
+        append(own.part, own.extent, n->inputs[1]);
         graph.change(*n, std::move(joined), std::move(inputs));
     }
     graph.sort("join_assignments");
