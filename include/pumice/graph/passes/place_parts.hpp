@@ -45,6 +45,7 @@ inline part_map find_parts(const array_list<kernel_group>& groups, const op_grap
         if (!is_view(**n) || reads[(*n)->number] > 0)
             for (const graph_node* input : (*n)->inputs) ++reads[input->number];
     part_map parts;
+    array_list<char> scattered(graph.size(), 0);  // of a part: in the same memory
     // Backwards, so that it is known where the memory of a whole is.
     for (auto last = order.rbegin(); last != order.rend(); ++last) {
         graph_node& n = **last;
@@ -55,11 +56,16 @@ inline part_map find_parts(const array_list<kernel_group>& groups, const op_grap
                 if (reads[from->number] != 1 || from->kept) return false;
             return reads[base.number] == 1;
         };
-        if (base.is_given() || !(computed[base.number] || assigned[base.number]) ||
-            base.what->count() == 0 || !base.what->row_major() || !is_read_once(n.inputs[0]))
+        // All that writes a value runs at one place: no product goes to the host for a scatter's
+        // sake.
+        const bool scatters = scattered[n.number] || n.op().is<scatter_op>(),
+                   made = assigned[base.number] || (computed[base.number] && !scatters);
+        if (base.is_given() || !made || base.what->count() == 0 || !base.what->row_major() ||
+            !is_read_once(n.inputs[0]))
             continue;
         const placed_part* const own = parts.find(&n);
         parts[&base] = {own ? own->whole : &n, 0, true};
+        scattered[base.number] = scatters;
     }
     for (graph_node* whole : order) {
         const auto* concat = whole->op().get_if<concat_op>();
