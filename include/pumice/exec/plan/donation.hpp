@@ -122,8 +122,14 @@ inline void find_givings(plan& p) {
         if (last == i) return true;
         if (last == never || p.at(from).role != value_role::input || !is_plain_copy(p.steps[i]))
             return false;
-        for (std::size_t k = i + 1; k <= last; ++k)
+        for (std::size_t k = i + 1; k <= last; ++k) {
+            // What is given is not brought to another place any more.
+            const array_list<int>& read = p.steps[k].buffers;
+            if (p.steps[k].place != p.steps[i].place &&
+                std::find(read.begin(), read.end(), from) != read.end())
+                return false;
             if (!reads_unwritten(p, i + 1, k, from, to, 0)) return false;
+        }
         return true;
     };
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
