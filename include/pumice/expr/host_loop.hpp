@@ -111,16 +111,15 @@ template <class Tree, class R>
     }
 }
 
-/// The type of each leaf of a tree.
 template <class Tree>
 constexpr auto find_leaf_types() {
-    std::array<dtype, Tree::leaves + 1> types{};  // an array has an element
+    std::array<dtype, Tree::leaves + 1> types{};
     for (const instruction& i : program_of<Tree>.view().code)
         if (i.what == instruction::code::leaf) types[i.index] = i.type;
     types[Tree::leaves] = Tree::type;
     return types;
 }
-/// The same, and that of the result behind them.
+/// The type of each leaf of a tree, and that of its result behind them.
 template <class Tree>
 inline constexpr auto leaf_types = find_leaf_types<Tree>();
 template <class Tree>
