@@ -24,7 +24,8 @@ const layout layouts[] = {
     {{1000}, {7}, {1, 1000}},  // columns
     {{33}, {900}, {1, 33}},    // columns, in pieces
     {{901}, {3}, {3, 1}},      // short
-    {{3}, {20011}, {1, 3}},    // few columns, long
+    {{4, 200}, {3}, {700, 3, 1}},
+    {{3}, {20011}, {1, 3}},  // few columns, long
     {{2000}, {33}, {33, 1}},
     {{5, 41}, {6, 9}, {3000, 1, 450, 45}},  // axes with gaps, reduced ones between kept ones
     {{2, 3}, {11, 70}, {0, -1, 80, 1}},     // repeated, and backwards
@@ -38,16 +39,21 @@ const pm::reduction ways[] = {
     pm::reduction::mean,   pm::reduction::any,       pm::reduction::all, pm::reduction::argmax,
     pm::reduction::argmin, pm::reduction::logsumexp, pm::reduction::var};
 
-/// leaf, or leaf * leaf: both with what is fused.
-std::shared_ptr<const pm::program> body_of(pm::dtype type, bool squared) {
+/// What is fused before the reduction.
+enum class prologue { leaf, square, product };
+
+std::shared_ptr<const pm::program> body_of(pm::dtype type, prologue what) {
     auto p = std::make_shared<pm::program>();
     const auto x = p->push({pm::instruction::code::leaf, type, 0, {}, nullptr});
-    p->outputs = {squared ? p->push({pm::instruction::code::apply,
-                                     type,
-                                     0,
-                                     {x, x},
-                                     &pm::op_info_of<pm::op::multiply>})
-                          : x};
+    const auto y = what == prologue::product
+                       ? p->push({pm::instruction::code::leaf, type, 1, {}, nullptr})
+                       : x;
+    p->outputs = {what == prologue::leaf ? x
+                                         : p->push({pm::instruction::code::apply,
+                                                    type,
+                                                    0,
+                                                    {x, y},
+                                                    &pm::op_info_of<pm::op::multiply>})};
     return p;
 }
 
@@ -70,7 +76,7 @@ std::unique_ptr<T[]> elements(std::size_t n, bool with_nan) {
 }
 
 template <class T>
-void compare(const layout& l, pm::reduction what, bool squared, bool with_nan) {
+void compare(const layout& l, pm::reduction what, prologue before, bool with_nan) {
     const std::unique_ptr<T[]> made = elements<T>(70000, with_nan && l.inner.rank() == 1);
     pm::reduce_problem p;
     p.what = what;
@@ -80,7 +86,8 @@ void compare(const layout& l, pm::reduction what, bool squared, bool with_nan) {
     const bool place = what == pm::reduction::argmax || what == pm::reduction::argmin,
                logical = what == pm::reduction::any || what == pm::reduction::all;
     p.result = place ? pm::dtype::i64 : logical ? pm::dtype::boolean : type;
-    p.prologue = {body_of(type, squared), {{0, type, 100, l.steps}}, {}, {}};
+    p.prologue = {body_of(type, before), {{0, type, 100, l.steps}}, {}, {}};
+    if (before == prologue::product) p.prologue.leaves.push_back({0, type, 211, l.steps});
     auto end = std::make_shared<pm::program>();
     end->outputs = {end->push({pm::instruction::code::given, p.result, 0, {}, nullptr})};
     pm::strides dense = pm::row_major_strides(l.outer);
@@ -98,7 +105,7 @@ void compare(const layout& l, pm::reduction what, bool squared, bool with_nan) {
     CAPTURE(pm::to_string(type));
     CAPTURE(pm::to_string(what));
     CAPTURE(pm::to_string(l.inner));
-    CAPTURE(squared);
+    CAPTURE(static_cast<int>(before));
     if (!pm::is_floating(p.result)) {
         CHECK(got == want);
         return;
@@ -124,8 +131,10 @@ void compare_as_taken(const layout& l, pm::reduction what) {
                extreme = what == pm::reduction::any || what == pm::reduction::all ||
                          what == pm::reduction::max || what == pm::reduction::min;
     if ((statistic && !pm::is_floating(pm::dtype_of<T>)) || (logical && !extreme)) return;
-    compare<T>(l, what, false, false);
-    if (!logical) compare<T>(l, what, true, true);
+    compare<T>(l, what, prologue::leaf, false);
+    if (logical) return;
+    compare<T>(l, what, prologue::square, true);
+    compare<T>(l, what, prologue::product, false);
 }
 
 }  // namespace
@@ -151,7 +160,7 @@ TEST_CASE("host accumulate: sums of f64 lose nothing of note, also of a million 
     std::vector<double> v(1000003, 0.1);
     v[0] = 1e8;
     const pm::thread_pool threads(2);
-    auto leaf = body_of(pm::dtype::f64, false);
+    auto leaf = body_of(pm::dtype::f64, prologue::leaf);
     auto end = std::make_shared<pm::program>();
     end->outputs = {end->push({pm::instruction::code::given, pm::dtype::f64, 0, {}, nullptr})};
     double got = 0;
@@ -173,4 +182,39 @@ TEST_CASE("host accumulate: sums of f64 lose nothing of note, also of a million 
                             {}},
                            threads);
     CHECK(got == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("host accumulate: sums of three f64 are those of their exact sum" *
+          doctest::test_suite("host alone")) {
+    std::vector<double> v;
+    const double infinite = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 100; ++i)
+        for (const double x : {1e16 + 2.0 * i, 1.0 + i, -1e16}) v.push_back(x);
+    v[30 * 3] = infinite;
+    v[40 * 3 + 1] = infinite, v[40 * 3 + 2] = -infinite;
+    for (double* x = &v[50 * 3]; x < &v[51 * 3]; ++x) *x = -0.0;
+    std::vector<double> got(100), want(100);
+    for (std::size_t i = 0; i < 100; ++i) want[i] = 1.0 + 3.0 * static_cast<double>(i);
+    want[30] = infinite;
+    want[40] = std::numeric_limits<double>::quiet_NaN();
+    want[50] = 0;
+    pm::reduce_problem p;
+    p.outer = {100};
+    p.inner = {3};
+    p.prologue = {
+        body_of(pm::dtype::f64, prologue::leaf), {{0, pm::dtype::f64, 0, {3, 1}}}, {}, {}};
+    auto end = std::make_shared<pm::program>();
+    end->outputs = {end->push({pm::instruction::code::given, pm::dtype::f64, 0, {}, nullptr})};
+    p.epilogue = {end, {}, {}, {{1, pm::dtype::f64, 0, {1}}}};
+    p.result = pm::dtype::f64;
+    pm::detail::accumulate(p,
+                           {{reinterpret_cast<std::byte*>(v.data()),
+                             reinterpret_cast<std::byte*>(got.data())},
+                            {}},
+                           pm::thread_pool(2));
+    for (std::size_t i = 0; i < 100; ++i) {
+        CAPTURE(i);
+        CHECK((want[i] != want[i] ? got[i] != got[i] : got[i] == want[i]));
+    }
+    CHECK(!std::signbit(got[50]));
 }

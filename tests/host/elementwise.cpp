@@ -78,3 +78,29 @@ TEST_CASE("work that is cut between threads, in the middle of a row and between 
     check({rows, columns}, {view(a, 0, {1, rows}), view(b, 0, {columns, 1}), view(c, 0, {0, 1})},
           {columns, 1}, n);
 }
+
+TEST_CASE("short rows whose results follow: blocks of several, other operands copied to them") {
+    std::mt19937 random(7);
+    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };
+    for (int sample = 0; sample < 60; ++sample) {
+        const std::int64_t length = 1 + below(70), lines = 1 + below(sample % 9 ? 300 : 4000),
+                           heads = 1 + below(3);
+        const shape domain{heads, lines, length};
+        const std::int64_t n = element_count(domain);
+        std::vector<float> a = numbers(2 * n), b = numbers(2 * n), c = numbers(2 * n);
+        const strides dense = row_major_strides(domain);
+        const strides any[] = {dense,
+                               {lines * length, 1, lines},           // turned
+                               {2 * lines * length, 2 * length, 1},  // of longer rows
+                               {lines * length, length, -1},
+                               {0, 1, 0},
+                               {0, 0, 1},
+                               {length, 0, 1}};
+        const auto operand = [&](std::vector<float>& v) {
+            const strides& steps = any[below(7)];
+            return view(v, steps[2] < 0 ? length - 1 : 0, steps);
+        };
+        const host_array first = operand(a);
+        check(domain, {first, below(2) ? first : operand(b), operand(c)}, dense, n);
+    }
+}

@@ -7,6 +7,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/thread_cache.hpp>
+#include <pumice/core/copy_elements.hpp>
 #include <pumice/core/half_blocks.hpp>
 #include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
@@ -86,26 +87,6 @@ void exchange_each(bool load, std::byte* memory, std::int64_t at, std::int64_t s
         else convert_each<Arithmetic, Storage>(dense, 1, place, step, n);
     }
 }
-template <std::size_t Size>
-void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
-               std::int64_t n) {
-    constexpr std::int64_t size = Size;
-    for (std::int64_t i = 0; i < n; ++i)
-        std::memcpy(to + i * to_step * size, from + i * from_step * size, Size);
-}
-/// Copies n elements of `bits`, of 8 at least; steps count elements.
-inline void copy_elements(int bits, const void* from, std::int64_t from_step, void* to,
-                          std::int64_t to_step, std::int64_t n) {
-    const auto* v = static_cast<const std::byte*>(from);
-    auto* r = static_cast<std::byte*>(to);
-    if (from_step == 1 && to_step == 1)
-        std::memcpy(r, v, static_cast<std::size_t>((bits >> 3) * n));
-    else if (bits == 64) copy_each<8>(v, from_step, r, to_step, n);
-    else if (bits == 32) copy_each<4>(v, from_step, r, to_step, n);
-    else if (bits == 16) copy_each<2>(v, from_step, r, to_step, n);
-    else copy_each<1>(v, from_step, r, to_step, n);
-}
-
 /// Between elements of `type` in memory, from element `at` on, and a dense block of the type that
 /// they are computed in.
 inline void exchange(dtype type, bool load, std::byte* memory, std::int64_t at, std::int64_t step,
@@ -230,10 +211,11 @@ public:
 
     /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does;
     /// the program and the arrays outlive the object.
+    /// `wraps_later`: whoever reads the values wants the low bits of integers alone.
     host_program(program_view p, span<const host_array> leaves, span<const scalar> scalars,
-                 span<const host_array> outputs = {})
-        : p_(p), leaves_(leaves), outputs_(outputs), values_(p.code.size()),
-          room_(find_places() * 8 * block) {
+                 span<const host_array> outputs = {}, bool wraps_later = false)
+        : p_(p), leaves_(leaves), outputs_(outputs), wraps_later_(wraps_later),
+          values_(p.code.size()), room_(find_places() * 8 * block) {
         auto* room = static_cast<std::byte*>(room_.data());
         for (std::size_t k = 0; k < values_.size(); ++k) {
             if (values_[k].in) continue;
@@ -257,8 +239,6 @@ public:
             const instruction& i = p_.code[k];
             value& v = values_[k];
             if (v.in) v.at = element(*v.in, to);
-            // The last one is read by nobody but the outputs, which round and wrap what they store.
-            const bool settles = k + 1 < p_.code.size() || outputs_.empty();
             switch (i.what) {
                 case instruction::code::leaf:
                 case instruction::code::coded:
@@ -277,14 +257,14 @@ public:
                 case instruction::code::scalar: break;
                 case instruction::code::cast:
                     detail::cast_block(p_.code[i.args[0]].type, i.type, values_[i.args[0]].at, v.at,
-                                       to.count, settles);
+                                       to.count, v.settles);
                     break;
                 case instruction::code::apply: {
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = values_[i.args[a]].at;
                     i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, v.at,
                                static_cast<std::size_t>(to.count));
-                    if (settles && !is_floating(i.type))
+                    if (v.settles && !is_floating(i.type))
                         detail::settle_block(i.type, v.at, to.count);
                 }
             }
@@ -301,6 +281,7 @@ private:
         void* at;
         void* own;             // a block, unless they are
         const host_array* in;  // the leaf or the output that holds them as they are computed
+        bool settles;          // whether they are rounded or wrapped to what their type holds
     };
 
     /// Sets where each instruction has its values; how many of them have a block of their own.
@@ -309,8 +290,24 @@ private:
         for (std::size_t k = 0; k < values_.size(); ++k) {
             values_[k].in = place_of(k);
             blocks += values_[k].in == nullptr;
+            // Outputs round and wrap what they store.
+            values_[k].settles = false;
+            const instruction& i = p_.code[k];
+            for (int a = 0; a < i.arity(); ++a) values_[i.args[a]].settles |= !reads_low_bits(i);
         }
+        if (outputs_.empty())
+            for (const std::uint16_t k : p_.outputs)
+                values_[k].settles |= !wraps_later_ || is_floating(p_.code[k].type);
         return blocks;
+    }
+    /// Whether the low bits of the value depend on no others of its operands: then integers
+    /// need not be wrapped before.
+    static bool reads_low_bits(const instruction& i) noexcept {
+        if (i.what != instruction::code::apply || is_floating(i.type) || info(i.type).bits >= 32)
+            return false;
+        for (const std::string_view body : {"x + y", "x - y", "x * y"})
+            if (i.op->body == body) return true;
+        return false;
     }
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
         return a.data + byte_offset(a.type, at.offset(a));
@@ -390,6 +387,7 @@ private:
 
     program_view p_;
     span<const host_array> leaves_, outputs_;
+    bool wraps_later_;
     array_list<value> values_;
     detail::thread_room room_;
 };

@@ -7,6 +7,7 @@
 
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/host/joins.hpp>
+#include <pumice/host/threes.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/reduce.hpp>
 
@@ -29,10 +30,15 @@ public:
                 if (across_) o.steps.push_back(o.steps[axis]);  // goes last
                 o.steps.erase(axis);
             }
+        wraps_ = plan_.p.what == reduction::sum || plan_.p.what == reduction::prod;
         const fused& f = plan_.p.prologue;
-        ready_ = f.leaves.size() == 1 && f.body->view().code.size() == 1 &&
-                 f.leaves[0].in_memory() && !f.leaves[0].format && f.leaves[0].map.empty() &&
-                 f.leaves[0].steps.back() == 1 && computed_as(type_) == type_;
+        const span<const instruction> code = f.body->view().code;
+        ready_ = code.size() == 1 && lies_ready(0);
+        const instruction& last = code.back();
+        product_ = plan_.p.what == reduction::sum && type_ != dtype::boolean &&
+                   last.what == instruction::code::apply && last.op->body == "x * y" &&
+                   code.size() == f.leaves.size() + 1 && lies_ready(last.args[0]) &&
+                   lies_ready(last.args[1]);
     }
 
     void run() {
@@ -62,6 +68,20 @@ private:
                spacing_along(plan_.p.prologue, plan_.all.rank() - 1);
     }
 
+    /// Whether instruction k is a leaf whose values are read where they lie.
+    bool lies_ready(std::size_t k) const {
+        const fused& f = plan_.p.prologue;
+        const instruction& i = f.body->view().code[k];
+        if (i.what != instruction::code::leaf || computed_as(type_) != type_) return false;
+        const operand& o = f.leaves[i.index];
+        return o.type == type_ && o.in_memory() && !o.format && o.map.empty() &&
+               o.steps.back() == 1;
+    }
+    template <class Way>
+    static constexpr bool adds_numbers =
+        std::is_same_v<Way, joined_sum<typename Way::value, as_it_is>> &&
+        !std::is_same_v<typename Way::value, std::uint8_t>;  // a truth value
+
     template <class Way>
     struct found {
         array_list<typename Way::first> a;
@@ -80,42 +100,88 @@ private:
         for (int d = domain.rank() - 1; d >= 0; i /= domain[d], --d)
             place[from + d] = i % domain[d];
     }
-    /// Of short rows: `take(out, place, first, a, b, n)` of what was found for n results from
-    /// number `first` on, at `place`; `out` is the epilogue. No more of them is kept.
-    template <class Way, class Take>
-    void pass_of_rows(const double* given, const Take& take) {
+    /// Some short rows that follow each other: of the results from number `first` on.
+    template <class Results>
+    struct tile_of_rows {
+        host_rows& values;
+        Results& out;
+        index_list& place;  // coordinates of the results, but for the last axis: from `begin` on
+        std::int64_t begin, first, count;
+    };
+    template <class Results = host_rows, class F>
+    void each_tile_of_rows(const F& f) {
         shape heads = plan_.p.outer;
         heads.erase(heads.rank() - 1);
-        const std::int64_t n = plan_.length, kept = plan_.p.outer.back(), most = block / n,
+        const std::int64_t kept = plan_.p.outer.back(), most = block / plan_.length,
                            tile = most >= lane_step ? most / lane_step * lane_step : most,
                            tiles = (kept + tile - 1) / tile, cells = plan_.outers / kept * tiles,
                            share = thread_part / block, parts = (cells + share - 1) / share;
         threads_.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
-            host_rows values(plan_.p.prologue, buffers_), out(plan_.p.epilogue, buffers_);
+            host_rows values(plan_.p.prologue, buffers_, wraps_);
+            Results out(plan_.p.epilogue, buffers_);
             index_list place = index_list::filled(heads.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
-                const std::int64_t begin = c % tiles * tile, row = c / tiles,
-                                   count = std::min(tile, kept - begin), first = row * kept + begin;
-                typename Way::first a[block];
-                typename Way::second b[block];
+                const std::int64_t begin = c % tiles * tile, row = c / tiles;
                 put(place, heads, 0, row);
                 place[heads.rank()] = 0;
-                run_wide(join_short<Way>{}, a + 0, b + 0,
-                         values.values(place, begin * n, count * n), count, n,
-                         given ? given + first : nullptr);
-                place[heads.rank()] = begin;
-                take(out, place, first, a + 0, b + 0, count);
+                f(tile_of_rows{values, out, place, begin, row * kept + begin,
+                               std::min(tile, kept - begin)});
             }
+        });
+    }
+    /// Their values; a product's are put into `room`.
+    template <class T>
+    const T* values_of(const tile_of_rows<host_rows>& t, T* room) {
+        const std::int64_t begin = t.begin * plan_.length, n = t.count * plan_.length;
+        if constexpr (!std::is_same_v<T, std::uint8_t>)
+            if (product_) {
+                run_wide(multiply_each<T>{}, factor<T>(0, t), factor<T>(1, t), n, room);
+                return room;
+            }
+        return static_cast<const T*>(t.values.values(t.place, begin, n));
+    }
+    /// Where a factor of theirs lies.
+    template <class T, class Tile>
+    const T* factor(int argument, const Tile& t) const {
+        const span<const instruction> code = plan_.p.prologue.body->view().code;
+        const host_array a =
+            buffers_.array(plan_.p.prologue.leaves[code[code.back().args[argument]].index]);
+        return reinterpret_cast<const T*>(a.data) + offset_of(a, t.place) + t.begin * plan_.length;
+    }
+    /// `take(tile, a, b)` of what was found for each tile of short rows. No more of them is kept.
+    template <class Way, class Take>
+    void pass_of_rows(const double* given, const Take& take) {
+        each_tile_of_rows([&](const tile_of_rows<host_rows>& t) {
+            typename Way::value room[block];
+            typename Way::first a[block];
+            typename Way::second b[block];
+            run_wide(join_short<Way>{}, a + 0, b + 0,
+                     static_cast<const void*>(values_of(t, room + 0)), t.count, plan_.length,
+                     given ? given + t.first : nullptr);
+            take(t, a + 0, b + 0);
+        });
+    }
+    template <class T>
+    void sums_of_threes() {
+        each_tile_of_rows<number_results<T>>([&](const auto& t) {
+            const T *a = nullptr, *b = nullptr;
+            if (product_) a = factor<T>(0, t), b = factor<T>(1, t);
+            else a = static_cast<const T*>(t.values.values(t.place, t.begin * 3, t.count * 3));
+            t.place[t.place.rank() - 1] = t.begin;
+            T* const sums = t.out.place(t.place, t.count);
+            run_wide(sum_threes<T>{}, a, b, t.count, sums);
+            if (!is_floating(type_)) settle_block(type_, sums, t.count);
+            t.out.write(t.place, t.count, sums);
         });
     }
     /// Each result in pieces of so many lines, which are joined in order.
     template <class Way>
     void pass(found<Way>& to, const double* given) {
         if (follow_)
-            return pass_of_rows<Way>(given, [&](host_rows&, const index_list&, std::int64_t first,
-                                                const auto* a, const auto* b, std::int64_t n) {
-                std::copy(a, a + n, to.a.data() + first);
-                std::copy(b, b + n, to.b.data() + first);
+            return pass_of_rows<Way>(given, [&](const tile_of_rows<host_rows>& t, const auto* a,
+                                                const auto* b) {
+                std::copy(a, a + t.count, to.a.data() + t.first);
+                std::copy(b, b + t.count, to.b.data() + t.first);
             });
         const std::int64_t kept = across_ ? plan_.p.outer.back() : 1,
                            line = across_ ? 1 : plan_.p.inner.back(), lines = plan_.length / line,
@@ -132,7 +198,7 @@ private:
         shape& shorter = across_ ? of_result : of_line;
         shorter.erase(shorter.rank() - 1);
         threads_.run(parts, parts_for_a_thread(share * tile * line * most), [&](std::int64_t part) {
-            host_rows values(plan_.p.prologue, buffers_);
+            host_rows values(plan_.p.prologue, buffers_, wraps_);
             index_list place = index_list::filled(of_result.rank() + of_line.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 const std::int64_t piece = c / (heads * tiles), rest = c % (heads * tiles),
@@ -177,14 +243,16 @@ private:
         using result = typename results::type;
         const dtype type = results::place ? dtype::i64 : computed_as(type_);
         const std::int64_t mean_of = plan_.p.what == reduction::mean ? plan_.length : 0;
-        if (follow_)
-            return pass_of_rows<Way>(nullptr,
-                                     [&](host_rows& out, const index_list& place, std::int64_t,
-                                         const auto* a, const auto* b, std::int64_t n) {
-                                         result values[block];
-                                         results::put(a, b, n, mean_of, values);
-                                         put_results(out, place, type, values, n);
-                                     });
+        if (follow_) {
+            if constexpr (adds_numbers<Way>)
+                if (plan_.length == 3 && mean_of == 0) return sums_of_threes<typename Way::value>();
+            return pass_of_rows<Way>(nullptr, [&](const tile_of_rows<host_rows>& t, const auto* a,
+                                                  const auto* b) {
+                result values[block];
+                results::put(a, b, t.count, mean_of, values);
+                put_results(t, type, values + 0);
+            });
+        }
         found<Way> all(plan_.outers);
         pass(all, nullptr);
         write<result>(type, [&](std::int64_t first, std::int64_t n, result* values) {
@@ -244,6 +312,11 @@ private:
         });
     }
     template <class R>
+    void put_results(const tile_of_rows<host_rows>& t, dtype type, R* values) const {
+        t.place[t.place.rank() - 1] = t.begin;
+        put_results(t.out, t.place, type, values, t.count);
+    }
+    template <class R>
     void put_results(host_rows& out, const index_list& at, dtype type, R* values,
                      std::int64_t n) const {
         if (!is_floating(type_) && type != dtype::i64) settle_block(type_, values, n);
@@ -253,10 +326,12 @@ private:
     reduce_plan plan_;
     const host_buffers& buffers_;
     const thread_pool& threads_;
-    dtype type_;   // in which values are reduced
-    bool follow_;  // blocks hold short rows that follow each other
-    bool across_;  // blocks go along the innermost kept axis
-    bool ready_;   // values are read where they lie
+    dtype type_;    // in which values are reduced
+    bool follow_;   // blocks hold short rows that follow each other
+    bool across_;   // blocks go along the innermost kept axis
+    bool wraps_;    // results are wrapped, so values need not be
+    bool ready_;    // values are read where they lie
+    bool product_;  // each value is a product of two such, which are to be added up
 };
 
 template <std::same_as<reduce_problem> P>

@@ -11,6 +11,8 @@
 #include <pumice/kernels/collapse.hpp>
 #include <pumice/kernels/reference.hpp>
 
+#include <optional>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// outputs[k][c] = program(leaves[..][c]) for every c in `domain`.
@@ -27,6 +29,7 @@ struct host_elementwise {
         for (auto* list : {&leaves, &outputs})
             for (host_array& a : *list) both.push_back(&a);
         collapse(domain, both, 0, domain.rank());
+        if (short_rows_follow()) return run_short_rows(threads);
         const bool turned = put_long_axis_last(both);
         const std::int64_t count = element_count(domain);
         const std::int64_t parts = (count + thread_part - 1) / thread_part;
@@ -39,6 +42,81 @@ struct host_elementwise {
     }
 
 private:
+    /// Whether rows are short and the results' lie one behind the other, so that a block holds
+    /// several, which other operands are copied to.
+    bool short_rows_follow() const {
+        if (domain.rank() < 2 || domain.back() >= short_line) return false;
+        for (const host_array& a : leaves)
+            if (!a.data || a.format || !a.map.axes.empty() || is_packed(a.type)) return false;
+        return std::all_of(outputs.begin(), outputs.end(),
+                           [&](const host_array& a) { return follow(a) && !is_packed(a.type); });
+    }
+    bool follow(const host_array& a) const {
+        const int last = domain.rank() - 1;
+        return a.steps[last] == 1 && a.steps[last - 1] == domain[last];
+    }
+    void run_short_rows(const thread_pool& threads) const {
+        const int last = domain.rank() - 1;
+        const std::int64_t length = domain[last], lines = domain[last - 1],
+                           rows = element_count(domain) / length,
+                           share = std::max<std::int64_t>(1, thread_part / length),
+                           most = host_program::block / length;
+        threads.run((rows + share - 1) / share, parts_for_a_thread(share * length),
+                    [&](std::int64_t part) {
+                        dense_rows block(*this);
+                        const std::int64_t end = std::min(rows, (part + 1) * share);
+                        for (std::int64_t row = part * share; row < end;) {
+                            const std::int64_t n = std::min({most, end - row, lines - row % lines});
+                            block.run(row_at(domain, row), n);
+                            row += n;
+                        }
+                    });
+    }
+    /// The operands of a block of rows, as one dense row.
+    class dense_rows {
+    public:
+        explicit dense_rows(const host_elementwise& work)
+            : work_(work), in_(work.leaves), out_(work.outputs),
+              room_(in_.size() * 8 * host_program::block) {
+            auto* room = static_cast<std::byte*>(room_.data());
+            for (std::size_t k = 0; k < in_.size(); ++k, room += 8 * host_program::block)
+                if (!work.follow(in_[k])) in_[k].data = room, in_[k].offset = 0;
+            for (auto* list : {&in_, &out_})
+                for (host_array& a : *list) a.steps = strides::filled(1, 1);
+            if (!work.native) machine_.emplace(work.body, in_, work.scalars, out_);
+        }
+        /// n rows from the coordinates `at` on.
+        void run(const index_list& at, std::int64_t n) {
+            const host_place first{at, 0, n};
+            const int last = work_.domain.rank() - 1;
+            const void* in[max_leaves];
+            for (std::size_t k = 0; k < in_.size(); ++k) {
+                const host_array& a = work_.leaves[k];
+                if (work_.follow(a)) in_[k].offset = first.offset(a);
+                else
+                    detail::copy_rows(info(a.type).bits,
+                                      a.data + byte_offset(a.type, first.offset(a)),
+                                      a.steps[last - 1], a.steps[last], in_[k].data, n,
+                                      work_.domain[last]);
+                in[k] = in_[k].data + byte_offset(a.type, in_[k].offset);
+            }
+            for (std::size_t k = 0; k < out_.size(); ++k)
+                out_[k].offset = first.offset(work_.outputs[k]);
+            const std::int64_t count = n * work_.domain[last];
+            const host_array& out = out_[0];
+            if (machine_) machine_->run({origin_, 0, count});
+            else
+                work_.native(in, work_.scalars.data(), out.data + byte_offset(out.type, out.offset),
+                             count);
+        }
+
+    private:
+        const host_elementwise& work_;
+        array_list<host_array> in_, out_;
+        detail::thread_room room_;
+        index_list origin_ = index_list::filled(1, 0);
+        std::optional<host_program> machine_;
+    };
     /// Where the last axis is short, so would be the blocks along it. Gives whether axes changed
     /// places.
     bool put_long_axis_last(const array_list<host_array*>& arrays) {

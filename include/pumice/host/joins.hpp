@@ -23,6 +23,14 @@ struct no_second {};
 /// A length that is known is what -O2 vectorises; a divisor of the length of a block.
 inline constexpr std::int64_t lane_step = 32;
 
+/// Adds v to a sum of doubles, or to sums in lanes, and what the addition loses to `lost`.
+template <class V>
+[[gnu::always_inline]] inline void add_exactly(V& sum, V& lost, const V& v) {
+    const V s = sum + v, part = s - sum;
+    lost += (sum - (s - part)) + (v - part);
+    sum = s;
+}
+
 /// Sums of f(value): of integers modulo their width, of f32 in double, of f64 with what each
 /// addition lost.
 template <class T, class F>
@@ -35,13 +43,8 @@ struct joined_sum {
     using second = std::conditional_t<keeps_lost, double, no_second>;
 
     [[gnu::always_inline]] static void add(first& sum, second& lost, first v) {
-        if constexpr (keeps_lost) {
-            const double s = sum + v, part = s - sum;
-            lost += (sum - (s - part)) + (v - part);
-            sum = s;
-        } else {
-            sum = static_cast<first>(sum + v);
-        }
+        if constexpr (keeps_lost) add_exactly(sum, lost, v);
+        else sum = static_cast<first>(sum + v);
     }
     static void start(first& sum, second& lost) { sum = 0, lost = {}; }
     [[gnu::always_inline]] static void one(first& sum, second& lost, T v, std::int64_t,

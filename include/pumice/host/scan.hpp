@@ -36,9 +36,47 @@ struct running_sum<double> {
     [[gnu::always_inline]] double get() const {
         return joined_sum<double, as_it_is>::total(sum, lost);
     }
-    /// The same as long as no sum was infinite, which `lost` shows for good.
-    [[gnu::always_inline]] double while_finite() const { return sum + lost; }
+    /// out[i] = the sum up to v[i], as long as no sum is infinite, which `lost` shows for good. One
+    /// addition waits for the other: while what one stretch lost is added up, so is the next
+    /// stretch, and what each addition lost is found by vectors.
+    [[gnu::always_inline]] void join_finite(const double* v, std::int64_t n, double* out) {
+        constexpr std::int64_t stretch = 64;
+        double sums[2][stretch + 1], each[stretch];
+        double *now = sums[0], *next = sums[1];
+        const auto add = [](double& total, double more) { return total += more; };
+        if (n >= stretch) {
+            now[0] = sum;
+            for (std::int64_t i = 0; i < stretch; ++i) now[i + 1] = add(sum, v[i]);
+        }
+        for (; n >= stretch; n -= stretch, v += stretch, out += stretch) {
+            lost_of(now, v, each, stretch);
+            if (n < 2 * stretch) {
+                for (std::int64_t i = 0; i < stretch; ++i) out[i] = now[i + 1] + add(lost, each[i]);
+            } else {
+                next[0] = sum;
+                for (std::int64_t i = 0; i < stretch; ++i) {
+                    out[i] = now[i + 1] + add(lost, each[i]);
+                    next[i + 1] = add(sum, v[stretch + i]);
+                }
+            }
+            std::swap(now, next);
+        }
+        for (std::int64_t i = 0; i < n; ++i) {
+            join(v[i]);
+            out[i] = sum + lost;
+        }
+    }
     [[gnu::always_inline]] bool is_finite() const { return lost == lost; }
+
+private:
+    /// What the additions of v[i] to sums[i] lost, which gave sums[i + 1].
+    [[gnu::always_inline]] static void lost_of(const double* sums, const double* v,
+                                               double* __restrict each, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double part = sums[i + 1] - sums[i];
+            each[i] = (sums[i] - (sums[i + 1] - part)) + (v[i] - part);
+        }
+    }
 };
 template <class T>
 struct running_product {
@@ -61,13 +99,9 @@ struct join_running {
         const auto* v = static_cast<const T*>(values);
         if (step == 0) {
             State r = *so_far;
-            if constexpr (requires { r.while_finite(); })
+            if constexpr (requires { r.is_finite(); })
                 if (out != v) {  // else what is read again would be gone
-#pragma GCC unroll 4
-                    for (std::int64_t i = 0; i < n; ++i) {
-                        r.join(v[i]);
-                        out[i] = r.while_finite();
-                    }
+                    r.join_finite(v, n, out);
                     if (r.is_finite()) return void(*so_far = r);
                     r = *so_far;
                 }

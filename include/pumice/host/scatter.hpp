@@ -57,6 +57,14 @@ private:
     /// f(row of the output, row of the updates) for each update that goes somewhere, in order.
     template <class F>
     [[gnu::always_inline]] void each(F&& f) const {
+        const std::int64_t next = order_.steps[0];
+        const auto* const order = reinterpret_cast<const std::int64_t*>(order_.data);
+        each_as_it_comes([&](std::int64_t row, std::int64_t i) {
+            f(row, order ? order[order_.offset + i * next] : i);
+        });
+    }
+    template <class F>
+    [[gnu::always_inline]] void each_as_it_comes(F&& f) const {
         if (p_.keys.type == dtype::i64) each_of<std::int64_t>(f);
         else each_of<std::int32_t>(f);
     }
@@ -64,13 +72,11 @@ private:
     [[gnu::always_inline]] void each_of(F& f) const {
         const auto* const keys = reinterpret_cast<const Key*>(keys_.data) + keys_.offset;
         const std::int64_t step = keys_.steps[0], rows = p_.rows, count = p_.count,
-                           wraps = p_.from_end ? rows : 0, next = order_.steps[0];
-        const auto* const order = reinterpret_cast<const std::int64_t*>(order_.data);
+                           wraps = p_.from_end ? rows : 0;
         for (std::int64_t i = 0; i < count; ++i) {
             std::int64_t row = keys[i * step];
             row += row < 0 ? wraps : 0;
-            if (row < 0 || row >= rows) continue;
-            f(row, order ? order[order_.offset + i * next] : i);
+            if (static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(rows)) f(row, i);
         }
     }
     /// Whether elements of dense arrays go, as they come, to elements of one.
@@ -93,7 +99,8 @@ private:
         const std::int64_t width = p_.width, down = output_.steps[0], along = output_.steps[1],
                            next = updates_.steps[0], step = updates_.steps[1];
         const auto put = [&](T& to, T u) { to = join(to, u); };
-        if (dense()) return each([=](std::int64_t i, std::int64_t k) { put(out[i], v[k]); });
+        if (dense())
+            return each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(out[i], v[k]); });
         each([=](std::int64_t row, std::int64_t update) {
             line(out + row * down, along, v + update * next, step, width, put);
         });
@@ -126,7 +133,7 @@ private:
         if constexpr (std::is_same_v<T, float>)
             if (!few && dense()) {
                 convert_each<T, W>(out, 1, total, 1, some);
-                each([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+                each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
                 return convert_each<W, T>(total, 1, out, 1, some);
             }
         each_line([](W& w, T& t) { w = wide(t); });
@@ -136,7 +143,8 @@ private:
                     std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
                 line(total + i * width, 1, v + update * next, step, width, put);
             });
-        else if (dense()) each([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+        else if (dense())
+            each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
         else
             each([=](std::int64_t row, std::int64_t update) {
                 line(total + row * width, 1, v + update * next, step, width, put);

@@ -42,16 +42,38 @@ struct keyed_place {
     std::uint32_t place;
 };
 
-/// Sorts by keys; equal ones keep their order. `room` is as long as `list`; gives which of the two
-/// holds the result.
+/// Sorts a list that is all but sorted; equal keys keep their order. Gives up, the list still
+/// holding the same, after eight moves an item.
 template <class Key>
-keyed_place<Key>* sort_by_digits(keyed_place<Key>* list, keyed_place<Key>* room, std::size_t n) {
+bool sort_nearly_sorted(keyed_place<Key>* list, std::size_t n) {
+    std::size_t moves = 8 * n;
+    for (std::size_t i = 1; i < n; ++i) {
+        if (!(list[i].key < list[i - 1].key)) continue;
+        const keyed_place<Key> item = list[i];
+        std::size_t k = i;
+        for (; k > 0 && item.key < list[k - 1].key && moves > 0; --k, --moves)
+            list[k] = list[k - 1];
+        list[k] = item;
+        if (moves == 0) return false;
+    }
+    return true;
+}
+/// Sorts by keys; equal ones keep their order. `room` is as long as `list`; gives which of the two
+/// holds the result. Few keys are equal in the four highest digits of those in which keys differ,
+/// so they are taken first, and all only where that leaves much to be moved.
+template <class Key>
+keyed_place<Key>* sort_by_digits(keyed_place<Key>* list, keyed_place<Key>* room, std::size_t n,
+                                 std::size_t most = 4) {
     constexpr std::size_t digits = sizeof(Key);
     std::uint32_t counts[digits][256] = {};
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t d = 0; d < digits; ++d) ++counts[d][list[i].key >> (8 * d) & 255];
-    for (std::size_t d = 0; d < digits; ++d) {
-        if (counts[d][list[0].key >> (8 * d) & 255] == n) continue;  // a digit of all
+    const auto differ = [&](std::size_t d) { return counts[d][list[0].key >> (8 * d) & 255] != n; };
+    std::size_t first = digits, differing = 0;
+    for (std::size_t d = digits; d-- > 0;)
+        if (differ(d) && ++differing <= most) first = d;
+    for (std::size_t d = first; d < digits; ++d) {
+        if (!differ(d)) continue;
         std::uint32_t begin = 0;
         for (std::uint32_t& c : counts[d]) {
             const std::uint32_t size = c;
@@ -64,7 +86,8 @@ keyed_place<Key>* sort_by_digits(keyed_place<Key>* list, keyed_place<Key>* room,
         }
         std::swap(list, room);
     }
-    return list;
+    if (differing <= most || sort_nearly_sorted(list, n)) return list;
+    return sort_by_digits(list, room, n, digits);
 }
 
 template <element T>

@@ -122,9 +122,9 @@ support supports_grid(std::string_view name, const std::array<Number, 3>& groups
 class host_rows {
 public:
     /// Pre: the program outlives the object.
-    host_rows(const fused& f, const host_buffers& buffers)
+    host_rows(const fused& f, const host_buffers& buffers, bool wraps_later = false)
         : leaves_(buffers.arrays(f.leaves)), outputs_(buffers.arrays(f.outputs)),
-          machine_(f.body->view(), leaves_, buffers.scalars(f), outputs_) {}
+          machine_(f.body->view(), leaves_, buffers.scalars(f), outputs_, wraps_later) {}
 
     /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {

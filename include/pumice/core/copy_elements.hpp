@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Pumice authors
+// SPDX-License-Identifier: Apache-2.0
+// Copies of strided elements, which their size alone decides.
+#pragma once
+
+#include <pumice/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+
+template <std::size_t Size>
+void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+               std::int64_t n) {
+    constexpr std::int64_t size = Size;
+    for (std::int64_t i = 0; i < n; ++i)
+        std::memcpy(to + i * to_step * size, from + i * from_step * size, Size);
+}
+/// Copies n elements of `bits`, of 8 at least; steps count elements.
+inline void copy_elements(int bits, const void* from, std::int64_t from_step, void* to,
+                          std::int64_t to_step, std::int64_t n) {
+    const auto* v = static_cast<const std::byte*>(from);
+    auto* r = static_cast<std::byte*>(to);
+    if (from_step == 1 && to_step == 1)
+        std::memcpy(r, v, static_cast<std::size_t>((bits >> 3) * n));
+    else if (bits == 64) copy_each<8>(v, from_step, r, to_step, n);
+    else if (bits == 32) copy_each<4>(v, from_step, r, to_step, n);
+    else if (bits == 16) copy_each<2>(v, from_step, r, to_step, n);
+    else copy_each<1>(v, from_step, r, to_step, n);
+}
+
+template <std::size_t Size>
+void copy_rows_each(const std::byte* from, std::int64_t down, std::int64_t along, std::byte* to,
+                    std::int64_t rows, std::int64_t length) {
+    constexpr std::int64_t size = Size;
+    std::int64_t i = 0;
+    for (; i + 4 <= length; i += 4) {
+        const std::byte* v = from + i * along * size;
+        std::byte* r = to + i * size;
+        for (std::int64_t row = 0; row < rows; ++row, v += down * size, r += length * size)
+#pragma GCC unroll 4
+            for (std::int64_t k = 0; k < 4; ++k)
+                std::memcpy(r + k * size, v + k * along * size, Size);
+    }
+    for (; i < length; ++i)
+        copy_each<Size>(from + i * along * size, down, to + i * size, length, rows);
+}
+/// Copies rows of elements of `bits`, of 8 at least, to where they lie dense; steps count elements.
+inline void copy_rows(int bits, const std::byte* from, std::int64_t down, std::int64_t along,
+                      std::byte* to, std::int64_t rows, std::int64_t length) {
+    if (bits == 64) copy_rows_each<8>(from, down, along, to, rows, length);
+    else if (bits == 32) copy_rows_each<4>(from, down, along, to, rows, length);
+    else if (bits == 16) copy_rows_each<2>(from, down, along, to, rows, length);
+    else copy_rows_each<1>(from, down, along, to, rows, length);
+}
+
+}}}  // namespace pumice::PUMICE_ABI::detail
