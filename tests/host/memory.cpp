@@ -60,6 +60,27 @@ TEST_CASE("no more is kept than the bound, and a block too large for it is let g
     CHECK(kept > 0);
 }
 
+TEST_CASE("what was kept longest makes room for what is let go, so that sizes may change") {
+    host_pool pool;
+    const std::int64_t large = host_pool::most_kept / 4;
+    std::vector<host_pool::block> old;
+    for (int i = 0; i < 4; ++i) old.push_back(pool.take(large));
+    for (const host_pool::block& b : old) pool.give(b);
+    const host_pool::block fresh = pool.take(2 * large);
+    pool.give(fresh);
+    CHECK(pool.held().pooled == static_cast<std::uint64_t>(host_pool::most_kept));
+    const host_pool::block same = pool.take(2 * large), a = pool.take(large), b = pool.take(large);
+    CHECK(same.data == fresh.data);
+    CHECK(((a.data == old[2].data && b.data == old[3].data) ||
+           (a.data == old[3].data && b.data == old[2].data)));
+    CHECK(pool.held().pooled == 0);
+    for (const host_pool::block& x : {same, a, b}) pool.give(x);
+    CHECK(pool.trim() == static_cast<std::uint64_t>(host_pool::most_kept));
+    for (int i = 0; i < 40; ++i) old.push_back(pool.take(host_pool::least));
+    for (std::size_t i = 4; i < old.size(); ++i) pool.give(old[i]);
+    CHECK(pool.held().pooled == std::uint64_t{16} * host_pool::least);  // so many at most
+}
+
 TEST_CASE("threads may share a pool") {
     const auto pool = std::make_shared<host_pool>();
     std::atomic<int> wrong{0};

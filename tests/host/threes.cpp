@@ -30,8 +30,7 @@ void compare(std::int64_t rows, bool products) {
         way::start(sum, lost);
         for (std::size_t k = 3 * i; k < 3 * i + 3; ++k) {
             T each = a[k];
-            if (products)
-                pm::detail::multiply_each<T>::some(a.data() + k, b.data() + k, 1, &each);
+            if (products) pm::detail::multiply_each<T>::some(a.data() + k, b.data() + k, 1, &each);
             way::one(sum, lost, each, 0, 0);
         }
         want[i] = static_cast<T>(way::total(sum, lost));

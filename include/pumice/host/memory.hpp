@@ -16,7 +16,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Large blocks: those that were let go, since fresh pages cost more time than most loops over
+/// Large blocks: those that were let go last, since fresh pages cost more time than most loops over
 /// them, and who holds the others. Thread-safe.
 class host_pool {
 public:
@@ -33,7 +33,7 @@ public:
     host_pool(const host_pool&) = delete;
     host_pool& operator=(const host_pool&) = delete;
     ~host_pool() {
-        for (const block& b : kept_) ::operator delete(b.data);
+        for (std::size_t i = 0; i < count_; ++i) ::operator delete(kept_[i].data);
     }
 
     /// At least `bytes`; no data where the host has none left.
@@ -41,12 +41,11 @@ public:
         block b;
         {
             const small_lock lock(mutex_);
-            for (block& k : kept_) {
-                if (k.size < bytes || k.size > bytes + bytes / 4) continue;
-                b = k;
+            for (std::size_t i = count_; i-- > 0;) {
+                if (kept_[i].size < bytes || kept_[i].size > bytes + bytes / 4) continue;
+                b = kept_[i];
                 hold(b, label);
-                k = {};
-                pooled_ -= b.size;
+                take_out(i);
                 return b;
             }
         }
@@ -63,27 +62,30 @@ public:
     } catch (const std::bad_alloc&) {
         return {};
     }
+    /// Those that were kept longest make room.
     void give(const block& b) noexcept {
-        block old = b;
+        std::array<void*, most_blocks> gone;
+        std::size_t n = 0;
         {
             const small_lock lock(mutex_);
             holders_[b.holder] = {{}, 0, {}, free_holder_};
             free_holder_ = b.holder;
-            if (pooled_ + b.size <= most_kept) {
-                auto place = std::find_if(kept_.begin(), kept_.end(),
-                                          [](const block& k) { return !k.data; });
-                if (place == kept_.end()) place = kept_.begin() + next_++ % std::ssize(kept_);
-                pooled_ += b.size - place->size;
-                old = std::exchange(*place, b);
+            if (b.size > most_kept) {
+                gone[n++] = b.data;
+            } else {
+                for (; count_ == most_blocks || pooled_ + b.size > most_kept; take_out(0))
+                    gone[n++] = kept_[0].data;
+                kept_[count_++] = b;
+                pooled_ += b.size;
             }
         }
-        ::operator delete(old.data);
+        while (n > 0) ::operator delete(gone[--n]);
     }
 
     /// Gives back what is kept: so many bytes.
     std::uint64_t trim() noexcept {
         const small_lock lock(mutex_);
-        for (block& b : kept_) ::operator delete(std::exchange(b, {}).data);
+        while (count_ > 0) ::operator delete(kept_[--count_].data);
         return static_cast<std::uint64_t>(std::exchange(pooled_, 0));
     }
     memory_bytes held() const {
@@ -112,6 +114,11 @@ private:
         std::string name;
         std::size_t next_free;
     };
+    /// Of what is kept. Pre: the mutex is held.
+    void take_out(std::size_t i) noexcept {
+        pooled_ -= kept_[i].size;
+        std::copy(kept_.begin() + i + 1, kept_.begin() + count_--, kept_.begin() + i);
+    }
     /// Pre: the mutex is held. Throws std::bad_alloc and has changed nothing then.
     void hold(block& b, const memory_label& label) {
         holder fresh{label.role, b.size, std::string(label.name), none};
@@ -125,8 +132,9 @@ private:
     }
 
     mutable small_mutex mutex_;
-    std::array<block, 16> kept_;
-    std::ptrdiff_t next_ = 0;
+    static constexpr std::size_t most_blocks = 16;
+    std::array<block, most_blocks> kept_;  // the oldest first
+    std::size_t count_ = 0;
     std::int64_t pooled_ = 0;
     array_list<holder> holders_;
     std::size_t free_holder_ = none;
