@@ -78,7 +78,7 @@ inline split_k_shape split_k_shape_of(const product& p, split_k_shape f, int row
     if (p.gathers()) f.ahead = 1;
     else if (!f.right.chunk_along_k()) f.ahead = narrow || f.lanes == 8 ? 1 : 2;
     else if (f.wide == 1) f.ahead = narrow ? 8 : 4;
-    else f.ahead = f.lanes == 8 ? 2 : 4;
+    else f.ahead = 2;  // more want more registers than there are
     while (f.ahead > 1 && p.k < std::int64_t{2} * f.lanes * f.slices * f.ahead * parts)
         f.ahead /= 2;
     const std::int64_t step = std::int64_t{f.lanes} * f.slices * f.ahead;
@@ -156,13 +156,13 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     return l;
 }
 
-/// Expected of a product cut so, which moves `bytes`, `right` of them its right factor. An
+/// Expected of a product cut so, whose factors have so many bytes. An
 /// invocation waits for a chunk of k at a time, of all of its rows, for less where it is narrow;
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
 /// half of them at a time and row by row. What is read again comes from caches, three times as
 /// fast. Beginning and joining are paid by each round of workgroups that the device takes at a
 /// time, fewer where an invocation has many sums in registers.
-inline double split_k_seconds(const product& p, double bytes, double right, const split_k_shape& f,
+inline double split_k_seconds(const product& p, double left, double right, const split_k_shape& f,
                               const device_rates& rates) {
     const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),
                  own_sums = f.rows * f.wide, together = std::min(1024.0, 12288 / own_sums),
@@ -173,8 +173,9 @@ inline double split_k_seconds(const product& p, double bytes, double right, cons
                          f.columns() * prologue_work(p.right, 4)) *
                         terms * std::max(groups, rates.groups) *
                         (p.gathers() ? 4 + 26.0 / f.rows : 1),
-                 rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
-                 again = static_cast<double>(f.down - 1) * right;
+                 rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum), bytes = bytes_of(p),
+                 again = static_cast<double>(f.down - 1) * right +
+                         static_cast<double>(f.across - 1) * left;
     // Neighbouring invocations read so many bytes that lie together; memory takes four more.
     const double chunk = f.lanes * info(p.right.type()).bits / 8.0,
                  run = (f.right.chunk_along_k() ? f.slices : f.lines) * chunk,
@@ -199,7 +200,8 @@ inline support supports_split_k(const product& p, const device_info& device) {
     if (most < 128) return support::no("needs workgroups of 128 invocations");
     const device_rates rates = device.rates();
     const split_k_shape readings = split_k_readings(p);
-    const double bytes = bytes_of(p), right_bytes = bytes_of(p.right, right_domain(p));
+    const double left_bytes = bytes_of(p.left, p.batch + p.m + p.depth),
+                 right_bytes = bytes_of(p.right, right_domain(p));
     support s;
     const auto least = static_cast<int>(
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(p.m, 1, few_rows))));
@@ -213,7 +215,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
                               static_cast<double>(f.groups()) > 2 * rates.groups))
                 return;
             s.ways.push_back({{rows, lines, f.slices, parts == 1 ? 0 : parts},
-                              split_k_seconds(p, bytes, right_bytes, f, rates)});
+                              split_k_seconds(p, left_bytes, right_bytes, f, rates)});
             before = f.parts;
         }
     };
@@ -226,10 +228,14 @@ inline support supports_split_k(const product& p, const device_info& device) {
             if (lines < 8 && p.n > lines * (readings.right.chunk_along_k() ? 1 : readings.lanes))
                 continue;
             add(rows, lines, most < 256 ? 128 : 256);
+            if (device.type == device_type::cpu) continue;
             // One row and few columns keep a device busy so without parts that are joined.
             if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
-                most >= 1024 && device.type != device_type::cpu)
+                most >= 1024)
                 add(rows, lines, 1024);
+            // Some rows of many columns, which share what is read of the left factor.
+            if (rows == 4 && lines == 64 && readings.right.chunk_along_k() && most >= 512)
+                add(rows, lines, 512);
         }
     if (s.ways.empty()) return support::no("the product has more than 2^31 workgroups");
     return s;
