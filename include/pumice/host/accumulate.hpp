@@ -215,8 +215,8 @@ private:
                             put(place, of_line, of_result.rank(), k + count);
                             from[count++] = values.values(place, begin, n);
                         } while (ready_ && count < most_lines && k + count < end);
-                        run_wide(join_each<Way>{}, &into.a[at], &into.b[at], &from[0], count, n, k,
-                                 given ? given + first : nullptr);
+                        join_lines<Way>(&into.a[at], &into.b[at], &from[0], count, n, k,
+                                        given ? given + first : nullptr, lines);
                         k += count - 1;
                         continue;
                     }

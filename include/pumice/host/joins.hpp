@@ -7,6 +7,7 @@
 #include <pumice/base/wide.hpp>
 #include <pumice/expr/host.hpp>
 #include <pumice/graph/operation.hpp>
+#include <pumice/host/double_sums.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,24 +20,16 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 // them, `join` what was found further on. `given` is what an earlier pass found.
 
 struct no_second {};
-
-/// A length that is known is what -O2 vectorises; a divisor of the length of a block.
-inline constexpr std::int64_t lane_step = 32;
-
-/// Adds v to a sum of doubles, or to sums in lanes, and what the addition loses to `lost`.
-template <class V>
-[[gnu::always_inline]] inline void add_exactly(V& sum, V& lost, const V& v) {
-    const V s = sum + v, part = s - sum;
-    lost += (sum - (s - part)) + (v - part);
-    sum = s;
-}
-
+struct as_it_is {
+    static auto of(auto v, double) { return v; }
+};
 /// Sums of f(value): of integers modulo their width, of f32 in double, of f64 with what each
 /// addition lost.
 template <class T, class F>
 struct joined_sum {
     static constexpr bool real = std::is_floating_point_v<T>,
-                          keeps_lost = std::is_same_v<T, double>;
+                          keeps_lost = std::is_same_v<T, double>,
+                          plain_doubles = keeps_lost && std::is_same_v<F, as_it_is>;
     using value = T;
     using first =
         typename std::conditional_t<real, std::type_identity<double>, std::make_unsigned<T>>::type;
@@ -62,7 +55,10 @@ struct joined_sum {
                                              double given) {
         constexpr std::int64_t lanes = 32;
         std::int64_t i = 0;
-        if (n >= lanes) {
+        if constexpr (plain_doubles) {
+            i = n / lanes * lanes;
+            if (i > 0) add(sum, lost, sum_in_lanes(v, n / lanes));
+        } else if (n >= lanes) {
             first part[lanes] = {};
             for (; i + lanes <= n; i += lanes)
                 for (std::int64_t k = 0; k < lanes; ++k)
@@ -95,12 +91,6 @@ struct joined_sum {
         } else {
             return sum;
         }
-    }
-};
-struct as_it_is {
-    template <class T>
-    static T of(T v, double) {
-        return v;
     }
 };
 struct squared_distance {
@@ -309,6 +299,17 @@ struct join_each {
         for (int c = 0; c < count; ++c) all<1>(a, b, lines + c, n, place + c, given);
     }
 };
+/// The same of `count` of so many lines in all. Of eight lines of doubles and more, four are added
+/// up plainly.
+template <class Way>
+void join_lines(typename Way::first* a, typename Way::second* b, const void* const* lines,
+                int count, std::int64_t n, std::int64_t place, const double* given,
+                std::int64_t in_all) {
+    if constexpr (std::is_same_v<Way, joined_sum<double, as_it_is>>)
+        if (count == most_lines && in_all >= 2 * most_lines)
+            return run_wide(add_four_lines{}, a, b, lines, n);
+    run_wide(join_each<Way>{}, a, b, lines, count, n, place, given);
+}
 /// What each of `count` rows of n values comes to that follow each other.
 template <class Way>
 struct join_short {
@@ -425,8 +426,7 @@ void join_dense(dtype type, const void* from, bool down, std::int64_t rows, std:
                 const void* lines[most_lines];
                 const int some = static_cast<int>(std::min<std::int64_t>(most, n - k));
                 for (int c = 0; c < some; ++c) lines[c] = values.read((k + c) * rows + i, count);
-                run_wide(join_each<Way>{}, a + 0, b + 0, &lines[0], some, count, k,
-                         static_cast<const double*>(nullptr));
+                join_lines<Way>(a + 0, b + 0, &lines[0], some, count, k, nullptr, n);
             }
         } else if (n <= most_short) {
             const std::int64_t tile = block / n;
