@@ -27,7 +27,7 @@ for source in examples/[0-9]*.cpp; do
   done
 done
 [[ ${#programs[@]} -gt 0 ]] || { echo "examples/run.sh: no example is called $*" >&2; exit 1; }
-echo "building ${programs[*]}: a minute or more the first time"
+echo "building ${programs[*]}: some minutes the first time"
 cmake --build build/examples -j "$(nproc)" --target "${programs[@]}"
 
 on=tools/on-software-driver

@@ -166,3 +166,12 @@ void rank_nine(pm::matrix<float>& a, pm::matrix<float>& b) {
     pm::tensor<float, pm::dims<9>> y;
 #endif
 }
+
+// expect: name_axes_in_the_type_as_axis_1
+void sorted_along_a_number(const pm::matrix<float>& a) {
+#ifdef RIGHT
+    static_cast<void>(pm::sort(a, pm::axis<0>));
+#else
+    static_cast<void>(pm::sort(a, 0));
+#endif
+}

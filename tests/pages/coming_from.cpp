@@ -58,10 +58,10 @@ TEST_CASE("pages: coming from") {
     // eigen: a.cast<double>()
     // mlx: mx::astype(a, mx::float64)
     SHOWS("[[1. 2.] [3. 4.]]", pm::astype<double>(a));
-    // numpy: a + b, a * b
-    // xtensor: a + b, a * b
-    // eigen: a.array() + b.array(), a.array() * b.array()
-    // mlx: a + b, a * b
+    // numpy: a + a * b
+    // xtensor: a + a * b
+    // eigen: a.array() + a.array() * b.array()
+    // mlx: a + a * b
     SHOWS("[[2. 2.] [6. 8.]]", a + a * b);
     // numpy: a @ b
     // xtensor: xt::linalg::dot(a, b)
@@ -155,17 +155,21 @@ TEST_CASE("pages: coming from") {
     // eigen: v.reshaped(3, 1)
     // mlx: mx::reshape(v, {3, 1})
     SHOWS("[[3.] [1.] [2.]]", pm::reshape(v, {3, 1}));
-    // numpy: np.concatenate([a, b], axis=1)
-    // xtensor: xt::concatenate(xt::xtuple(a, b), 1)
-    // mlx: mx::concatenate({a, b}, 1)
+    // numpy: np.concatenate([b, b], axis=1)
+    // xtensor: xt::concatenate(xt::xtuple(b, b), 1)
+    // mlx: mx::concatenate({b, b}, 1)
     SHOWS("[[1. 0. 1. 0.] [1. 1. 1. 1.]]", pm::concat(pm::axis<1>, b, b));
     // numpy: np.pad(v, (1, 2))
     // xtensor: xt::pad(v, {{1, 2}})
     // mlx: mx::pad(v, {{1, 2}})
     SHOWS("[0. 3. 1. 2. 0. 0.]", pm::pad(v, {{1, 2}}));
-    // numpy: np.sort(v), np.argsort(v)
-    // xtensor: xt::sort(v), xt::argsort(v)
-    // mlx: mx::sort(v), mx::argsort(v)
+    // numpy: np.sort(v)[::-1]
+    // xtensor: xt::flip(xt::sort(v), 0)
+    // mlx: mx::sort(v)[::-1]
+    SHOWS("[3. 2. 1.]", pm::sort(v, true));
+    // numpy: v[np.argsort(v)]
+    // xtensor: xt::index_view(v, xt::argsort(v))
+    // mlx: mx::take(v, mx::argsort(v))
     SHOWS("[1. 2. 3.]", pm::take(v, pm::argsort(v)));
     // numpy: np.unique(v)
     // xtensor: xt::unique(v)

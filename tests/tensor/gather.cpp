@@ -22,6 +22,12 @@ TEST_CASE("gather: typed tensors are sorted, picked from and scattered to") {
     CHECK(values(pm::take_along_axis(x, order)) == reals{1, 2, 3});
     CHECK(values(pm::sort(x * 2.0f)) == reals{2, 4, 6});
     CHECK(values(pm::sort(x, pm::axis<0>, true)) == reals{3, 2, 1});
+    // A truth value is no axis.
+    const pm::matrix<float> m = pm::reshape(x, {3, 1}) * (4.0f - pm::reshape(x, {1, 3}));
+    CHECK(pm::sort(m, true).to_vector() == reals{9, 6, 3, 3, 2, 1, 6, 4, 2});
+    CHECK(pm::argsort(m, true).to_vector()[0] == 1);
+    CHECK(pm::to_vector<float>(pm::sort(pm::any_tensor(m), true))[0] == 9);
+    CHECK(pm::to_vector<std::int64_t>(pm::argsort(pm::any_tensor(x), true))[0] == 0);
     const auto top = pm::top_k(x, 2);
     CHECK(values(top.values) == reals{3, 2});
     CHECK(whole(top.indices) == places{0, 2});

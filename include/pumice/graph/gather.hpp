@@ -35,8 +35,17 @@ PUMICE_FUNCTION any_tensor scatter_nd(const any_tensor& data, const any_tensor& 
 /// NaN is greater than any number, so last in ascending order, and -0 equals 0.
 PUMICE_FUNCTION any_tensor argsort(const any_tensor& x, std::int64_t axis = -1,
                                    bool descending = false);
+/// The elements in that order.
 PUMICE_FUNCTION any_tensor sort(const any_tensor& x, std::int64_t axis = -1,
                                 bool descending = false);
+/// Along the last axis: a truth value is no axis.
+inline any_tensor argsort(const any_tensor& x, std::same_as<bool> auto descending) {
+    return argsort(x, -1, descending);
+}
+/// Along the last axis: a truth value is no axis.
+inline any_tensor sort(const any_tensor& x, std::same_as<bool> auto descending) {
+    return sort(x, -1, descending);
+}
 
 /// The k greatest (or least) elements along `axis`, in order, and where they lie.
 struct top_elements {

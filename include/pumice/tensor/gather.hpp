@@ -49,11 +49,35 @@ auto argsort(const X& x, axes_t<I> = {}, bool descending = false) {
                                                                   detail::axis_in<I, rank>(),
                                                                   descending)));
 }
+/// The elements in order along an axis (the last where none is named).
 template <array_argument X, int I = -1>
 auto sort(const X& x, axes_t<I> = {}, bool descending = false) {
     return detail::of_rank<X>(detail::noted(sort(any_tensor(x.get()),
                                                  detail::axis_in<I, detail::extents_of<X>::rank>(),
                                                  descending)));
+}
+
+/// Along the last axis.
+template <array_argument X, std::same_as<bool> B>
+auto argsort(const X& x, B descending) {
+    return argsort(x, axes<-1>, descending);
+}
+/// Along the last axis.
+template <array_argument X, std::same_as<bool> B>
+auto sort(const X& x, B descending) {
+    return sort(x, axes<-1>, descending);
+}
+/// The axes of a typed tensor stand in the type: axis<1>.
+template <array_argument X, std::integral N>
+    requires(!std::same_as<N, bool>)
+auto argsort(const X&, N, bool = false) {
+    return name_axes_in_the_type_as_axis_1<N>{};
+}
+/// The axes of a typed tensor stand in the type: axis<1>.
+template <array_argument X, std::integral N>
+    requires(!std::same_as<N, bool>)
+auto sort(const X&, N, bool = false) {
+    return name_axes_in_the_type_as_axis_1<N>{};
 }
 
 template <class Values, class Indices>
