@@ -124,6 +124,8 @@ auto vecdot(const A& a, const B& b, std::int64_t axis = -1) {
                                                                              any_tensor(b.get()),
                                                                              axis)));
 }
+/// Differences of neighbours along an axis, `n` times; `prepend` and `append`, where they are not
+/// empty, are joined on first.
 template <array_argument X>
 auto diff(const X& x, std::int64_t axis = -1, std::int64_t n = 1, const any_tensor& prepend = {},
           const any_tensor& append = {}) {

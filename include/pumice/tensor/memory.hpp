@@ -19,6 +19,7 @@ enum class memory_kind : std::uint8_t {
     host,         // ordinary memory, which the device does not see: copied
 };
 inline constexpr int memory_kinds = 4;
+/// As text.
 constexpr std::string_view to_string(memory_kind kind) noexcept {
     constexpr std::string_view names[] = {"device", "fd", "host_import", "host"};
     return names[static_cast<std::size_t>(kind)];

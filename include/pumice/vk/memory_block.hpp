@@ -21,6 +21,7 @@ enum class memory_kind : std::uint8_t {
 };
 inline constexpr std::size_t memory_kinds = 4;
 
+/// As text.
 constexpr std::string_view to_string(memory_kind kind) noexcept {
     constexpr std::string_view names[] = {"device", "upload", "download", "parameters"};
     return names[static_cast<std::size_t>(kind)];
