@@ -60,3 +60,12 @@ void extents_as_arguments(pm::matrix<float>& a, pm::matrix<float>& b) {
     a += pm::zeros<float>(2, 3);
 #endif
 }
+
+// expect: extents_are_a_list_in_braces
+void flattened_by_a_number(const pm::matrix<float>& a) {
+#ifdef RIGHT
+    static_cast<void>(pm::reshape(a, {-1}));
+#else
+    static_cast<void>(pm::reshape(a, -1));
+#endif
+}

@@ -92,3 +92,9 @@ TEST_CASE("print: streams take tensors and expressions, views too") {
     out << m << '\n' << m * 2.0f << '\n' << pm::transpose(m);
     CHECK(out.str() == "[[1. 2.]\n [3. 4.]]\n[[2. 4.]\n [6. 8.]]\n[[1. 3.]\n [2. 4.]]");
 }
+
+TEST_CASE("print: shapes") {
+    std::ostringstream out;
+    out << pm::shape{2, 3} << pm::shape{4} << pm::shape{};
+    CHECK(out.str() == "(2, 3)(4,)()");
+}

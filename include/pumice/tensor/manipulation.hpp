@@ -12,6 +12,13 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// The extents are a list: reshape(x, {n, m}), reshape(x, {-1}).
+template <array_argument X, std::integral... N>
+    requires(sizeof...(N) > 0)
+auto reshape(const X&, N...) {
+    return extents_are_a_list_in_braces<N...>{};
+}
+
 namespace detail {
 
 template <class X, int Rank = extents_of<X>::rank, class Layout = row_major>

@@ -20,6 +20,12 @@ std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
     return out << any_tensor(x);
 }
 
+/// A shape, or other indices, as NumPy prints it.
+template <std::same_as<index_list> List>
+std::ostream& operator<<(std::ostream& out, const List& list) {
+    return out << to_string(list);
+}
+
 #ifndef PUMICE_COMPILED
 
 namespace detail {
