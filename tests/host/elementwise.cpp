@@ -59,6 +59,12 @@ TEST_CASE("dense, broadcast, turned round and transposed operands, and none at a
           {500, 5, 1}, n);
     check({}, {view(a, 1, {}), view(b, 2, {}), view(c, 3, {})}, {}, 1);
     check({3, 0}, {view(a, 0, {0, 1}), view(b, 0, {0, 1}), view(c, 0, {0, 1})}, {0, 1}, 1);
+    for (const shape& none : {shape{4, 0}, shape{0, 3}, shape{3, 0, 2}, shape{3, 2, 0}}) {
+        const strides turned = none.rank() == 2 ? strides{1, 5} : strides{1, 5, 7};
+        check(none, {view(a, 0, turned), view(b, 0, turned), view(c, 0, turned)},
+              row_major_strides(none), 1);
+    }
+    check({4, 0}, {view(a, 0, {1, 5}), view(b, 0, {1, 5}), view(c, 0, {0, 1})}, {0, 1}, 1);
     check({1, 1, 2}, {view(a, 0, {9, 9, 1}), view(b, 0, {1, 1, 1}), view(c, 0, {0, 0, 0})},
           {2, 2, 1}, 2);
 }

@@ -45,7 +45,8 @@ private:
     /// Whether rows are short and the results' lie one behind the other, so that a block holds
     /// several, which other operands are copied to.
     bool short_rows_follow() const {
-        if (domain.rank() < 2 || domain.back() >= short_line) return false;
+        if (domain.rank() < 2 || domain.back() >= short_line || element_count(domain) == 0)
+            return false;
         for (const host_array& a : leaves)
             if (!a.data || a.format || !a.map.axes.empty() || is_packed(a.type)) return false;
         return std::all_of(outputs.begin(), outputs.end(),
