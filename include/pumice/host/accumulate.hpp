@@ -161,6 +161,7 @@ private:
             take(t, a + 0, b + 0);
         });
     }
+    /// Sums of rows of three, put where the results are to lie.
     template <class T>
     void sums_of_threes() {
         each_tile_of_rows<number_results<T>>([&](const auto& t) {

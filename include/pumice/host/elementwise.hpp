@@ -52,6 +52,7 @@ private:
         return std::all_of(outputs.begin(), outputs.end(),
                            [&](const host_array& a) { return follow(a) && !is_packed(a.type); });
     }
+    /// Whether the rows of `a` lie dense, one behind the other.
     bool follow(const host_array& a) const {
         const int last = domain.rank() - 1;
         return a.steps[last] == 1 && a.steps[last - 1] == domain[last];

@@ -156,14 +156,14 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
     return l;
 }
 
-/// Expected of a product cut so, whose factors have so many bytes. An
+/// Expected of a product cut so, which moves `bytes`, and whose factors have so many. An
 /// invocation waits for a chunk of k at a time, of all of its rows, for less where it is narrow;
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
 /// half of them at a time and row by row. What is read again comes from caches, three times as
 /// fast. Beginning and joining are paid by each round of workgroups that the device takes at a
 /// time, fewer where an invocation has many sums in registers.
-inline double split_k_seconds(const product& p, double left, double right, const split_k_shape& f,
-                              const device_rates& rates) {
+inline double split_k_seconds(const product& p, double bytes, double left, double right,
+                              const split_k_shape& f, const device_rates& rates) {
     const double groups = static_cast<double>(f.groups()), length = static_cast<double>(f.length),
                  own_sums = f.rows * f.wide, together = std::min(1024.0, 12288 / own_sums),
                  rounds = std::max(1.0, groups * f.lines * f.slices / (together * rates.groups)),
@@ -173,7 +173,7 @@ inline double split_k_seconds(const product& p, double left, double right, const
                          f.columns() * prologue_work(p.right, 4)) *
                         terms * std::max(groups, rates.groups) *
                         (p.gathers() ? 4 + 26.0 / f.rows : 1),
-                 rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum), bytes = bytes_of(p),
+                 rate = 0.5 * rates.arithmetic * 4 / size_of(p.sum),
                  again = static_cast<double>(f.down - 1) * right +
                          static_cast<double>(f.across - 1) * left;
     // Neighbouring invocations read so many bytes that lie together; memory takes four more.
@@ -200,7 +200,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
     if (most < 128) return support::no("needs workgroups of 128 invocations");
     const device_rates rates = device.rates();
     const split_k_shape readings = split_k_readings(p);
-    const double left_bytes = bytes_of(p.left, p.batch + p.m + p.depth),
+    const double bytes = bytes_of(p), left_bytes = bytes_of(p.left, p.batch + p.m + p.depth),
                  right_bytes = bytes_of(p.right, right_domain(p));
     support s;
     const auto least = static_cast<int>(
@@ -215,7 +215,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
                               static_cast<double>(f.groups()) > 2 * rates.groups))
                 return;
             s.ways.push_back({{rows, lines, f.slices, parts == 1 ? 0 : parts},
-                              split_k_seconds(p, left_bytes, right_bytes, f, rates)});
+                              split_k_seconds(p, bytes, left_bytes, right_bytes, f, rates)});
             before = f.parts;
         }
     };
