@@ -156,6 +156,10 @@ protected:
     /// Realises a lazy node without a plan, where the engine can; else false. Throws without having
     /// changed it.
     virtual bool run_alone(node&) { return false; }
+    /// What `run_alone` left to a plan was computed, alone.
+    virtual void ran_by_plan(const node& n, const plan& p) {
+        static_cast<void>(n), static_cast<void>(p);
+    }
 
     /// The tensor with its values at hand, dense from an offset that is a multiple of `alignment`
     /// bytes (0: from the start), as a prepared graph takes it. A copy where it lies otherwise.
@@ -270,6 +274,7 @@ protected:
         for (const int v : p.outputs)
             if (p.at(v).alias >= 0) realise_within(e, p.root(v), p.at(v), *node_of(v));
         for (const int v : p.outputs) node_of(v)->release_inputs();
+        if (roots.size() == 1) ran_by_plan(*roots[0], p);
         return true;
     }
 

@@ -10,6 +10,7 @@
 #include <pumice/host/find_loop.hpp>
 #include <pumice/host/memory.hpp>
 #include <pumice/host/read_parts.hpp>
+#include <pumice/host/small_tree.hpp>
 
 #include <mutex>
 
@@ -29,7 +30,7 @@ public:
             policies_.each_op)
             return nullptr;
         for (const node_ptr& input : inputs)
-            if (!lies_here(*input) || input->owner.get() != this) return nullptr;
+            if (!has_values(*input) || input->owner.get() != this) return nullptr;
         const host_operands operands{inputs, scalars, type, extent, count};
         host_loop loop;
         find_loop(lasting, operands, loop);
@@ -102,9 +103,6 @@ private:
         must_hold_values(n);
         return first_value(n);
     }
-    /// Not so the inputs of a function that is traced, and what a run lost.
-    static bool lies_here(const node& n) { return n.realised() && n.data && !n.data->lost; }
-
     void fetch(const node_ptr& n, void* out) override {
         if (n->count() > 0) gather(n->type, n->extent, bytes_of(*n), n->offset, n->layout(), out);
     }
@@ -140,12 +138,19 @@ private:
         return record;
     }
 
-    /// A node over realised inputs for which there is a loop needs no plan.
+    /// A node over realised inputs for which there is a loop needs no plan, and neither does a
+    /// small tree like one before.
     bool run_alone(node& n) override {
         for (const node_ptr& input : n.inputs)
-            if (!lies_here(*input)) return false;
+            if (!has_values(*input)) return run_tree(n);
+        return run_over(n, n.inputs);
+    }
+    /// Realises a node from these in the place of its inputs, where there is a loop for it. It
+    /// keeps the record, if there is one.
+    bool run_over(node& n, span<const node_ptr> inputs,
+                  std::shared_ptr<const kernel_record> record = nullptr) {
         const std::int64_t count = n.count();
-        const host_operands operands{n.inputs, {},    n.type,
+        const host_operands operands{inputs,   {},    n.type,
                                      n.extent, count, n.row_major() ? nullptr : &n.layout()};
         host_loop loop;
         find_loop(n.op, operands, loop);
@@ -158,7 +163,7 @@ private:
             if (profiling_) {
                 name = profile_name(*record_of(n));
                 label = n.label.get();
-                for (const node_ptr& input : n.inputs)
+                for (const node_ptr& input : inputs)
                     touched += byte_count(input->type, input->count());
             }
             const profile_scope running(profiling_.get(), name, profile_recorder::on_device,
@@ -168,9 +173,57 @@ private:
             stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
         }
         ++stats_.evals;
+        if (record) n.record = std::move(record);
         n.realise(made);
         n.release_inputs();
         return true;
+    }
+
+    /// Elementwise nodes over little, also where short rows of them are reduced, when a plan has
+    /// computed as many of the same before.
+    bool run_tree(node& n) {
+        tree_of_ = nullptr;
+        if (profiling_ || policies_.passes || !policies_.fusion) return false;
+        const bool elementwise = n.op.is<elementwise_op>();
+        if (!elementwise && !joins_short_rows(n)) return false;
+        const node& top = elementwise ? n : *n.inputs[0];
+        if (!tree_.grow(top)) return false;
+        tree_key_.clear();
+        tree_.add_words(tree_key_);
+        if (!elementwise) tree_key_.add_op(n.op);
+        std::shared_ptr<const kernel_record> record = trees_.find(tree_key_);
+        if (!record) {
+            tree_of_ = &n;
+            return false;
+        }
+        std::shared_ptr<host_storage> made = allocate(byte_count(top.type, top.count()), computed);
+        tree_.run(made->memory.data(), threads_);
+        if (!elementwise) {
+            const node_ptr operand = allocate_node(top.type, top.extent, source_op{}, nullptr);
+            operand->realise(std::move(made));
+            return run_over(n, span(&operand, 1), std::move(record));
+        }
+        ++stats_.evals, ++stats_.dispatches;
+        stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
+        n.record = std::move(record);
+        n.realise(std::move(made));
+        n.release_inputs();
+        return true;
+    }
+    /// Whether a reduction joins its operand's values, which only it reads, alike where they are
+    /// stored first: rows that lie in one block, of a type that is not rounded to.
+    static bool joins_short_rows(const node& n) {
+        const auto* const op = n.op.get_if<reduce_op>();
+        if (!op || !n.label.empty()) return false;
+        const node& from = *n.inputs[0];
+        return op->axes.size() == 1 && op->axes[0] == from.extent.rank() - 1 &&
+               from.extent.back() <= detail::most_short && !from.realised() &&
+               (!is_floating(from.type) || detail::computed_as(from.type) == from.type) &&
+               from.pending_uses.load(std::memory_order_relaxed) == 1;
+    }
+    void ran_by_plan(const node& n, const plan& p) override {
+        if (tree_of_ == &n && p.steps.size() == 1) trees_.add(tree_key_, n.record);
+        tree_of_ = nullptr;
     }
 
     bool may_give(const storage& s, std::int64_t bytes) const override {
@@ -246,6 +299,10 @@ private:
 
     std::string report_;
     statistics stats_;
+    small_tree tree_;
+    graph_key tree_key_;
+    const node* tree_of_ = nullptr;  // the node that a plan computes, whose tree has this key
+    known_trees trees_;
     counter at_once_, at_once_bytes_;  // dispatches that took no lock, and what they wrote
     std::shared_ptr<host_pool> pool_ = std::make_shared<host_pool>();
     thread_pool threads_;

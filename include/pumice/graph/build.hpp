@@ -8,6 +8,7 @@
 #include <pumice/base/span.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/any_tensor.hpp>
+#include <pumice/graph/call_form.hpp>
 #include <pumice/graph/view.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -139,7 +140,7 @@ PUMICE_BODY any_tensor apply(const op_info& op, span<const any_operand> operands
     if (static_cast<int>(operands.size()) != op.arity)
         fail(errc::invalid_argument, op.name,
              {"takes ", op.arity, " operands, got ", operands.size()});
-    array_list<dtype> types;
+    fixed_vector<dtype, 3> types;
     std::optional<dtype> common;
     bool clash = false;
     shape domain;
@@ -163,42 +164,35 @@ PUMICE_BODY any_tensor apply(const op_info& op, span<const any_operand> operands
     if (!op.rule.takes(*common))
         detail::throw_types(op.name, types, "the op is not defined for this kind");
 
-    auto body = std::make_shared<program>();
-    elementwise_op payload;
+    detail::call_form form{&op,
+                           op.rule.gives == type_rule::result::boolean ? dtype::boolean : *common};
     array_list<node_ptr> inputs;
-    instruction call{instruction::code::apply, dtype::boolean, 0, {}, &op};
+    array_list<scalar> numbers;
     for (std::size_t i = 0; i < operands.size(); ++i) {
+        const any_operand& from = operands[i];
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
-        if (operands[i].is_number) {
+        form.operands[i] = {wanted, wanted, from.is_number};
+        if (from.is_number) {
             scalar number;
-            if (!detail::bring_to(wanted, operands[i].number, number))
+            if (!detail::bring_to(wanted, from.number, number))
                 detail::throw_types(op.name, types,
-                                    "the number " +
-                                        std::to_string(operands[i].number.as<double>()) +
+                                    "the number " + std::to_string(from.number.as<double>()) +
                                         " is not an integer");
-            call.args[i] = body->push({instruction::code::scalar,
-                                       wanted,
-                                       static_cast<std::uint16_t>(payload.scalars.size()),
-                                       {},
-                                       nullptr});
-            payload.scalars.push_back(number);
-            continue;
+            numbers.push_back(number);
+        } else {
+            form.operands[i].has = from.array.dtype();
+            inputs.push_back(from.array.get());
         }
-        const dtype have = operands[i].array.dtype();
-        call.args[i] = body->push({instruction::code::leaf,
-                                   have,
-                                   static_cast<std::uint16_t>(inputs.size()),
-                                   {},
-                                   nullptr});
-        inputs.push_back(operands[i].array.get());
-        if (have != wanted)
-            call.args[i] =
-                body->push({instruction::code::cast, wanted, 0, {call.args[i]}, nullptr});
     }
-    call.type = op.rule.gives == type_rule::result::boolean ? dtype::boolean : *common;
-    body->outputs.push_back(body->push(call));
-    payload.body = std::move(body);
-    return any_tensor(make_node(call.type, domain, std::move(payload), std::move(inputs)));
+    const operation* const known = detail::known_call(form);
+    operation what;
+    if (known && numbers.empty()) what = operation::borrowed(*known);
+    else
+        what = elementwise_op{known ? known->get_if<elementwise_op>()->body
+                                    : std::make_shared<const program>(form.make()),
+                              std::move(numbers),
+                              {}};
+    return any_tensor(make_node(form.gives, domain, std::move(what), std::move(inputs)));
 }
 
 PUMICE_BODY any_tensor astype(const any_tensor& x, dtype type) {

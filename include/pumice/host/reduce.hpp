@@ -9,6 +9,7 @@
 #include <pumice/host/accumulate.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
+#include <pumice/host/threes.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/reduce.hpp>
 
@@ -151,6 +152,16 @@ void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_po
         });
     });
 }
+/// Sums of rows of three go where they are to lie.
+template <std::same_as<reduce_op> Op>
+void sum_dense_threes(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const dtype type = static_cast<const host_operands*>(bound.operands)->inputs[0]->type;
+    with_host_arithmetic(info(type).arithmetic, [&]<class A>(A) {
+        using T = typename joined_sum<typename number_of<A>::type, as_it_is>::value;
+        run_wide(sum_threes<T>{}, static_cast<const T*>(bound.from[0]),
+                 static_cast<const T*>(nullptr), bound.rows, reinterpret_cast<T*>(to));
+    });
+}
 /// Whether reductions of a type are found in one pass.
 constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
     const bool extreme = what == reduction::max || what == reduction::min,
@@ -168,7 +179,10 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const bool floats = type == dtype::f32 && reduces_fast(op.what);
     out.take_rows(op, given, least_part,
                   floats ? reduce_dense_floats<Op> : reduce_dense_numbers<Op>);
-    if (!out || !floats) return;
+    if (!out) return;
+    if (op.what == reduction::sum && !out.down && out.length == 3 && computed_as(type) == type)
+        out.loop = sum_dense_threes<Op>;
+    if (!floats || out.loop == &sum_dense_threes<Op>) return;
     // Blocks along an axis of few elements are not worth their loop.
     if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
         out.loop = reduce_dense_numbers<Op>;
