@@ -315,3 +315,26 @@ TEST_CASE("long sums keep their bound") {
             }
     }
 }
+
+TEST_CASE("slices of several workgroups are joined apart") {
+    for (const auto& m : machines()) {
+        tally count("slices of neighbours on " + m->info().name);
+        dice d(16);
+        for (const dtype type : {dtype::f32, dtype::f16, dtype::i32, dtype::u8})
+            for (const bool columns : {false, true})
+                // One workgroup, some of which the last has few, as many as are counted, and more.
+                for (const std::int64_t n : {std::int64_t{3}, std::int64_t{70}, std::int64_t{296},
+                                             std::int64_t{2504}, std::int64_t{9000}}) {
+                    if (n > (columns ? type == dtype::f32 ? 9000 : 3000 : 100)) continue;
+                    const shape outer{n}, inner{2300 + d.in(0, 999)};
+                    const reduction what = d.chance(0.5) ? reduction::sum : reduction::argmax;
+                    workspace w(d);
+                    std::vector<result> out;
+                    reduce_problem p =
+                        plain(w, what, type, outer, inner, placing::dense, values::plain, out);
+                    if (columns) p.prologue.leaves[0].steps = {1, n};
+                    check_any<reduce_slices>(-1, *m, p, w, out, {allowed_for(p, w)},
+                                             "slices of " + describe(p), count);
+                }
+    }
+}

@@ -73,6 +73,9 @@ struct reduce_plan {
     shape all;  // outer ++ inner
     int outer_rank = 0, inner_rank = 0;
     bool wide = false, columns = false, fits = false;
+    /// Workgroups of a slice that count, each, the slices that are done.
+    static constexpr int most_counted = 64;
+
     int lanes = 1;  // invocations that share an outer coordinate
     std::int64_t outers = 0, length = 0, part = 0, slices = 1;
     vector_runs runs;
@@ -118,14 +121,18 @@ struct reduce_plan {
 
     /// What lanes share: an outer coordinate, or a run of them.
     std::int64_t slots() const { return columns ? outers / runs.elements : outers; }
-    std::int64_t groups() const {
-        return (slots() + reduce_group / lanes - 1) / (reduce_group / lanes);
+    std::int64_t slots_of_group() const { return reduce_group / lanes; }
+    std::int64_t outers_of_group() const {
+        return slots_of_group() * (columns ? runs.elements : 1);
     }
+    std::int64_t groups() const { return (slots() + slots_of_group() - 1) / slots_of_group(); }
     /// Invocations that join the slices of an outer coordinate.
     int joining_lanes() const { return slices <= 16 ? 1 : slices <= 256 ? 16 : reduce_group; }
-    /// Whether the last workgroup of the slices joins what is of them: where that is little work
-    /// for one.
-    bool joins_at_once() const { return outers * slices <= 8 * reduce_group; }
+    /// Whether the last workgroup that comes to outer coordinates joins the slices of them: where
+    /// that is little work for one.
+    bool joins_at_once() const {
+        return groups() <= most_counted && outers_of_group() * slices <= 8 * reduce_group;
+    }
     std::int64_t scratch() const {
         return slices > 1 ? outers * slices * 32 : 0;
     }  // no state is larger
@@ -151,9 +158,10 @@ struct reduce_plan {
 
     launch make(reduce_step step, const device_info& device) const {
         constexpr const char* entries[] = {"whole", "slice", "joined"};
+        const int counters = step == reduce_step::slice && joins_at_once() ? most_counted : 1;
         launch l("reduce", entries[static_cast<int>(step)],
                  {emitted_name(p.prologue.body->view()), emitted_name(p.epilogue.body->view()),
-                  index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank},
+                  index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank, counters},
                  {&p.prologue, &p.epilogue});
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
         const bool join = step == reduce_step::joined;
@@ -184,10 +192,10 @@ struct reduce_plan {
                      {"I outers", join ? outers : slots()},
                      {"I length", length},
                      {"I part", part},
-                     {"I slices", slices},
+                     {"uint slices", slices},
                      {"uint width", width},
                      {"uint groups", step == reduce_step::slice ? groups() * slices : 0},
-                     {"uint arrived", 0}});
+                     {"uint arrived[T]", block::axes{{}, counters}}});
         if (slices > 1) l.accesses.push_back({-2, 0, scratch(), step == reduce_step::slice});
         return l;
     }
