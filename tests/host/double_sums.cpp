@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <limits>
 #include <vector>
 
 using namespace pumice;
@@ -56,4 +58,30 @@ TEST_CASE("double sums: four lines are added up plainly, their sums exactly") {
         CHECK(sums == want);
         CHECK(lost == want_lost);
     }
+}
+
+TEST_CASE("double sums: lines in registers, as one line after the other") {
+    for (const std::int64_t n : {1, 7, 8, 31, 100})
+        for (const std::int64_t rows : {0, 1, 3, 7, 8, 9, 12, 15, 64}) {
+            const std::vector<double> v = numbers(rows * n);
+            std::vector<double> sums(static_cast<std::size_t>(n)), want = sums;
+            detail::sum_lines{}(v.data(), n, rows, n, sums.data());
+            for (std::int64_t i = 0; i < n; ++i) {
+                const auto at = [&](std::int64_t r) {
+                    return v[static_cast<std::size_t>(r * n + i)];
+                };
+                double sum = 0, lost = 0;
+                std::int64_t r = 0;
+                for (; rows >= 8 && r + 4 <= rows; r += 4)
+                    detail::add_exactly(sum, lost, (at(r) + at(r + 1)) + (at(r + 2) + at(r + 3)));
+                for (; r < rows; ++r) detail::add_exactly(sum, lost, at(r));
+                want[static_cast<std::size_t>(i)] = sum + lost;
+            }
+            CHECK(sums == want);
+        }
+    const double end = std::numeric_limits<double>::infinity(), v[] = {end, -0.0, 1, -0.0};
+    double sums[2];
+    detail::sum_lines{}(v, 2, 2, 2, sums);
+    CHECK(sums[0] == end);
+    CHECK(std::bit_cast<std::uint64_t>(sums[1]) == 0);
 }

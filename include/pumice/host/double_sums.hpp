@@ -54,5 +54,47 @@ struct add_four_lines {
         some(sums + i, lost + i, v[0] + i, v[1] + i, v[2] + i, v[3] + i, n - i);
     }
 };
+/// out[i] = the sum of v[i], v[i + step] ... v[i + (rows - 1) step] for i < n, as adding one line
+/// after the other gives it, of eight lines and more four: in registers.
+struct sum_lines {
+    template <class V, std::size_t Count>
+    [[gnu::always_inline]] static void some(const double* v, std::int64_t step, std::int64_t rows,
+                                            double* out) {
+        constexpr std::size_t width = sizeof(V) / sizeof(double);
+        V sum[Count] = {}, lost[Count] = {};
+        std::int64_t r = 0;
+        for (; rows >= 8 && r + 4 <= rows; r += 4, v += 4 * step)
+#pragma GCC unroll 2
+            for (std::size_t k = 0; k < Count; ++k) {
+                const double* const at = v + k * width;
+                add_exactly(sum[k], lost[k],
+                            V((value<V>(at) + value<V>(at + step)) +
+                              (value<V>(at + 2 * step) + value<V>(at + 3 * step))));
+            }
+        for (; r < rows; ++r, v += step)
+#pragma GCC unroll 2
+            for (std::size_t k = 0; k < Count; ++k)
+                add_exactly(sum[k], lost[k], V(value<V>(v + k * width)));
+#pragma GCC unroll 2
+        for (std::size_t k = 0; k < Count; ++k) {
+            const V all = sum[k] + lost[k];
+            value<V>(out + k * width) = all == all ? all : sum[k];
+        }
+    }
+    [[gnu::always_inline]] void operator()(const double* v, std::int64_t step, std::int64_t rows,
+                                           std::int64_t n, double* out) const {
+        using four = lanes_of<double>::vector;
+        std::int64_t i = 0;
+        for (; i + 8 <= n; i += 8) some<four, 2>(v + i, step, rows, out + i);
+        for (; i < n; ++i) some<double, 1>(v + i, step, rows, out + i);
+    }
+
+private:
+    template <class V, class T>
+    [[gnu::always_inline]] static auto& value(T* at) {
+        if constexpr (std::is_same_v<V, double>) return *at;
+        else return lanes_at(at);
+    }
+};
 
 }}}  // namespace pumice::PUMICE_ABI::detail

@@ -162,6 +162,28 @@ void sum_dense_threes(const host_loop& bound, std::byte* to, const thread_pool&)
                  static_cast<const T*>(nullptr), bound.rows, reinterpret_cast<T*>(to));
     });
 }
+/// Sums of doubles, put where they are to lie: of rows.
+struct sum_rows {
+    [[gnu::always_inline]] void operator()(const double* v, std::int64_t rows, std::int64_t n,
+                                           double* out) const {
+        using way = joined_sum<double, as_it_is>;
+        for (std::int64_t i = 0; i < rows; ++i, v += n) {
+            double sum, lost;
+            way::start(sum, lost);
+            way::row(sum, lost, v, n, 0, 0);
+            out[i] = way::total(sum, lost);
+        }
+    }
+};
+/// And down columns of few rows, in registers.
+inline constexpr std::int64_t most_rows_held = 64;
+template <std::same_as<reduce_op> Op>
+void sum_dense_doubles(const host_loop& bound, std::byte* to, const thread_pool&) {
+    const auto* const v = static_cast<const double*>(bound.from[0]);
+    auto* const out = reinterpret_cast<double*>(to);
+    if (bound.down) run_wide(sum_lines{}, v, bound.rows, bound.length, bound.rows, out);
+    else run_wide(sum_rows{}, v, bound.rows, bound.length, out);
+}
 /// Whether reductions of a type are found in one pass.
 constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
     const bool extreme = what == reduction::max || what == reduction::min,
@@ -180,12 +202,16 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     out.take_rows(op, given, least_part,
                   floats ? reduce_dense_floats<Op> : reduce_dense_numbers<Op>);
     if (!out) return;
-    if (op.what == reduction::sum && !out.down && out.length == 3 && computed_as(type) == type)
+    const bool doubles = op.what == reduction::sum && type == dtype::f64;
+    if (op.what == reduction::sum && !out.down && out.length == 3 && computed_as(type) == type) {
         out.loop = sum_dense_threes<Op>;
-    if (!floats || out.loop == &sum_dense_threes<Op>) return;
-    // Blocks along an axis of few elements are not worth their loop.
-    if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
-        out.loop = reduce_dense_numbers<Op>;
+    } else if (doubles && (out.down ? out.length <= most_rows_held : out.length > most_short)) {
+        out.loop = sum_dense_doubles<Op>;
+    } else if (floats) {
+        // Blocks along an axis of few elements are not worth their loop.
+        if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
+            out.loop = reduce_dense_numbers<Op>;
+    }
 }
 
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result.
