@@ -61,24 +61,27 @@ struct sum_lines {
     [[gnu::always_inline]] static void some(const double* v, std::int64_t step, std::int64_t rows,
                                             double* out) {
         constexpr std::size_t width = sizeof(V) / sizeof(double);
+        constexpr as<V> kind;
         V sum[Count] = {}, lost[Count] = {};
         std::int64_t r = 0;
         for (; rows >= 8 && r + 4 <= rows; r += 4, v += 4 * step)
 #pragma GCC unroll 2
             for (std::size_t k = 0; k < Count; ++k) {
-                const double* const at = v + k * width;
-                add_exactly(sum[k], lost[k],
-                            V((value<V>(at) + value<V>(at + step)) +
-                              (value<V>(at + 2 * step) + value<V>(at + 3 * step))));
+                const double* const p = v + k * width;
+                const V four = (at(p, kind) + at(p + step, kind)) +
+                               (at(p + 2 * step, kind) + at(p + 3 * step, kind));
+                add_exactly(sum[k], lost[k], four);
             }
         for (; r < rows; ++r, v += step)
 #pragma GCC unroll 2
-            for (std::size_t k = 0; k < Count; ++k)
-                add_exactly(sum[k], lost[k], V(value<V>(v + k * width)));
+            for (std::size_t k = 0; k < Count; ++k) {
+                const V line = at(v + k * width, kind);
+                add_exactly(sum[k], lost[k], line);
+            }
 #pragma GCC unroll 2
         for (std::size_t k = 0; k < Count; ++k) {
             const V all = sum[k] + lost[k];
-            value<V>(out + k * width) = all == all ? all : sum[k];
+            at(out + k * width, kind) = all == all ? all : sum[k];
         }
     }
     [[gnu::always_inline]] void operator()(const double* v, std::int64_t step, std::int64_t rows,
@@ -90,11 +93,16 @@ struct sum_lines {
     }
 
 private:
-    template <class V, class T>
-    [[gnu::always_inline]] static auto& value(T* at) {
-        if constexpr (std::is_same_v<V, double>) return *at;
-        else return lanes_at(at);
+    // As a V lies in memory: vectors are not aligned there, which no deduced type would say.
+    using doubles = lanes_of<double>;
+    template <class V>
+    using as = std::type_identity<V>;
+    static const double& at(const double* p, as<double>) { return *p; }
+    static double& at(double* p, as<double>) { return *p; }
+    static const doubles::in_memory& at(const double* p, as<doubles::vector>) {
+        return lanes_at(p);
     }
+    static doubles::in_memory& at(double* p, as<doubles::vector>) { return lanes_at(p); }
 };
 
 }}}  // namespace pumice::PUMICE_ABI::detail
