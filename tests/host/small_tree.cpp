@@ -75,9 +75,18 @@ TEST_CASE("host small tree: as a plan computed it") {
     for (const pm::dtype type :
          {pm::dtype::f32, pm::dtype::f64, pm::dtype::f16, pm::dtype::bf16, pm::dtype::i8,
           pm::dtype::u8, pm::dtype::i16, pm::dtype::i32, pm::dtype::u32, pm::dtype::i64})
-        for (
-            const pm::shape& extent :
-            {pm::shape{1000}, {333, 3}, {7, 5}, {3, 700}, {40, 33}, {125, 32}, {1, 1}, {2, 3, 4}}) {
+        for (const pm::shape& extent : {pm::shape{1000},
+                                        {333, 3},
+                                        {7, 5},
+                                        {3, 700},
+                                        {40, 33},
+                                        {125, 32},
+                                        {32},
+                                        {100, 16},
+                                        {90, 31},
+                                        {200, 15},
+                                        {1, 1},
+                                        {2, 3, 4}}) {
             const pm::context home = host();  // in which the bound of pending nodes is not met
             std::vector<pm::any_tensor> leaves = {numbers(type, extent, random, home),
                                                   numbers(type, extent, random, home)};

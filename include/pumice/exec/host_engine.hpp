@@ -141,6 +141,7 @@ private:
     /// A node over realised inputs for which there is a loop needs no plan, and neither does a
     /// small tree like one before.
     bool run_alone(node& n) override {
+        tree_of_ = nullptr;
         for (const node_ptr& input : n.inputs)
             if (!has_values(*input)) return run_tree(n);
         return run_over(n, n.inputs);
@@ -182,7 +183,6 @@ private:
     /// Elementwise nodes over little, also where short rows of them are reduced, when a plan has
     /// computed as many of the same before.
     bool run_tree(node& n) {
-        tree_of_ = nullptr;
         if (profiling_ || policies_.passes || !policies_.fusion) return false;
         const bool elementwise = n.op.is<elementwise_op>();
         if (!elementwise && !joins_short_rows(n)) return false;
@@ -211,13 +211,14 @@ private:
         return true;
     }
     /// Whether a reduction joins its operand's values, which only it reads, alike where they are
-    /// stored first: rows that lie in one block, of a type that is not rounded to.
+    /// stored first: of a type that is not rounded to, in rows too short for loops of their own
+    /// (host/reduce.hpp), among which a plan and a lone node do not choose alike.
     static bool joins_short_rows(const node& n) {
         const auto* const op = n.op.get_if<reduce_op>();
         if (!op || !n.label.empty()) return false;
         const node& from = *n.inputs[0];
         return op->axes.size() == 1 && op->axes[0] == from.extent.rank() - 1 &&
-               from.extent.back() <= detail::most_short && !from.realised() &&
+               2 * from.extent.back() < detail::short_axis && !from.realised() &&
                (!is_floating(from.type) || detail::computed_as(from.type) == from.type) &&
                from.pending_uses.load(std::memory_order_relaxed) == 1;
     }
