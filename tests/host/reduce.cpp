@@ -72,30 +72,26 @@ TEST_CASE("host reduce: sums of doubles are those of blocks") {
     std::vector<double> v(60000);
     for (std::size_t i = 0; i < v.size(); ++i)
         v[i] = std::sin(double(i)) * (i % 7 == 0 ? 1e9 : 1e-3);
+    const auto by_blocks = [&](bool down, std::int64_t rows, std::int64_t n) {
+        std::vector<double> sums(static_cast<std::size_t>(rows));
+        pm::detail::join_dense<way>(pm::dtype::f64, v.data(), down, rows, n,
+                                    [&](std::int64_t i, const double* a, const double* b,
+                                        std::int64_t count) {
+                                        for (std::int64_t k = 0; k < count; ++k)
+                                            sums[static_cast<std::size_t>(i + k)] =
+                                                way::total(a[k], b[k]);
+                                    });
+        return sums;
+    };
+    const double* const from = v.data();
     for (const std::int64_t n : {33, 255, 256, 257, 511, 512, 513, 768, 769, 1000, 1025, 20000}) {
-        const std::int64_t rows = 60000 / n < 3 ? 60000 / n : 3;
-        std::vector<double> got(static_cast<std::size_t>(rows)), want = got;
-        pm::detail::run_wide(pm::detail::sum_rows{}, static_cast<const double*>(v.data()), rows, n,
-                             got.data());
-        pm::detail::join_dense<way>(pm::dtype::f64, v.data(), false, rows, n,
-                                    [&](std::int64_t i, const double* a, const double* b,
-                                        std::int64_t count) {
-                                        for (std::int64_t k = 0; k < count; ++k)
-                                            want[static_cast<std::size_t>(i + k)] =
-                                                way::total(a[k], b[k]);
-                                    });
-        CHECK(got == want);
-        const std::int64_t columns = n / 20, lines = 20;
-        std::vector<double> sums(static_cast<std::size_t>(columns)), ought = sums;
-        pm::detail::run_wide(pm::detail::sum_lines{}, static_cast<const double*>(v.data()), columns,
-                             lines, columns, sums.data());
-        pm::detail::join_dense<way>(pm::dtype::f64, v.data(), true, columns, lines,
-                                    [&](std::int64_t i, const double* a, const double* b,
-                                        std::int64_t count) {
-                                        for (std::int64_t k = 0; k < count; ++k)
-                                            ought[static_cast<std::size_t>(i + k)] =
-                                                way::total(a[k], b[k]);
-                                    });
-        CHECK(sums == ought);
+        const std::int64_t rows = 60000 / n < 3 ? 60000 / n : 3, columns = n / 20, lines = 20;
+        std::vector<double> of_rows(static_cast<std::size_t>(rows)),
+            of_columns(static_cast<std::size_t>(columns));
+        pm::detail::run_wide(pm::detail::sum_rows{}, from, rows, n, of_rows.data());
+        CHECK(of_rows == by_blocks(false, rows, n));
+        pm::detail::run_wide(pm::detail::sum_lines{}, from, columns, lines, columns,
+                             of_columns.data());
+        CHECK(of_columns == by_blocks(true, columns, lines));
     }
 }
