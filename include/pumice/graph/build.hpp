@@ -8,7 +8,7 @@
 #include <pumice/base/span.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/any_tensor.hpp>
-#include <pumice/graph/call_form.hpp>
+#include <pumice/graph/forms.hpp>
 #include <pumice/graph/view.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -205,28 +205,35 @@ PUMICE_BODY any_tensor astype(const any_tensor& x, dtype type) {
 }
 
 namespace detail {
-inline array_list<int> normalize_axes(span<const std::int64_t> axes, int rank, const char* place) {
-    bool named[max_rank] = {};
-    for (std::int64_t a : axes) {
-        bool& here = named[normalize_axis(a, rank, place)];
-        if (here) fail(errc::invalid_argument, place, {"axis ", a, " is named twice"});
-        here = true;
+/// Bit i: axis i is among them.
+inline std::uint32_t mask_of_axes(span<const std::int64_t> axes, int rank, const char* place) {
+    std::uint32_t mask = 0;
+    for (const std::int64_t a : axes) {
+        const std::uint32_t bit = 1u << normalize_axis(a, rank, place);
+        if (mask & bit) fail(errc::invalid_argument, place, {"axis ", a, " is named twice"});
+        mask |= bit;
     }
+    return mask;
+}
+inline array_list<int> normalize_axes(span<const std::int64_t> axes, int rank, const char* place) {
+    const std::uint32_t mask = mask_of_axes(axes, rank, place);
     array_list<int> result;
     for (int i = 0; i < rank; ++i)
-        if (named[i]) result.push_back(i);
+        if (mask >> i & 1) result.push_back(i);
     return result;
 }
-
+/// Of a tensor of so many axes, along all where none is named.
+inline reduction_form form_of_reduction(reduction what, int rank, span<const std::int64_t> axes,
+                                        bool keepdims, const op_info* by) {
+    const std::string place(to_string(what));
+    const std::uint32_t mask = mask_of_axes(axes, rank, place.c_str());
+    return {by, what, keepdims, mask != 0 ? mask : (1u << rank) - 1};
+}
 }  // namespace detail
 
 PUMICE_BODY reduce_op make_reduction(reduction what, int rank, span<const std::int64_t> axes,
                                      bool keepdims, const op_info* by) {
-    const std::string place(to_string(what));
-    array_list<int> list = detail::normalize_axes(axes, rank, place.c_str());
-    if (list.empty())
-        for (int i = 0; i < rank; ++i) list.push_back(i);
-    return {what, std::move(list), keepdims, by};
+    return detail::form_of_reduction(what, rank, axes, keepdims, by).make();
 }
 
 PUMICE_BODY shape reduced_shape(const reduce_op& op, const shape& from) {
@@ -267,7 +274,10 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
                             "needs an op of two values that gives the type that it takes");
     if (!logical && !by && type == dtype::boolean)
         detail::throw_types(place, span(&type, 1), "needs numbers; use astype");
-    reduce_op op = make_reduction(what, x.rank(), axes, keepdims, by);
+    const reduction_form form = form_of_reduction(what, x.rank(), axes, keepdims, by);
+    const operation* const known = known_reduction(form);
+    operation made = known ? operation::borrowed(*known) : operation(form.make());
+    const reduce_op& op = *made.get_if<reduce_op>();
     if (arg && !axes.empty() && axes.size() != 1)
         fail(errc::invalid_argument, place, {"takes one axis or none"});
     const shape out = reduced_shape(op, x.shape());
@@ -277,7 +287,7 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
     if (nothing && !has_identity && element_count(out) != 0)
         fail(errc::invalid_argument, place,
              {"a reduction of no elements has no value (shape ", to_string(x.shape()), ")"});
-    return any_tensor(make_node(arg ? dtype::i64 : type, out, std::move(op), {x.get()}));
+    return any_tensor(make_node(arg ? dtype::i64 : type, out, std::move(made), {x.get()}));
 }
 
 PUMICE_BODY any_tensor softmax(const any_tensor& x, std::int64_t axis, bool logarithm) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls of one form have one program, whoever makes them; others have others.
-#include <pumice/graph/call_form.hpp>
+// Calls and reductions of one form have one operation, whoever makes them; others have others.
+#include <pumice/graph/forms.hpp>
 
 #include <pumice/expr/ops.hpp>
 
@@ -67,5 +67,30 @@ TEST_CASE("call form: one operation for each, of any thread") {
         REQUIRE(op->body->code.size() == wanted.code.size());
         for (std::size_t k = 0; k < wanted.code.size(); ++k)
             CHECK(op->body->code[k] == wanted.code[k]);
+    }
+}
+
+TEST_CASE("reduction form: one operation for each") {
+    std::vector<pm::detail::reduction_form> forms;
+    for (const pm::reduction what : {pm::reduction::sum, pm::reduction::var})
+        for (const bool keepdims : {false, true})
+            for (const std::uint32_t axes : {0u, 1u, 5u, 0x80u})
+                forms.push_back({nullptr, what, keepdims, axes});
+    forms.push_back({&pm::op_info_of<pm::op::add>, pm::reduction::by_op, false, 1});
+    forms.push_back({&pm::op_info_of<pm::op::multiply>, pm::reduction::by_op, false, 1});
+    std::vector<const pm::operation*> found;
+    for (const pm::detail::reduction_form& f : forms) {
+        found.push_back(pm::detail::known_reduction(f));
+        REQUIRE(found.back());
+        for (std::size_t j = 0; j + 1 < found.size(); ++j) CHECK(found[j] != found.back());
+        CHECK(pm::detail::known_reduction(f) == found.back());
+        const auto* const op = found.back()->get_if<pm::reduce_op>();
+        REQUIRE(op);
+        CHECK(op->what == f.what);
+        CHECK(op->keepdims == f.keepdims);
+        CHECK(op->by == f.op);
+        std::uint32_t axes = 0;
+        for (const int axis : op->axes) axes |= 1u << axis;
+        CHECK(axes == f.axes);
     }
 }
