@@ -123,6 +123,47 @@ TEST_CASE("host small tree: as a plan computed it") {
         }
 }
 
+TEST_CASE("host small tree: sums of products of three") {
+    std::mt19937 random(11);
+    const std::int64_t last[] = {1}, turned[] = {1, 0};
+    for (const pm::dtype type : {pm::dtype::f32, pm::dtype::f64, pm::dtype::f16, pm::dtype::i32,
+                                 pm::dtype::u32, pm::dtype::i64, pm::dtype::u64, pm::dtype::u8})
+        for (const std::int64_t rows : {1, 4, 31, 333, 1365, 1366}) {
+            const pm::context home = host();
+            const auto tensor = [&](const pm::shape& extent) {
+                return numbers(type, extent, random, home);
+            };
+            const pm::any_tensor a = tensor({rows, 3}), b = tensor({rows, 3}), row = tensor({3}),
+                                 column = tensor({rows, 1}), longer = tensor({rows + 1, 3}),
+                                 across = tensor({3, rows});
+            const pm::slice behind_first[] = {{1, rows + 1}, {0, 3}};
+            const pm::any_tensor part = pm::slice_view(longer, behind_first),
+                                 flipped = pm::permute_dims(across, turned);
+            for (const pm::any_tensor& second : {a, b, row, column, part, flipped})
+                for (const bool keepdims : {false, true}) {
+                    std::vector<std::byte> bytes[3];
+                    pm::statistics before[3], after[3];
+                    for (int k = 0; k < 3; ++k) {
+                        const pm::any_tensor x =
+                            pm::reduce(pm::reduction::sum, pm::multiply(a, second), last, keepdims);
+                        CHECK(x.rank() == (keepdims ? 2 : 1));
+                        before[k] = home.stats();
+                        pm::eval(x);
+                        after[k] = home.stats();
+                        bytes[k] = bytes_of(x);
+                    }
+                    INFO(to_string(type) << " " << rows << " by " << to_string(second.shape()));
+                    for (int k = 1; k < 3; ++k) {
+                        CHECK(bytes[k] == bytes[0]);
+                        CHECK(after[k].dispatches - before[k].dispatches ==
+                              after[0].dispatches - before[0].dispatches);
+                        CHECK(after[k].written_bytes - before[k].written_bytes ==
+                              after[0].written_bytes - before[0].written_bytes);
+                    }
+                }
+        }
+}
+
 TEST_CASE("host small tree: what is one") {
     const pm::context home = host();
     std::mt19937 random(3);

@@ -146,13 +146,14 @@ private:
             if (!has_values(*input)) return run_tree(n);
         return run_over(n, n.inputs);
     }
-    /// Realises a node from these in the place of its inputs, where there is a loop for it. It
-    /// keeps the record, if there is one.
+    /// Realises a node from these, or from the products of two, in the place of its inputs, where
+    /// there is a loop for it. It keeps the record, if there is one.
     bool run_over(node& n, span<const node_ptr> inputs,
-                  std::shared_ptr<const kernel_record> record = nullptr) {
+                  const std::shared_ptr<const kernel_record>& record = nullptr,
+                  bool multiplied = false) {
         const std::int64_t count = n.count();
-        const host_operands operands{inputs,   {},    n.type,
-                                     n.extent, count, n.row_major() ? nullptr : &n.layout()};
+        const strides* const layout = n.row_major() ? nullptr : &n.layout();
+        const host_operands operands{inputs, {}, n.type, n.extent, count, layout, multiplied};
         host_loop loop;
         find_loop(n.op, operands, loop);
         if (!loop) return false;
@@ -174,7 +175,7 @@ private:
             stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
         }
         ++stats_.evals;
-        if (record) n.record = std::move(record);
+        if (record) n.record = record;
         n.realise(made);
         n.release_inputs();
         return true;
@@ -196,12 +197,14 @@ private:
             tree_of_ = &n;
             return false;
         }
+        if (!elementwise && multiplies_values(top) && run_over(n, top.inputs, record, true))
+            return true;
         std::shared_ptr<host_storage> made = allocate(byte_count(top.type, top.count()), computed);
         tree_.run(made->memory.data(), threads_);
         if (!elementwise) {
             const node_ptr operand = allocate_node(top.type, top.extent, source_op{}, nullptr);
             operand->realise(std::move(made));
-            return run_over(n, span(&operand, 1), std::move(record));
+            return run_over(n, span(&operand, 1), record);
         }
         ++stats_.evals, ++stats_.dispatches;
         stats_.written_bytes += static_cast<std::uint64_t>(made->memory.size());
@@ -221,6 +224,18 @@ private:
                2 * from.extent.back() < detail::short_axis && !from.realised() &&
                (!is_floating(from.type) || detail::computed_as(from.type) == from.type) &&
                from.pending_uses.load(std::memory_order_relaxed) == 1;
+    }
+    /// Whether an elementwise node is the product of two tensors that lie as it does.
+    static bool multiplies_values(const node& n) {
+        const span<const instruction> code = n.op.get_if<elementwise_op>()->body->code;
+        if (n.inputs.size() != 2 || code.size() != 3 || code[2].what != instruction::code::apply ||
+            code[2].args[0] == code[2].args[1] || code[2].op->body != "x * y")
+            return false;
+        for (const node_ptr& input : n.inputs)
+            if (!has_values(*input) || input->type != n.type || !input->row_major() ||
+                input->extent != n.extent)
+                return false;
+        return true;
     }
     void ran_by_plan(const node& n, const plan& p) override {
         if (tree_of_ == &n && p.steps.size() == 1) trees_.add(tree_key_, n.record);

@@ -20,6 +20,7 @@ struct host_operands {
     const shape& extent;
     std::int64_t count;               // of the result's elements
     const strides* layout = nullptr;  // row-major where null
+    bool multiplied = false;          // a reduction reads the products of two inputs
 };
 
 /// None until a loop is bound; what it is bound to must outlive it.

@@ -152,14 +152,15 @@ void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_po
         });
     });
 }
-/// Sums of rows of three go where they are to lie.
+/// Sums of rows of three, also of products, go where they are to lie.
 template <std::same_as<reduce_op> Op>
 void sum_dense_threes(const host_loop& bound, std::byte* to, const thread_pool&) {
-    const dtype type = static_cast<const host_operands*>(bound.operands)->inputs[0]->type;
-    with_host_arithmetic(info(type).arithmetic, [&]<class A>(A) {
+    const host_operands& given = *static_cast<const host_operands*>(bound.operands);
+    const void* const factor = given.multiplied ? first_value(*given.inputs[1]) : nullptr;
+    with_host_arithmetic(info(given.inputs[0]->type).arithmetic, [&]<class A>(A) {
         using T = typename joined_sum<typename number_of<A>::type, as_it_is>::value;
         run_wide(sum_threes<T>{}, static_cast<const T*>(bound.from[0]),
-                 static_cast<const T*>(nullptr), bound.rows, reinterpret_cast<T*>(to));
+                 static_cast<const T*>(factor), bound.rows, reinterpret_cast<T*>(to));
     });
 }
 /// Sums of doubles, put where they are to lie: of rows.
@@ -193,7 +194,7 @@ constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
            what != reduction::by_op;
 }
 
-/// Of little that lies dense.
+/// Of little that lies dense. Of products: only where they need not be stored.
 template <std::same_as<reduce_op> Op>
 void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const dtype type = given.inputs[0]->type;
@@ -205,6 +206,8 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const bool doubles = op.what == reduction::sum && type == dtype::f64;
     if (op.what == reduction::sum && !out.down && out.length == 3 && computed_as(type) == type) {
         out.loop = sum_dense_threes<Op>;
+    } else if (given.multiplied) {
+        out.loop = nullptr;
     } else if (doubles && (out.down ? out.length <= most_rows_held : out.length > most_short)) {
         out.loop = sum_dense_doubles<Op>;
     } else if (floats) {

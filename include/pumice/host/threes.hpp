@@ -26,34 +26,60 @@ struct multiply_each {
     }
 };
 /// out[i] = the sum of the values 3 i, 3 i + 1 and 3 i + 2, which are those of `a`, or of a times b
-/// unless b is null: coordinates and colours, .
+/// unless b is null.
 template <class T>
 struct sum_threes {
     using way = joined_sum<T, as_it_is>;
+    using number = typename way::first;
+    using vector = typename lanes_of<number>::vector;
+    using stored [[gnu::vector_size(lanes_of<number>::count * sizeof(T)), gnu::aligned(alignof(T)),
+                   gnu::may_alias]] = T;
 
     [[gnu::always_inline]] static void some(const T* v, std::int64_t n, T* __restrict out) {
         for (std::int64_t i = 0; i < n; ++i, v += 3) {
-            typename way::first sum;
+            number sum;
             typename way::second lost;
             way::start(sum, lost);
             for (int k = 0; k < 3; ++k) way::one(sum, lost, v[k], k, 0);
             out[i] = static_cast<T>(way::total(sum, lost));
         }
     }
-    /// Four at a time, which the compiler would turn at twice the price. Pre: n is a multiple.
-    [[gnu::always_inline]] static void lanes(const double* v, std::int64_t n, double* out) {
-        using four = lanes_of<double>::vector;
-        for (std::int64_t i = 0; i < n; i += 4, v += 12) {
-            const four p = lanes_at(v), q = lanes_at(v + 4), r = lanes_at(v + 8),
-                       a = __builtin_shufflevector(p, q, 0, 1, 6, 7),
-                       b = __builtin_shufflevector(p, r, 2, 3, 4, 5),
-                       c = __builtin_shufflevector(q, r, 0, 1, 6, 7);
-            four sum = __builtin_shufflevector(a, b, 0, 5, 2, 7) + 0.0, lost{};
-            add_exactly(sum, lost, four(__builtin_shufflevector(a, c, 1, 4, 3, 6)));
-            add_exactly(sum, lost, four(__builtin_shufflevector(b, c, 0, 5, 2, 7)));
-            const four all = sum + lost;
-            lanes_at(out + i) = all == all ? all : sum;
+    /// The values 3 i + K among those of three vectors. Of the three values that a lane has, one is
+    /// such a value, for 3 divides no power of two: they are blended, then put in order.
+    template <int K, int... Lane>
+    [[gnu::always_inline]] static void pick(const vector& p, const vector& q, const vector& r,
+                                            vector& to, std::integer_sequence<int, Lane...>) {
+        constexpr int count = sizeof...(Lane);
+        const vector two =
+            __builtin_shufflevector(p, q, ((Lane + count) % 3 == K ? count + Lane : Lane)...);
+        const vector all =
+            __builtin_shufflevector(two, r, ((Lane + 2 * count) % 3 == K ? count + Lane : Lane)...);
+        to = __builtin_shufflevector(all, all, ((3 * Lane + K) % count)...);
+    }
+    /// The same, of as many rows as a vector has lanes.
+    [[gnu::always_inline]] static void lanes(const T* v, T* out) {
+        constexpr int count = lanes_of<number>::count;
+        const auto* const from = reinterpret_cast<const stored*>(v);
+        const vector p = __builtin_convertvector(from[0], vector),
+                     q = __builtin_convertvector(from[1], vector),
+                     r = __builtin_convertvector(from[2], vector);
+        constexpr std::make_integer_sequence<int, count> each;
+        vector sum, b, c;
+        pick<0>(p, q, r, sum, each);
+        pick<1>(p, q, r, b, each);
+        pick<2>(p, q, r, c, each);
+        if constexpr (way::real) sum += 0.0;
+        if constexpr (way::keeps_lost) {
+            vector lost{};
+            add_exactly(sum, lost, b);
+            add_exactly(sum, lost, c);
+            const vector total = sum + lost;
+            sum = total == total ? total : sum;
+        } else {
+            sum += b;
+            sum += c;
         }
+        *reinterpret_cast<stored*>(out) = __builtin_convertvector(sum, stored);
     }
     [[gnu::always_inline]] void operator()(const T* a, const T* b, std::int64_t n, T* out) const {
         T room[3 * lane_step];
@@ -65,9 +91,10 @@ struct sum_threes {
                 v = room;
                 b += 3 * lane_step;
             }
-            if (rows < lane_step) some(v, rows, out);
-            else if constexpr (std::is_same_v<T, double>) lanes(v, lane_step, out);
-            else some(v, lane_step, out);
+            constexpr std::int64_t step = lanes_of<number>::count;
+            std::int64_t i = 0;
+            for (; i + step <= rows; i += step) lanes(v + 3 * i, out + i);
+            some(v + 3 * i, rows - i, out + i);
         }
     }
 };
