@@ -47,22 +47,32 @@ template <class From, class To>
 [[gnu::always_inline]] inline void convert_some(const From* v, To* __restrict r, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<To>(v[i]);
 }
+struct convert_dense {
+    template <class From, class To>
+    [[gnu::always_inline]] void operator()(const From* v, To* r, std::int64_t n) const {
+        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
+        std::int64_t i = 0;
+        for (; i + step <= n; i += step) convert_some(v + i, r + i, step);
+        convert_some(v + i, r + i, n - i);
+    }
+};
 /// to[i * to_step] = To(from[i * from_step])
 template <class From, class To>
 void convert_each(const void* from, std::int64_t from_step, void* to, std::int64_t to_step,
                   std::int64_t n) {
     const auto* v = static_cast<const From*>(from);
     auto* r = static_cast<To*>(to);
-    std::int64_t i = 0;
     if (from_step == 1 && to_step == 1) {
         if constexpr (std::is_same_v<From, f16> && std::is_same_v<To, float>)
             return to_floats(v, r, n);
         if constexpr (std::is_same_v<From, float> && std::is_same_v<To, f16>)
             return to_halves(v, r, n);
-        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
-        for (; i + step <= n; i += step) convert_some(v + i, r + i, step);
+        if constexpr (std::is_integral_v<From> && std::is_integral_v<To> &&
+                      sizeof(From) + sizeof(To) < 8)
+            return run_wide(convert_dense{}, v, r, n);
+        return convert_dense{}(v, r, n);
     }
-    for (; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
+    for (std::int64_t i = 0; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
 }
 /// The same between a type in memory, from element `at` on, and a dense block of the one that it is
 /// computed in.

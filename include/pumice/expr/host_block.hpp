@@ -4,13 +4,14 @@
 // those that bring values within a type.
 #pragma once
 
+#include <pumice/base/wide.hpp>
 #include <pumice/expr/host_math.hpp>
 #include <pumice/expr/op.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 template <class F>
-void with_host_arithmetic(arithmetic type, F&& f) {
+[[gnu::always_inline]] inline void with_host_arithmetic(arithmetic type, F&& f) {
     switch (type) {
         case arithmetic::f32: return f(host_arithmetic<arithmetic::f32>{});
         case arithmetic::f64: return f(host_arithmetic<arithmetic::f64>{});
@@ -36,23 +37,31 @@ template <class Op, class R, class B, class T>
         r[i] = static_cast<R>(Op::template host<T, B>(x[i], y[i], z[i]));
 }
 
-/// The op over n elements of each operand; instantiated for ops that a program uses.
+/// The op over n elements of each operand.
+template <class Op>
+struct op_loop {
+    [[gnu::always_inline]] void operator()(arithmetic type, const void* const* in, void* out,
+                                           std::size_t n) const {
+        with_host_arithmetic(type, [&]<class T>(T) __attribute__((always_inline)) {
+            if constexpr ((Op::rule.kinds & static_cast<std::uint8_t>(kind_of_host<T>)) != 0) {
+                using B = std::conditional_t<Op::rule.selects, bool, T>;
+                using R = std::conditional_t<Op::rule.gives == type_rule::result::boolean, bool, T>;
+                const auto* x = static_cast<const B*>(in[0]);
+                const auto* y = static_cast<const T*>(in[Op::arity > 1 ? 1 : 0]);
+                const auto* z = static_cast<const T*>(in[Op::arity > 2 ? 2 : 0]);
+                auto* r = static_cast<R*>(out);
+                constexpr std::size_t step = 32;  // a length that is known is what -O2 vectorises
+                std::size_t i = 0;
+                for (; i + step <= n; i += step) apply_each<Op>(r + i, x + i, y + i, z + i, step);
+                apply_each<Op>(r + i, x + i, y + i, z + i, n - i);
+            }
+        });
+    }
+};
+/// Instantiated for ops that a program uses.
 template <class Op>
 void host_block(arithmetic type, const void* const* in, void* out, std::size_t n) {
-    with_host_arithmetic(type, [&]<class T>(T) {
-        if constexpr ((Op::rule.kinds & static_cast<std::uint8_t>(kind_of_host<T>)) != 0) {
-            using B = std::conditional_t<Op::rule.selects, bool, T>;
-            using R = std::conditional_t<Op::rule.gives == type_rule::result::boolean, bool, T>;
-            const auto* x = static_cast<const B*>(in[0]);
-            const auto* y = static_cast<const T*>(in[Op::arity > 1 ? 1 : 0]);
-            const auto* z = static_cast<const T*>(in[Op::arity > 2 ? 2 : 0]);
-            auto* r = static_cast<R*>(out);
-            constexpr std::size_t step = 32;  // a length that is known is what -O2 vectorises
-            std::size_t i = 0;
-            for (; i + step <= n; i += step) apply_each<Op>(r + i, x + i, y + i, z + i, step);
-            apply_each<Op>(r + i, x + i, y + i, z + i, n - i);
-        }
-    });
+    run_wide(op_loop<Op>{}, type, in, out, n);
 }
 
 /// Keeps the low `bits` of each number, and its sign.
