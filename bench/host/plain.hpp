@@ -45,9 +45,12 @@ std::pair<double, double> in_turn(A&& a, B&& b) {
         return std::chrono::duration<double, std::nano>(clock::now() - start).count() /
                static_cast<double>(calls);
     };
+    // As many as take a quarter of a millisecond once caches and plans are there.
     const auto calls_for = [&](auto& f) {
         f();
-        return std::clamp<std::int64_t>(static_cast<std::int64_t>(5e5 / spent(f, 1)), 1, 2000);
+        std::int64_t calls = 1;
+        while (calls < 2048 && spent(f, calls) * static_cast<double>(calls) < 2.5e5) calls *= 2;
+        return calls;
     };
     const std::int64_t of_a = calls_for(a), of_b = calls_for(b);
     double least_a = spent(a, of_a), least_b = spent(b, of_b);
