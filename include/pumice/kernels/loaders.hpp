@@ -148,7 +148,7 @@ inline void add_program(parameter_block& to, const char* slang, const char* stru
              structure,
              {{"P.Args args", block::arguments{f, domain}},
               {"Places<P, I, R + 1 + C> places", block::places{f, domain.rank()}},
-              {"Extents<I, C> extent", block::extents{extent}}}}});
+              {"I extent[C]", extent}}}});
 }
 
 /// The parameters of the loader that `loader_type` names.

@@ -6,26 +6,9 @@
 
 #include <pumice/kernels/launch.hpp>
 
-#include <bit>
 #include <cstring>
 
 namespace pumice { inline namespace PUMICE_ABI {
-
-namespace detail {
-/// n / d is (upper half of factor * n + n) >> shift for n < 2^31 (Granlund and Montgomery, Division
-/// by Invariant Integers using Multiplication, 1994, figure 4.1).
-struct division {
-    std::uint32_t factor = 1, shift = 0;
-};
-/// By 0 < d < 2^31; by others, which only wide indices are divided by, of no use.
-constexpr division division_by(std::int64_t d) noexcept {
-    if (d <= 0 || d >> 31 != 0) return {};
-    const auto divisor = static_cast<std::uint64_t>(d);
-    const auto shift = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
-    const std::uint64_t above = (std::uint64_t{1} << shift) - divisor;
-    return {static_cast<std::uint32_t>((above << 32) / divisor + 1), shift};
-}
-}  // namespace detail
 
 /// What may stand in a row besides numbers and lists of them.
 namespace block {
@@ -51,13 +34,6 @@ struct places {
 struct steps {
     const fused& of;
     int first, rank;
-};
-/// "Extents<I, R>" of shaders/element.slang: as many of a list, and 1 where it is shorter.
-struct extents {
-    const index_list& of;
-    int rank;
-    explicit extents(const index_list& list) : extents(list, list.rank()) {}
-    extents(const index_list& list, int count) : of(list), rank(count) {}
 };
 /// As many numbers of a list, and fillers where it is shorter.
 struct axes {
@@ -91,8 +67,6 @@ public:
         : slang_(slang), what_(kind::address), count_(v.buffer), number_(v.byte_offset) {}
     parameter(const char* slang, block::axes v)
         : slang_(slang), what_(kind::axes), count_(v.count), of_(&v.of), number_(v.filler) {}
-    parameter(const char* slang, block::extents v)
-        : slang_(slang), what_(kind::extents), count_(v.rank), of_(&v.of) {}
     parameter(const char* slang, const index_list& list)
         : parameter(slang, block::axes{list, list.rank()}) {}
     parameter(const char* slang, const std::int64_t (&pair)[2])
@@ -122,10 +96,6 @@ private:
         bits,
         address,
         axes,
-        lengths,
-        factors,
-        shifts,
-        extents,
         longs,
         ints,
         arguments,
@@ -208,26 +178,6 @@ private:
                     number(i < list.rank() ? list[i] : p.number_, bytes);
                 return;
             }
-            case kind::lengths:
-            case kind::factors:
-            case kind::shifts: {
-                const auto& list = *static_cast<const index_list*>(p.of_);
-                for (int i = 0; i < p.count_; ++i) {
-                    const std::int64_t length = i < list.rank() ? list[i] : 1;
-                    const detail::division by = detail::division_by(length);
-                    number(p.what_ == kind::lengths   ? length
-                           : p.what_ == kind::factors ? by.factor
-                                                      : by.shift,
-                           bytes);
-                }
-                return;
-            }
-            case kind::extents: {
-                const parameter rows[] = {{"I length[R]", kind::lengths, p},
-                                          {"uint factor[R]", kind::factors, p},
-                                          {"uint shift[R]", kind::shifts, p}};
-                return structure("Extents", rows, 3);
-            }
             case kind::longs:
                 for (int i = 0; i < p.count_; ++i)
                     number(static_cast<const std::int64_t*>(p.of_)[i], bytes);
@@ -280,7 +230,6 @@ private:
             case kind::bits:
             case kind::address:
             case kind::arguments: return 8;
-            case kind::extents:
             case kind::places:
             case kind::steps: return wide_ ? 8 : 4;
             case kind::table: {
