@@ -14,6 +14,24 @@ void axis_as_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
+// expect: name_axes_in_the_type_as_axis_1
+void deviation_of_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += pm::std(b, pm::axis<1>, pm::keepdims);
+#else
+    a += pm::std(b, 1);
+#endif
+}
+
+// expect: name_axes_in_the_type_as_axis_1
+void variance_of_a_number_that_keeps(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    a += pm::var(b, pm::axis<0>, pm::keepdims, pm::correction{1});
+#else
+    a += pm::var(b, 0, pm::keepdims);
+#endif
+}
+
 // expect: axis_is_outside_the_rank<2, ?2>
 void axis_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT

@@ -75,10 +75,22 @@ struct axes_among<axes_t<Is...>, Rest...> {
 template <class First, class... Rest>
 struct axes_among<First, Rest...> : axes_among<Rest...> {};
 
+template <class Option>
+inline constexpr bool names_axes = false;
+template <int... Is>
+inline constexpr bool names_axes<axes_t<Is...>> = true;
+template <class Option>
+concept deviation_option =
+    names_axes<Option> || std::same_as<Option, correction> || std::same_as<Option, keepdims_t>;
+
 template <bool Root>
 struct deviation {
+    template <array_argument X, std::integral N, class... Options>
+    auto operator()(const X&, N, Options...) const {
+        return name_axes_in_the_type_as_axis_1<N>{};
+    }
     /// Options in any order: the axes (all where none is named), correction, keepdims.
-    template <array_argument X, class... Options>
+    template <array_argument X, deviation_option... Options>
     auto operator()(const X& x, Options... options) const {
         static_assert(check_reduced<reduction::var, X>());
         using over = typename axes_among<Options...>::type;
