@@ -216,11 +216,7 @@ inline std::uint32_t mask_of_axes(span<const std::int64_t> axes, int rank, const
     return mask;
 }
 inline array_list<int> normalize_axes(span<const std::int64_t> axes, int rank, const char* place) {
-    const std::uint32_t mask = mask_of_axes(axes, rank, place);
-    array_list<int> result;
-    for (int i = 0; i < rank; ++i)
-        if (mask >> i & 1) result.push_back(i);
-    return result;
+    return axes_of_mask(mask_of_axes(axes, rank, place));
 }
 /// Of a tensor of so many axes, along all where none is named.
 inline reduction_form form_of_reduction(reduction what, int rank, span<const std::int64_t> axes,

@@ -48,6 +48,14 @@ struct call_form {
     }
 };
 
+/// The axes whose bits are set, ascending.
+inline array_list<int> axes_of_mask(std::uint32_t mask) {
+    array_list<int> axes;
+    for (int i = 0; i < max_rank; ++i)
+        if (mask >> i & 1) axes.push_back(i);
+    return axes;
+}
+
 /// A reduction along some axes.
 struct reduction_form {
     const op_info* op;  // that joins, or null
@@ -55,12 +63,7 @@ struct reduction_form {
     bool keepdims;
     std::uint32_t axes;  // bit i: along axis i
 
-    reduce_op make() const {
-        reduce_op made{what, {}, keepdims, op};
-        for (int i = 0; i < max_rank; ++i)
-            if (axes >> i & 1) made.axes.push_back(i);
-        return made;
-    }
+    reduce_op make() const { return {what, axes_of_mask(axes), keepdims, op}; }
     /// All but the op; no call has the same.
     std::uint64_t word() const noexcept {
         return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(what) << 16 |

@@ -56,7 +56,7 @@ struct sum_threes {
             __builtin_shufflevector(two, r, ((Lane + 2 * count) % 3 == K ? count + Lane : Lane)...);
         to = __builtin_shufflevector(all, all, ((3 * Lane + K) % count)...);
     }
-    /// The same, of as many rows as a vector has lanes.
+    /// What `some` computes, of as many rows as a vector has lanes.
     [[gnu::always_inline]] static void lanes(const T* v, T* out) {
         constexpr int count = lanes_of<number>::count;
         const auto* const from = reinterpret_cast<const stored*>(v);
