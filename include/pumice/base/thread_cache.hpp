@@ -32,11 +32,9 @@ public:
     /// What take gave for the same size, by whichever thread.
     static void give(void* data, std::size_t size) noexcept {
         thread_cache& r = mine;
-        if (size > largest || (r.state_ != state::watched && !r.watch()))
-            return ::operator delete(data);
-        const block fresh{data, size};
-        if (r.count_ < most) r.kept_[r.count_++] = fresh;
-        else ::operator delete(std::exchange(r.kept_[r.next_++ % most], fresh).data);
+        if (size <= largest && r.state_ == state::watched && r.count_ < most)
+            r.kept_[r.count_++] = {data, size};
+        else r.give_rarely({data, size});
     }
 
     /// Gives back what this thread keeps: so many bytes.
@@ -70,6 +68,13 @@ private:
         }
     };
 
+    /// The first block of a thread, one that is too large, and one for which another has to go.
+    [[gnu::noinline]] void give_rarely(block fresh) noexcept {
+        if (fresh.size > largest || (state_ != state::watched && !watch()))
+            return ::operator delete(fresh.data);
+        if (count_ < most) kept_[count_++] = fresh;
+        else ::operator delete(std::exchange(kept_[next_++ % most], fresh).data);
+    }
     /// Sees to it that nothing is left when the thread ends; false when it has ended, or nothing is
     /// to be kept.
     bool watch() noexcept {

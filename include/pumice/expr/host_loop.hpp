@@ -99,13 +99,14 @@ template <int Leaf, int Scalar, dtype Type, class Arg>
     else return load_value<Type>(convert<stored_as<Type>>(v));
 }
 
-/// n values of a tree, as `r` holds them. Nothing else looks at what `r` points to.
+/// n values of a tree from the i-th on, as `r` holds them. Nothing else looks at what `r` points
+/// to.
 template <class Tree, class R>
 [[gnu::always_inline]] inline void write_values(R* __restrict r, const loop_operands& o,
-                                                std::int64_t n) {
+                                                std::int64_t i, std::int64_t n) {
 #pragma GCC unroll 4  // -O2 leaves one vector a turn, and counting costs a third of it
     for (std::int64_t k = 0; k < n; ++k) {
-        const auto v = value_of<0, 0>(Tree{}, o, k);
+        const auto v = value_of<0, 0>(Tree{}, o, i + k);
         if constexpr (std::is_same_v<R, stored_as<Tree::type>>) r[k] = store_value<Tree::type>(v);
         else r[k] = v;
     }
@@ -136,33 +137,39 @@ struct tree_values {
 
     [[gnu::always_inline]] void operator()(const void* const* leaves, const scalar* scalars,
                                            void* out, std::int64_t n) const {
+        loop_operands o;
+        for (int k = 0; k < Tree::leaves; ++k) o.leaves[k] = leaves[k];
+        o.scalars = scalars;
         auto* const r = static_cast<stored_as<Tree::type>*>(out);
         std::int64_t i = 0;
-        for (; i + step <= n; i += step) some(leaves, scalars, i, step, r + i);
-        for (; i + few <= n; i += few) some(leaves, scalars, i, few, r + i);
-        some(leaves, scalars, i, n - i, r + i);
+        for (; i + step <= n; i += step) some(o, i, step, r + i);
+        for (; i + few <= n; i += few) some(o, i, few, r + i);
+        some(o, i, n - i, r + i);
     }
 
 private:
     /// n <= step elements from the i-th on, halves by way of floats.
-    [[gnu::always_inline]] static void some(const void* const* leaves, const scalar* scalars,
-                                            std::int64_t i, std::int64_t n,
+    [[gnu::always_inline]] static void some(const loop_operands& o, std::int64_t i, std::int64_t n,
                                             stored_as<Tree::type>* out) {
-        loop_operands o;
-        o.scalars = scalars;
-        [[maybe_unused]] float room[has_halves<Tree>() ? Tree::leaves + 1 : 1][step];
-        for (int k = 0; k < Tree::leaves; ++k) {
-            const dtype type = leaf_types<Tree>[static_cast<std::size_t>(k)];
-            o.leaves[k] = static_cast<const std::byte*>(leaves[k]) + i * (info(type).bits / 8);
-            if (!has_halves<Tree>() || type != dtype::f16) continue;
-            to_floats(static_cast<const f16*>(o.leaves[k]), room[k], n);
-            o.leaves[k] = room[k];
-        }
-        if constexpr (Tree::type == dtype::f16) {
-            write_values<Tree>(room[Tree::leaves] + 0, o, n);
-            to_halves(room[Tree::leaves], out, n);
+        if constexpr (!has_halves<Tree>()) {
+            write_values<Tree>(out, o, i, n);
         } else {
-            write_values<Tree>(out, o, n);
+            loop_operands floats = o;
+            float room[Tree::leaves + 1][step];
+            for (int k = 0; k < Tree::leaves; ++k) {
+                const dtype type = leaf_types<Tree>[static_cast<std::size_t>(k)];
+                floats.leaves[k] =
+                    static_cast<const std::byte*>(o.leaves[k]) + i * (info(type).bits / 8);
+                if (type != dtype::f16) continue;
+                to_floats(static_cast<const f16*>(floats.leaves[k]), room[k], n);
+                floats.leaves[k] = room[k];
+            }
+            if constexpr (Tree::type == dtype::f16) {
+                write_values<Tree>(room[Tree::leaves] + 0, floats, 0, n);
+                to_halves(room[Tree::leaves], out, n);
+            } else {
+                write_values<Tree>(out, floats, 0, n);
+            }
         }
     }
 };

@@ -152,9 +152,9 @@ constexpr auto tree_for() {
 PUMICE_FUNCTION elementwise_op stored(program_view p, native_loop* native);
 /// The canonical program over the distinct ones of `leaves`.
 PUMICE_FUNCTION program kernel_of(program_view p, span<const node_ptr> leaves);
-/// The node of a type's operation over `leaves`, which it may take. With fusion off each
-/// instruction becomes a node of its own.
-PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, const shape& extent,
+/// The node of an expression's operation over `leaves`, which it may take; `type`: of its elements.
+/// With fusion off each instruction becomes a node of its own.
+PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, dtype type, const shape& extent,
                                           span<node_ptr> leaves, span<const scalar> scalars);
 
 /// A number in a type that elements have.
@@ -257,7 +257,7 @@ private:
         // Made once, and never let go: a tensor may outlive everything else of a program.
         static const auto& lasting =
             *new operation(detail::stored(program_of<Tree>.view(), loop_of<Tree>));
-        return detail::make_elementwise(lasting, extent_, leaves, scalars_);
+        return detail::make_elementwise(lasting, Tree::type, extent_, leaves, scalars_);
     }
 
     std::array<node_ptr, static_cast<std::size_t>(Tree::leaves)> leaves_;
@@ -401,13 +401,12 @@ PUMICE_BODY program kernel_of(program_view p, span<const node_ptr> leaves) {
     return canonical<program>(distinct.view(), order);
 }
 
-PUMICE_BODY node_ptr make_elementwise(const operation& lasting, const shape& extent,
+PUMICE_BODY node_ptr make_elementwise(const operation& lasting, dtype type, const shape& extent,
                                       span<node_ptr> leaves, span<const scalar> scalars) {
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
     node_ptr n;  // one for every return: written where the caller keeps it
     if (owner->policies().fusion) {
-        const dtype type = op.body->view().output_type();
         n = at_once(lasting, scalars, type, extent, leaves);
         if (n) return n;
         n = make_node(type, extent,
