@@ -93,13 +93,14 @@ inline product product_of(const conv_problem& q) {
 
 inline void add_windows(parameter_block& to, const char* slang, const product& p, const void* of) {
     const conv_problem& q = *static_cast<const conv_problem*>(of);
+    const shape result{q.batch, q.out_size[0], q.out_size[1]};
     to.add({{slang,
              "WindowParams",
              {{"P.Args args", block::arguments{q.input, p.image}},
               {"Places<P, I, 4> places", block::places{q.input, 4}},
               {"I channels", q.in_channels / q.shape_of.group},
               {"I size[2]", q.in_size},
-              {"I result[2]", q.out_size},
+              {"Extents<I, 3> result", block::extents{result}},
               {"I stride[2]", q.shape_of.stride},
               {"I dilation[2]", q.shape_of.dilation},
               {"I pad[2]", q.shape_of.pad_begin}}}});
@@ -330,7 +331,7 @@ struct packed_convolution {
         parameter_block block(l, wide(), "PackParams");
         add_windows(block, "A.Params factor", from, &asked);
         block.add({{"vector<W.Word, 4>* to", block::address{-2, byte_count(held, begin)}},
-                   {"I batch[R]", from.batch},
+                   {"Extents<I, R> batch", block::extents{from.batch}},
                    {"I rows", from.n},
                    {"I depth", from.k},
                    {"I lines", lines},

@@ -84,7 +84,7 @@ struct conv_direct {
                      {"Steps<P, I, 2> window", block::steps{p.input, 2, 2}},
                      {"Places<K, I, 4> weights", block::places{p.weight, 4}},
                      {"Places<E, I, 4> writes", block::places{p.epilogue, 4}},
-                     {"I extent[4]", grid},
+                     {"Extents<I, 4> extent", block::extents{grid}},
                      {"I count", count},
                      {"int channels", p.in_channels / op.group},
                      {"int outputs", p.out_channels / op.group},

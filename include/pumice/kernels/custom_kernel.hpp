@@ -122,7 +122,7 @@ private:
                  "ProgramPlace",
                  {{"P.Args args", block::arguments{f, domain}},
                   {"Places<P, I, R> places", block::places{f, rank}},
-                  {"I length[R]", block::axes{domain, rank}},
+                  {"Extents<I, R> extents", block::extents{domain, rank}},
                   {"int count", element_count(v.shape)},
                   {"int rank", v.shape.rank()},
                   {"int extent[8]", block::axes{v.shape, max_rank, 1}}}}});

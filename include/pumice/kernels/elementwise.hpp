@@ -31,7 +31,7 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     write_block(l, wide, "ElementwiseParams",
                 {{"P.Args args", block::arguments{p.body, p.domain}},
                  {"Places<P, I, R> places", block::places{p.body, rank}},
-                 {"I extent[R]", domain},
+                 {"Extents<I, R> extent", block::extents{domain}},
                  {"I count", count},
                  {"I row", p.domain.back()},
                  {"I rows", rank > 1 ? p.domain[rank - 2] : 1},

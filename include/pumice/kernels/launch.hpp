@@ -9,6 +9,7 @@
 #include <pumice/core/device_info.hpp>
 #include <pumice/core/extent_formula.hpp>
 #include <pumice/graph/own_shader.hpp>
+#include <pumice/kernels/division.hpp>
 #include <pumice/kernels/problem.hpp>
 
 #include <cstring>
@@ -30,8 +31,17 @@ struct number_place {
 
 /// A number of the parameter block that each run's extent decides.
 struct varying_number {
-    std::size_t at, bytes;  // 4 or 8
+    enum class kind { itself, factor, shift };  // of it, or of a division by it
+    std::size_t at, bytes;                      // 4 or 8
     extent_formula number;
+    kind what = kind::itself;
+
+    std::int64_t of(std::int64_t extent) const {
+        const std::int64_t n = number.at(extent);
+        if (what == kind::itself) return n;
+        const detail::division by = detail::division_by(n);
+        return what == kind::factor ? by.factor : by.shift;
+    }
 };
 
 /// A member of the parameter block as its table declares it (kernels/parameter_block.hpp). Where it
@@ -103,7 +113,7 @@ struct launch {
 /// Writes the numbers that depend on the extent into a launch's block.
 inline void write_varying(const launch& l, std::int64_t extent, std::byte* block) {
     for (const varying_number& v : l.varying) {
-        const std::int64_t number = v.number.at(extent);
+        const std::int64_t number = v.of(extent);
         const auto narrow = static_cast<std::int32_t>(number);
         if (v.bytes == 8) std::memcpy(block + v.at, &number, 8);
         else std::memcpy(block + v.at, &narrow, 4);

@@ -148,7 +148,7 @@ inline void add_program(parameter_block& to, const char* slang, const char* stru
              structure,
              {{"P.Args args", block::arguments{f, domain}},
               {"Places<P, I, R + 1 + C> places", block::places{f, domain.rank()}},
-              {"I extent[C]", extent}}}});
+              {"Extents<I, C> extent", block::extents{extent}}}}});
 }
 
 /// The parameters of the loader that `loader_type` names.

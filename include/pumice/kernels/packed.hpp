@@ -62,7 +62,7 @@ struct packed_factor {
         parameter_block block(l, wide, "PackParams");
         add_loader(block, "A.Params factor", l, *from, way, batch + rows + depth, 1);
         block.add({{"vector<W.Word, 4>* to", block::address{-2, offset * 2}},
-                   {"I batch[R]", batch},
+                   {"Extents<I, R> batch", block::extents{batch}},
                    {"I rows", rows},
                    {"I depth", depth},
                    {"I lines", lines},

@@ -4,6 +4,7 @@
 // is declared there, and what stands in it. Bytes lie as in C, which Slang is told to lay out by.
 #pragma once
 
+#include <pumice/kernels/division.hpp>
 #include <pumice/kernels/launch.hpp>
 
 #include <cstring>
@@ -34,6 +35,13 @@ struct places {
 struct steps {
     const fused& of;
     int first, rank;
+};
+/// "Extents<I, R>" of shaders/element.slang: as many of a list, and 1 where it is shorter.
+struct extents {
+    const index_list& of;
+    int rank;
+    explicit extents(const index_list& list) : extents(list, list.rank()) {}
+    extents(const index_list& list, int count) : of(list), rank(count) {}
 };
 /// As many numbers of a list, and fillers where it is shorter.
 struct axes {
@@ -67,6 +75,8 @@ public:
         : slang_(slang), what_(kind::address), count_(v.buffer), number_(v.byte_offset) {}
     parameter(const char* slang, block::axes v)
         : slang_(slang), what_(kind::axes), count_(v.count), of_(&v.of), number_(v.filler) {}
+    parameter(const char* slang, block::extents v)
+        : slang_(slang), what_(kind::extents), count_(v.rank), of_(&v.of) {}
     parameter(const char* slang, const index_list& list)
         : parameter(slang, block::axes{list, list.rank()}) {}
     parameter(const char* slang, const std::int64_t (&pair)[2])
@@ -96,6 +106,10 @@ private:
         bits,
         address,
         axes,
+        lengths,
+        factors,
+        shifts,
+        extents,
         longs,
         ints,
         arguments,
@@ -178,6 +192,26 @@ private:
                     number(i < list.rank() ? list[i] : p.number_, bytes);
                 return;
             }
+            case kind::lengths:
+            case kind::factors:
+            case kind::shifts: {
+                const auto& list = *static_cast<const index_list*>(p.of_);
+                for (int i = 0; i < p.count_; ++i) {
+                    const std::int64_t length = i < list.rank() ? list[i] : 1;
+                    const detail::division by = detail::division_by(length);
+                    number(p.what_ == kind::lengths   ? length
+                           : p.what_ == kind::factors ? by.factor
+                                                      : by.shift,
+                           bytes);
+                }
+                return;
+            }
+            case kind::extents: {
+                const parameter rows[] = {{"I length[R]", kind::lengths, p},
+                                          {"uint factor[R]", kind::factors, p},
+                                          {"uint shift[R]", kind::shifts, p}};
+                return structure("Extents", rows, 3);
+            }
             case kind::longs:
                 for (int i = 0; i < p.count_; ++i)
                     number(static_cast<const std::int64_t*>(p.of_)[i], bytes);
@@ -230,6 +264,7 @@ private:
             case kind::bits:
             case kind::address:
             case kind::arguments: return 8;
+            case kind::extents:
             case kind::places:
             case kind::steps: return wide_ ? 8 : 4;
             case kind::table: {

@@ -126,7 +126,7 @@ struct pool_windows {
                      {"Places<P, I, 2> reads", block::places{p.input, 2}},
                      {"Steps<P, I, 2> window", block::steps{p.input, 2, 2}},
                      {"Places<E, I, 4> writes", block::places{p.epilogue, 4}},
-                     {"I extent[4]", order},
+                     {"Extents<I, 4> extent", block::extents{order}},
                      {"I count", count},
                      {"int size[2]", p.in_size},
                      {"int taps[2]", op.window},

@@ -62,7 +62,7 @@ struct scan_plan {
                      {"Steps<P, I, 1> read", block::steps{p.prologue, outer_rank, 1}},
                      {"Places<E, I, R> writes", block::places{p.epilogue, outer_rank}},
                      {"Steps<E, I, 1> write", block::steps{p.epilogue, outer_rank, 1}},
-                     {"I outer[R]", p.outer},
+                     {"Extents<I, R> outer", block::extents{p.outer}},
                      {"I outers", outers},
                      {"I length", p.length},
                      {"I count", p.count},

@@ -59,7 +59,7 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
     if (right) right->add(block, "B.Params right", p, right->of);
     else add_loader(block, "B.Params right", l, p.right, b, p.batch + p.n + p.depth, depth);
     add_program(block, "E writer", "WriterParams", p.epilogue, result, columns);
-    block.add({{"I batch[R]", p.batch},
+    block.add({{"Extents<I, R> batch", block::extents{p.batch}},
                {"I m", p.m},
                {"I n", p.n},
                {"I k", p.k},

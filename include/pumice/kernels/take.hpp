@@ -85,7 +85,7 @@ struct take_plan {
                     {{"C.Bits* values", block::address{p.values.buffer}},
                      {"N.Element* indices", block::address{p.indices.buffer}},
                      {"C.Bits* output", block::address{p.output.buffer}},
-                     {"I extent[R]", block::axes{p.domain, rank}},
+                     {"Extents<I, R> extent", block::extents{p.domain, rank}},
                      {"I read[R]", block::axes{p.values.steps, rank}},
                      {"I pick[R]", block::axes{p.indices.steps, rank}},
                      {"I write[R]", block::axes{p.output.steps, rank}},

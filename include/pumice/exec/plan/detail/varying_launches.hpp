@@ -44,12 +44,36 @@ inline bool is_alike(const launch& a, const launch& b) {
     return alike;
 }
 
+/// Whether row m has the factors or the shifts of an `Extents` (shaders/element.slang), whose
+/// lengths are one row before the former and two before the latter.
+inline varying_number::kind kind_of_row(const launch& l, std::size_t m) {
+    const auto begins = [&](std::size_t back) {
+        if (m < back) return false;
+        const char* of = l.members[m - back].structure;
+        return of && std::string_view(of) == "Extents";
+    };
+    using kind = varying_number::kind;
+    return begins(2) ? kind::factor : begins(3) ? kind::shift : kind::itself;
+}
+
 /// Finds the numbers in which a kernel's launches for those extents differ. Gives why one cannot
 /// serve all; else it is empty, and `last`, which is that for the last extent, can.
 inline std::string find_varying(launch& last, span<const launch* const> launches,
                                 const chosen_extents& extents) {
     for (std::size_t m = 0; m < last.members.size(); ++m) {
         const block_member& row = last.members[m];
+        if (const auto kind = kind_of_row(last, m); kind != varying_number::kind::itself) {
+            // Of neighbouring lengths they may be equal.
+            const std::size_t lengths = m - (kind == varying_number::kind::factor ? 1 : 2);
+            const std::size_t from = last.members[lengths].at, to = last.members[lengths + 1].at;
+            for (std::size_t k = 0, known = last.varying.size(); k < known; ++k) {
+                const varying_number v = last.varying[k];
+                if (v.at >= from && v.at < to)
+                    last.varying.push_back({row.at + (v.at - from) / v.bytes * 4, 4, v.number,
+                                            kind});
+            }
+            continue;
+        }
         const std::size_t end =
             m + 1 < last.members.size() ? last.members[m + 1].at : last.parameters.size();
         bool differs = false;
