@@ -4,6 +4,7 @@
 // any layout, fused prologues and epilogues.
 #include "kernel_harness.hpp"
 
+#include <pumice/kernels/conv_channels.hpp>
 #include <pumice/kernels/conv_direct.hpp>
 #include <tests/support/skip.hpp>
 #include <tests/support/spacing.hpp>
@@ -241,25 +242,34 @@ TEST_CASE("conv: few sums, cut along their products") {
     }
 }
 
-TEST_CASE("conv: windows that are copied first") {
+TEST_CASE("conv: channels that lie together") {
     for (const auto& m : machines()) {
-        tally count("conv/packed");
+        tally count("conv/channels");
         dice d(27);
-        // Windows of 147, to whole lines of which weights are copied too; slices of k, two images
-        // and two groups.
-        const conv_problem odd = geometry(1, 3, 16, 17, 15, 7, 1, 2, 3),
-                           even = geometry(3, 4, 6, 9, 8, 3, 1, 2, 1),
-                           whole = geometry(2, 64, 36, 5, 7, 2, 2);
+        // Channels that are no whole chunks; groups; gaps and strides; slices of k, two images and
+        // two groups, whose factors are copied or lie so already, and results likewise.
+        const conv_problem list[] = {
+            geometry(1, 3, 16, 17, 15, 7, 1, 2, 3), geometry(3, 4, 6, 9, 8, 3, 1, 2, 1),
+            geometry(2, 24, 20, 11, 7, 3, 2, 1, 2, 2), geometry(2, 64, 36, 5, 7, 2, 2)};
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
-            run<conv_packed>(*m,
-                             sample(d, t, t == dtype::f32 ? even : odd, t != dtype::bf16, true,
-                                    placing::dense),
-                             count);
-            const sample two(d, t, whole, false, true, placing::dense);
-            for (const configuration& way : conv_packed::supports(two.p, m->info()).ways)
-                if (way.sizes[3] == 2 && way.sizes[0] == 32 && way.sizes[1] == 32)
-                    check<conv_packed>(*m, two.p, two.w, two.outputs, two.allowed, two.about, count,
-                                       &way);
+            for (const conv_problem& p : list)
+                for (const bool last : {false, true})
+                    run<conv_channels>(*m,
+                                       sample(d, t, p, d.chance(0.3), d.chance(0.5),
+                                              last ? placing::channels_last : placing::dense),
+                                       count);
+            for (const placing lying : {placing::dense, placing::channels_last}) {
+                const sample two(d, t, list[3], false, true, lying);
+                for (const configuration& way : conv_channels::supports(two.p, m->info()).ways)
+                    if (way.sizes[3] == 2 && way.sizes[0] == 32 && way.sizes[1] == 32)
+                        check<conv_channels>(*m, two.p, two.w, two.outputs, two.allowed, two.about,
+                                             count, &way);
+            }
+            for (int i = 0; i < samples(2); ++i)
+                run<conv_channels>(*m,
+                                   sample(d, t, random_geometry(d), d.chance(0.4), d.chance(0.5),
+                                          d.chance(0.5) ? placing::channels_last : placing::any),
+                                   count);
         }
     }
 }
@@ -273,6 +283,8 @@ TEST_CASE("conv: offsets past 32 bits") {
         run<conv_split_k>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
         run<conv_direct>(*m, sample(d, dtype::f32, p, true, true, placing::any, true), count);
         run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, true, placing::any, true), count);
+        for (const placing lying : {placing::any, placing::channels_last})
+            run<conv_channels>(*m, sample(d, dtype::f16, p, true, true, lying, true), count);
     }
 }
 

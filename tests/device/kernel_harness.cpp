@@ -91,6 +91,14 @@ shape random_shape(dice& d, int rank, std::int64_t most) {
 operand workspace::place(dtype type, const shape& domain, placing where, values how,
                          bool read_only) {
     operand o{static_cast<int>(buffers.size()), type, 0, row_major_strides(domain)};
+    if (where == placing::channels_last && domain.rank() > 2) {
+        shape turned = domain;
+        turned.erase(1);
+        turned.push_back(domain[1]);
+        o.steps = row_major_strides(turned);
+        o.steps.insert(1, o.steps.back());
+        o.steps.erase(domain.rank());
+    }
     if (where == placing::any && !random.chance(0.25)) {
         int order[max_rank];
         for (int i = 0; i < domain.rank(); ++i) order[i] = i;

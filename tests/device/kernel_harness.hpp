@@ -43,9 +43,10 @@ enum class values { plain, special, finite, tiny };
 
 void fill(dice& d, dtype type, values how, std::byte* data, std::int64_t count);
 
-/// How operands are laid out: `dense` is row-major without an offset, `any` also permutes, pads,
-/// flips and offsets; for inputs it repeats axes now and then.
-enum class placing { dense, any };
+/// How operands are laid out: `dense` is row-major without an offset, `channels_last` the same with
+/// axis 1 innermost, `any` also permutes, pads, flips and offsets; for inputs it repeats axes now
+/// and then.
+enum class placing { dense, channels_last, any };
 
 /// The buffers of a problem with their contents. `high` moves every offset past 2^31, so that
 /// kernels index with 64 bits.

@@ -7,6 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/span.hpp>
 #include <pumice/host/find_loop.hpp>
+#include <pumice/kernels/conv_channels.hpp>
 #include <pumice/kernels/conv_direct.hpp>
 #include <pumice/kernels/custom_kernel.hpp>
 #include <pumice/kernels/elementwise.hpp>
@@ -117,7 +118,7 @@ inline constexpr kernel_entries kernels_for<matmul_problem> =
                 matmul_split_k, matmul_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<conv_problem> =
-    kernel_list<conv_f16_accumulation, conv_bf16_3x, conv_direct, conv_cooperative, conv_packed,
+    kernel_list<conv_f16_accumulation, conv_bf16_3x, conv_direct, conv_cooperative, conv_channels,
                 conv_split_k, conv_tiled>;
 template <>
 inline constexpr kernel_entries kernels_for<pool_problem> = kernel_list<pool_windows, pool_global>;

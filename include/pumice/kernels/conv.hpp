@@ -5,13 +5,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/kernels/packed.hpp>
-#include <pumice/kernels/slices.hpp>
 #include <pumice/kernels/split_k.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -91,25 +88,34 @@ inline product product_of(const conv_problem& q) {
     return p;
 }
 
-inline void add_windows(parameter_block& to, const char* slang, const product& p, const void* of) {
-    const conv_problem& q = *static_cast<const conv_problem*>(of);
-    const shape result{q.batch, q.out_size[0], q.out_size[1]};
+/// The parameters of Window (shaders/tile_load.slang): windows of `how` on q's input, each of which
+/// gives a value of {image, y, x}.
+inline void add_windows(parameter_block& to, const char* slang, const conv_problem& q,
+                        const conv_op& how, const shape& result) {
+    const shape image{q.batch, q.in_channels, q.in_size[0], q.in_size[1]};
     to.add({{slang,
              "WindowParams",
-             {{"P.Args args", block::arguments{q.input, p.image}},
+             {{"P.Args args", block::arguments{q.input, image}},
               {"Places<P, I, 4> places", block::places{q.input, 4}},
               {"I channels", q.in_channels / q.shape_of.group},
               {"I size[2]", q.in_size},
               {"Extents<I, 3> result", block::extents{result}},
-              {"I stride[2]", q.shape_of.stride},
-              {"I dilation[2]", q.shape_of.dilation},
-              {"I pad[2]", q.shape_of.pad_begin}}}});
+              {"I stride[2]", how.stride},
+              {"I dilation[2]", how.dilation},
+              {"I pad[2]", how.pad_begin}}}});
+}
+inline std::string window_type(const conv_problem& q, const std::string& chunk, bool wide,
+                               std::int64_t high, std::int64_t across) {
+    return cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",", chunk,
+                ",", high, ",", across, ">"});
 }
 /// The windows as a loader of chunks of this type.
 inline special_loader window_loader(const conv_problem& q, const std::string& chunk, bool wide) {
-    return {cat({"Window<", emitted_name(q.input.body->view()), ",", index_type(wide), ",", chunk,
-                 ",", q.window[0], ",", q.window[1], ">"}),
-            &q, add_windows};
+    return {window_type(q, chunk, wide, q.window[0], q.window[1]), &q,
+            [](parameter_block& to, const char* slang, const product&, const void* of) {
+                const conv_problem& p = *static_cast<const conv_problem*>(of);
+                add_windows(to, slang, p, p.shape_of, {p.batch, p.out_size[0], p.out_size[1]});
+            }};
 }
 inline launch convolution_launch(const conv_problem& q, const product& p, const core_choice& core,
                                  const device_info& device) {
@@ -261,147 +267,8 @@ struct conv_split_k {
     }
 };
 
-namespace detail {
-
-/// A convolution whose windows are copied first, a line of k for each output: then it is a product
-/// of plain matrices. Weights that begin or end anywhere in memory are copied as well. Pre: windows
-/// are gathered, and the weights' depth is one axis.
-struct packed_convolution {
-    const conv_problem& asked;
-    product from, of;                   // of the windows, of the copies
-    dtype held;                         // what the copies are of
-    std::optional<packed_factor> left;  // the weights
-    std::int64_t begin, lines, length;  // of the windows: element, lines, elements of a line
-
-    packed_convolution(const conv_problem& q, const device_info& device)
-        : asked(q), from(product_of(q)), of(from), held(dtype::f32) {
-        const dtype type = fragment_type(q.input.type());
-        if (type == fragment_type(q.weight.type()) && has_fragments(type, device)) held = type;
-        of.image = {};
-        if (held != dtype::f32 && is_ragged(of, of.left, of.m))
-            left.emplace(from, from.left, from.m, 0);
-        begin = left ? left->end() : 0;
-        lines = left ? product::up(from.n) : from.n;
-        length = left ? product::up(from.k) : (from.k + lanes() - 1) / lanes() * lanes();
-        auto read = std::make_shared<program>();
-        read->outputs.push_back(read->push({instruction::code::leaf, held}));
-        of.right = {};
-        of.right.body = std::move(read);
-        of.right.leaves.push_back({-2, held, begin,
-                                   row_major_strides(from.batch + lines + length)});
-        if (left) {
-            of.left = left->copy();
-            of.k = length;
-            of.depth = {length};
-            of.padded = true;
-        }
-        of.scratch = byte_count(held, begin + element_count(from.batch) * lines * length);
-        of.scratch = (of.scratch + 15) / 16 * 16;
-    }
-    int lanes() const { return 128 / info(held).bits; }
-    support tiles(const product& p, const device_info& device) const {
-        return held == dtype::f32 ? supports_registers(p, device)
-                                  : supports_matrices(p, kind(), device);
-    }
-    core_choice core(const configuration& way, const device_info& device) const {
-        return held == dtype::f32 ? register_core(of, way, device)
-                                  : matrix_core(of, kind(), way, device);
-    }
-    /// Pre: fragments hold what is copied.
-    const fragments& kind() const { return *fragments_of(held, held, reduced_precision::none); }
-    bool wide() const { return is_wide(from) || is_wide(of); }
-    /// Of the copies; to find where an element of a window is takes a hundred plain operations.
-    double seconds(const device_info& device) const {
-        const double count = static_cast<double>(element_count(from.batch) * lines * length),
-                     bytes = bytes_of(from.right, from.image) + static_cast<double>(of.scratch);
-        return (left ? left->seconds(device) : 0) +
-               std::hypot(seconds_to_move(device, bytes, 0.8, count / lanes(), 32),
-                          count * 100 / device.rates().arithmetic);
-    }
-    launch copy(const device_info& device) const {
-        const std::string chunk =
-            held == dtype::f32 ? "Plain<float>" : chunk_name(kind(), from.sum);
-        launch l("pack", "pack",
-                 {index_type(wide()), chunk, from.batch.rank(),
-                  window_loader(asked, chunk, wide()).type},
-                 {&asked.input});
-        const std::int64_t chunks = length / lanes(),
-                           count = copying(element_count(from.batch), lines, chunks, true);
-        const std::uint32_t width = spread(l, (count + 255) / 256, device);
-        parameter_block block(l, wide(), "PackParams");
-        add_windows(block, "A.Params factor", from, &asked);
-        block.add({{"vector<W.Word, 4>* to", block::address{-2, byte_count(held, begin)}},
-                   {"Extents<I, R> batch", block::extents{from.batch}},
-                   {"I rows", from.n},
-                   {"I depth", from.k},
-                   {"I lines", lines},
-                   {"I chunks", chunks},
-                   {"I count", count},
-                   {"uint width", width}});
-        l.accesses.push_back({-2, byte_count(held, begin), of.scratch, true});
-        return l;
-    }
-};
-
-}  // namespace detail
-
-/// In tiles, of windows that are copied first, which may take 512 MiB or a 64th of the device's
-/// memory, whichever is less. A configuration is a tile, and in how many slices of k the
-/// sums are taken.
-struct conv_packed {
-    using problem_type = conv_problem;
-    static constexpr std::string_view name = "conv/packed";
-    static constexpr bool portable = false;
-
-    static support supports(const conv_problem& q, const device_info& device) {
-        if (support s = detail::supports_convolution(q, device); !s.yes) return s;
-        const detail::product p = detail::product_of(q);
-        if (!p.gathers()) return support::no("its windows lie as a matrix already");
-        if (p.depth.rank() != 1) return support::no("the weights of an output do not lie together");
-        if (p.sum != arithmetic::f32) return support::no("it sums in f32");
-        const detail::packed_convolution packed(q, device);
-        if (packed.of.k % packed.lanes() != 0)
-            return support::no("the weights of an output are no multiple of 16 bytes");
-        const std::int64_t most =
-            std::min(most_bytes, device.memory > 0 ? device.memory / 64 : most_bytes);
-        if (packed.of.scratch > most)
-            return support::no({"the windows take ", packed.of.scratch >> 20, " MiB"});
-        support s = packed.tiles(packed.of, device);
-        if (!s.yes) return s;
-        detail::add_slices(s, packed.of, {2, 4, 8, 16}, detail::most_sums(device), device,
-                           [&](const detail::product& slice) {
-                               return packed.tiles(slice, device).ways;
-                           });
-        for (configuration& way : s.ways) way.seconds += packed.seconds(device);
-        return s;
-    }
-    /// Of the copies.
-    static launch make(const conv_problem& q, const device_info& device, const configuration& way) {
-        const detail::packed_convolution packed(q, device);
-        return detail::staged_launch(detail::sliced_as(packed.of, way), packed.core(way, device),
-                                     device, packed.wide());
-    }
-    static array_list<launch> make_all(const conv_problem& q, const device_info& device,
-                                       const configuration& way) {
-        const detail::packed_convolution packed(q, device);
-        array_list<launch> launches;
-        if (packed.left) launches.push_back(packed.left->make(device, packed.wide()));
-        launches.push_back(packed.copy(device));
-        for (launch& l : detail::with_join(make(q, device, way), packed.of, way, device))
-            launches.push_back(std::move(l));
-        return launches;
-    }
-    static std::int64_t scratch(const conv_problem& q, const device_info& device,
-                                const configuration& way) {
-        return detail::slice_bytes(detail::packed_convolution(q, device).of, way);
-    }
-
-private:
-    static constexpr std::int64_t most_bytes = std::int64_t{512} << 20;
-};
-
 static_assert(kernel_type<conv_tiled> && kernel_type<conv_cooperative> &&
-              kernel_type<conv_split_k> && kernel_type<conv_packed> && kernel_type<conv_bf16_3x> &&
+              kernel_type<conv_split_k> && kernel_type<conv_bf16_3x> &&
               kernel_type<conv_f16_accumulation>);
 
 }}  // namespace pumice::PUMICE_ABI

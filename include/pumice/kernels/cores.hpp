@@ -134,7 +134,8 @@ inline support supports_matrices(const product& p, const fragments& kind, const 
     const int sums = few ? 4 * largest->m * largest->n : 32 * kind.sums() * device.subgroup_size,
               depth = few ? largest->k : 64 * kind.deeper();
     const device_rates rates = device.rates();
-    const bool shifts = is_ragged(p, p.left, p.m) || (!p.gathers() && is_ragged(p, p.right, p.n));
+    const bool shifts = (!p.windows_left && is_ragged(p, p.left, p.m)) ||
+                        ((!p.gathers() || p.windows_left) && is_ragged(p, p.right, p.n));
     const double rate = rates.matrix * kind.speed * (shifts ? 0.4 : 1);
     const bool along_k =
         apart && packed_reading(p.left, p.batch, p.m, p.depth, kind.held).chunk_along_k();

@@ -167,7 +167,7 @@ inline void add_loader(parameter_block& to, const char* slang, launch& l, const 
              {{"I last", (touched.end - 1) / 16}, {"BareParams<I, R> bare", "BareParams", bare}}}});
 }
 
-/// A right factor that is not a plain matrix, whose chunks lie along k: its Slang type, and the
+/// A factor whose rows are windows, and whose chunks lie along k: its Slang type, and the
 /// parameters of it.
 struct special_loader {
     std::string type;

@@ -13,18 +13,6 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-inline void swap_axes(fused& f, int a, int b) {
-    for (operand* o : operands_of(f)) std::swap(o->steps[a], o->steps[b]);
-}
-
-/// transpose(a b) = transpose(b) transpose(a)
-inline void transpose(product& p) {
-    std::swap(p.left, p.right);
-    std::swap(p.m, p.n);
-    swap_axes(p.epilogue, p.batch.rank(), p.batch.rank() + 1);
-    p.columns = {p.n};
-}
-
 /// Batch axes over which the right factor repeats become rows of the left one, where memory allows.
 inline void fold_batch(product& p) {
     while (p.batch.rank() > 0) {

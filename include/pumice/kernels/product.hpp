@@ -19,9 +19,11 @@ struct product {
     fused left, right;     // over batch ++ {m} ++ depth, batch ++ {n} ++ depth
     fused epilogue;        // over batch ++ {m} ++ columns
     arithmetic sum = arithmetic::f32;
-    shape image = {};     // what the right factor is over whose rows are windows of it; else empty
-    bool padded = false;  // the factors go on in memory to multiples of `side`
-    std::int64_t scratch = 0;  // bytes that the factors have of the launches' scratch, if any
+    shape image = {};           // what the factor is over whose rows are windows of it; else empty
+    bool windows_left = false;  // whether that is the left one
+    double window_work = 160;   // plain operations for an element of a window
+    bool padded = false;        // the factors go on in memory to multiples of `side`
+    std::int64_t scratch = 0;   // bytes that the factors have of the launches' scratch, if any
 
     static constexpr std::int64_t side = 128;  // a multiple of every tile's sides
     static constexpr std::int64_t up(std::int64_t n) noexcept {
@@ -41,18 +43,44 @@ inline shape operator+(shape a, std::int64_t d) {
     return a;
 }
 
+/// A program that hands on its only operand.
+inline fused read_only(const operand& o) {
+    auto read = std::make_shared<program>();
+    read->outputs.push_back(read->push({instruction::code::leaf, o.type}));
+    fused f;
+    f.body = std::move(read);
+    f.leaves.push_back(o);
+    return f;
+}
+
 /// Whether a program's operands over `domain` need 64-bit indices.
 inline bool is_wide(fused f, const shape& domain) {
     array_list<operand> all;
     for (const operand* o : operands_of(f)) all.push_back(*o);
     return needs_wide_index(all, domain);
 }
+inline shape left_domain(const product& p) {
+    return p.windows_left ? p.image : p.batch + p.m + p.depth;
+}
 inline shape right_domain(const product& p) {
-    return p.gathers() ? p.image : p.batch + p.n + p.depth;
+    return p.gathers() && !p.windows_left ? p.image : p.batch + p.n + p.depth;
 }
 inline bool is_wide(const product& p) {
-    return std::max({p.m, p.n, p.k}) > (1 << 30) || is_wide(p.left, p.batch + p.m + p.depth) ||
+    return std::max({p.m, p.n, p.k}) > (1 << 30) || is_wide(p.left, left_domain(p)) ||
            is_wide(p.right, right_domain(p)) || is_wide(p.epilogue, p.batch + p.m + p.columns);
+}
+
+inline void swap_axes(fused& f, int a, int b) {
+    for (operand* o : operands_of(f)) std::swap(o->steps[a], o->steps[b]);
+}
+
+/// transpose(a b) = transpose(b) transpose(a). Pre: n stands for one axis.
+inline void transpose(product& p) {
+    std::swap(p.left, p.right);
+    std::swap(p.m, p.n);
+    swap_axes(p.epilogue, p.batch.rank(), p.batch.rank() + 1);
+    p.columns = {p.n};
+    p.windows_left = p.gathers() && !p.windows_left;
 }
 
 /// No, naming what the device lacks for one of the programs.
@@ -73,7 +101,7 @@ inline support supports_sum(dtype a, dtype b) {
 
 /// Bytes of both factors and of the results, each once.
 inline double bytes_of(const product& p) {
-    return bytes_of(p.left, p.batch + p.m + p.depth) + bytes_of(p.right, right_domain(p)) +
+    return bytes_of(p.left, left_domain(p)) + bytes_of(p.right, right_domain(p)) +
            bytes_of(p.epilogue, p.batch + p.m + p.columns);
 }
 

@@ -35,7 +35,8 @@ inline product sliced(product p, int slices) {
     const int axis = sums.slice_axis;
     const std::int64_t part = p.k / slices;
     for (fused* f : {&p.left, &p.right})
-        for (operand* o : operands_of(*f)) o->steps.insert(axis, o->steps[axis + 1] * part);
+        if (!p.gathers() || f != (p.windows_left ? &p.left : &p.right))  // whose loader finds them
+            for (operand* o : operands_of(*f)) o->steps.insert(axis, o->steps[axis + 1] * part);
     p.batch.push_back(slices);
     p.k = part;
     p.depth = {part};
@@ -51,14 +52,11 @@ inline product sliced(product p, int slices) {
 inline reduce_problem join_of(const product& p, int slices) {
     const slice_sums sums(p, slices);
     reduce_problem r{reduction::sum, p.batch + p.m + p.columns, {slices}, {}, p.epilogue};
-    auto read = std::make_shared<program>();
-    read->outputs.push_back(read->push({instruction::code::leaf, dtype::f32}));
-    r.prologue.body = std::move(read);
     operand o = sums.whole();
     const std::int64_t step = o.steps[sums.slice_axis];
     o.steps.erase(sums.slice_axis);
     o.steps.push_back(step);
-    r.prologue.leaves.push_back(o);
+    r.prologue = read_only(o);
     return r;
 }
 

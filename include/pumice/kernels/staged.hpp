@@ -18,35 +18,45 @@ inline int flat_store(const fused& epilogue, const shape& result) {
 /// Tile rows that are walked together, so that neighbouring workgroups share both factors' memory.
 inline constexpr std::uint32_t band = 8;
 
+/// `windows`: of the factor whose rows are windows, where one's are.
 inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
-                            bool wide, const special_loader* right = nullptr) {
+                            bool wide, const special_loader* windows = nullptr) {
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
-    const auto way_of = [&](const fused& f, std::int64_t counting, int tile) {
-        const std::int64_t rows = p.readable(counting);
+    struct factor {
+        const fused& f;
+        std::int64_t rows;
+        const special_loader* special;
+        reading way;
+    } a{p.left, p.m, p.windows_left ? windows : nullptr, {}},
+        b{p.right, p.n, p.windows_left ? nullptr : windows, {}};
+    const auto way_of = [&](const factor& of, int tile) {
+        if (of.special) return reading{reading::vectors_along_k};
+        const std::int64_t rows = p.readable(of.rows);
         reading way = info(core.held).bits == 32
-                          ? plain_reading(f, p.batch, rows, p.depth)
-                          : packed_reading(f, p.batch, rows, p.depth, core.held);
+                          ? plain_reading(of.f, p.batch, rows, p.depth)
+                          : packed_reading(of.f, p.batch, rows, p.depth, core.held);
         const int whole = (rows % tile == 0 ? 1 : 0) | (p.k % core.k == 0 ? 2 : 0);
         // A program in f32 gains nothing by it, a copy only where every chunk is there.
         if (core.matrices || (way.bare && whole == 3)) way.whole = whole;
         return way;
     };
-    const reading a = way_of(p.left, p.m, core.m),
-                  b = right ? reading{} : way_of(p.right, p.n, core.n);
+    a.way = way_of(a, core.m);
+    b.way = way_of(b, core.n);
+    const auto loader = [&](const factor& of) {
+        return of.special ? of.special->type
+                          : loader_type(of.f, of.way, core.chunk, core.held, wide, batch, depth);
+    };
     const shape result = p.batch + p.m + p.columns;
     std::string type = core.type;
     if (core.matrices)
-        append_text(type, {",", bool_text(a.chunk_along_k()), ",",
-                           bool_text(right || b.chunk_along_k())});
+        append_text(type,
+                    {",", bool_text(a.way.chunk_along_k()), ",", bool_text(b.way.chunk_along_k())});
     launch l("matmul", "staged",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
-              emitted_name(p.epilogue.body->view()), cat({type, ">"}),
-              loader_type(p.left, a, core.chunk, core.held, wide, batch, depth),
-              right ? right->type
-                    : loader_type(p.right, b, core.chunk, core.held, wide, batch, depth)},
+              emitted_name(p.epilogue.body->view()), cat({type, ">"}), loader(a), loader(b)},
              {&p.epilogue});
-    if (!a.bare) l.programs.push_back(p.left.body);
-    if (!b.bare) l.programs.push_back(p.right.body);
+    for (const factor* of : {&a, &b})
+        if (!of->way.bare) l.programs.push_back(of->f.body);
     l.subgroup_size = core.subgroup_size;
 
     const std::int64_t down = (p.m + core.m - 1) / core.m, across = (p.n + core.n - 1) / core.n;
@@ -55,9 +65,12 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
         fail(errc::size_overflow, "kernels", {"the product has ", tiles, " tiles"});
     const std::uint32_t width = spread(l, tiles, device);
     parameter_block block(l, wide, "MatmulParams");
-    add_loader(block, "A.Params left", l, p.left, a, p.batch + p.m + p.depth, depth);
-    if (right) right->add(block, "B.Params right", p, right->of);
-    else add_loader(block, "B.Params right", l, p.right, b, p.batch + p.n + p.depth, depth);
+    const auto add = [&](const char* slang, const factor& of) {
+        if (of.special) return of.special->add(block, slang, p, of.special->of);
+        add_loader(block, slang, l, of.f, of.way, p.batch + of.rows + p.depth, depth);
+    };
+    add("A.Params left", a);
+    add("B.Params right", b);
     add_program(block, "E writer", "WriterParams", p.epilogue, result, columns);
     block.add({{"Extents<I, R> batch", block::extents{p.batch}},
                {"I m", p.m},

@@ -136,8 +136,9 @@ double tile_seconds(const product& p, double bytes, const Row& t, int depth, dou
                  busy = full <= 0.5 ? 0.6 : std::max(1.0, full),
                  rounds = std::max(1.0, full / t.together()),
                  sums = 2.0 * t.m * t.n * static_cast<double>(p.k), k = static_cast<double>(p.k);
-    const double prologues = k * (t.m * prologue_work(p.left, access) +
-                                  t.n * (prologue_work(p.right, access) + (p.gathers() ? 160 : 0)));
+    const double prologues =
+        k * (t.m * prologue_work(p.left, access) + t.n * prologue_work(p.right, access) +
+             (p.gathers() ? (p.windows_left ? t.m : t.n) * p.window_work : 0));
     const double computing = busy * rates.groups * (sums / rate + prologues / rates.arithmetic),
                  waiting = rounds * k / (depth * t.slices) * t.wait() * rates.latency,
                  moving = bytes / rates.bandwidth;
