@@ -16,9 +16,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// A convolution along channels: k is (window y, window x, channel of the group), the channels up to
-/// whole chunks, so that a chunk of a window lies together. Factors that do not lie so are copied
-/// first, the input with its padding. Pre: windows are gathered.
+/// A convolution along channels: k is (window y, window x, channel of the group), the channels up
+/// to whole chunks, so that a chunk of a window lies together. Factors that do not lie so are
+/// copied first, the input with its padding. Pre: windows are gathered.
 struct channel_convolution {
     const conv_problem& asked;
     dtype held;                            // elements of chunks
@@ -80,9 +80,7 @@ struct channel_convolution {
         return held == dtype::f32 ? supports_registers(p, device)
                                   : supports_matrices(p, kind(), device);
     }
-    bool wide() const {
-        return is_wide(of) || is_wide(product_of(asked));
-    }
+    bool wide() const { return is_wide(of) || is_wide(product_of(asked)); }
     double seconds(const device_info& device) const {
         const shape read{asked.batch, asked.in_channels, asked.in_size[0], asked.in_size[1]};
         return (weights ? weights->seconds(device) : 0) +
@@ -98,10 +96,10 @@ struct channel_convolution {
         const product p = sliced_as(of, way);
         const core_choice core = held == dtype::f32 ? register_core(p, way, device)
                                                     : matrix_core(p, kind(), way, device);
-        const special_loader windows{cat({"Channels<", core.chunk, ",", index_type(wide()), ",",
-                                          p.batch.rank(), ",", bool_text(lies_inside()), ",",
-                                          bool_text(p.k % core.k == 0), ">"}),
-                                     this, add};
+        const special_loader windows{
+            cat({"Channels<", core.chunk, ",", index_type(wide()), ",", p.batch.rank(), ",",
+                 bool_text(lies_inside()), ",", bool_text(p.k % core.k == 0), ">"}),
+            this, add};
         launch l = staged_launch(p, core, device, wide(), &windows);
         l.accesses.push_back(range_of(image, of.image, false));
         return l;
@@ -144,8 +142,8 @@ private:
         const conv_problem& q = c.asked;
         const shape result{q.batch, q.out_size[0], q.out_size[1]},
             taps{q.window[0], q.window[1], c.channels};
-        const std::int64_t none[2] = {0, 0}, begin[2] = {q.shape_of.pad_begin[0],
-                                                         q.shape_of.pad_begin[1]};
+        const std::int64_t none[2] = {0, 0},
+                           begin[2] = {q.shape_of.pad_begin[0], q.shape_of.pad_begin[1]};
         to.add({{slang,
                  "ChannelsParams",
                  {{"uint* data", block::address{c.image.buffer}},
