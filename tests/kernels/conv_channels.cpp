@@ -112,6 +112,12 @@ TEST_CASE("conv_channels: is chosen where there are many channels, not for what 
     };
     CHECK(refusal(convolution(64, 64, 28, 1)) == "its windows lie as a matrix already");
     CHECK(refusal(convolution(64, 64, 28, 3, {}, dtype::i32)) == "it sums in f32");
+    conv_problem far = convolution(64, 64, 28, 3);
+    for (int i = 0; i < 2; ++i) {
+        far.shape_of.pad_begin[i] = far.shape_of.pad_end[i] = far.shape_of.stride[i] = 0x7fffffff;
+        far.out_size[i] = 3;
+    }
+    CHECK(refusal(far) == "its padding is too large to be copied");
     conv_problem empty = convolution(64, 64, 28, 3);
     empty.in_size[0] = 0;
     CHECK(refusal(empty) == "there is nothing to read");

@@ -175,6 +175,8 @@ struct conv_channels {
         if (q.in_size[0] * q.in_size[1] == 0) return support::no("there is nothing to read");
         if (!detail::product_of(q).gathers())
             return support::no("its windows lie as a matrix already");
+        if (padded_elements(q) > 0x1p40)
+            return support::no("its padding is too large to be copied");
         const detail::channel_convolution along(q, device);
         const std::int64_t most =
             std::min(most_bytes, device.memory > 0 ? device.memory / 64 : most_bytes);
@@ -207,6 +209,13 @@ struct conv_channels {
 
 private:
     static constexpr std::int64_t most_bytes = std::int64_t{512} << 20;
+    static double padded_elements(const conv_problem& q) {
+        double n = static_cast<double>(q.batch) * static_cast<double>(q.in_channels);
+        for (int i = 0; i < 2; ++i)
+            n *=
+                static_cast<double>(q.in_size[i]) + q.shape_of.pad_begin[i] + q.shape_of.pad_end[i];
+        return n;
+    }
 };
 
 static_assert(kernel_type<conv_channels>);
