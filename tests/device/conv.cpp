@@ -246,11 +246,12 @@ TEST_CASE("conv: channels that lie together") {
     for (const auto& m : machines()) {
         tally count("conv/channels");
         dice d(27);
-        // Channels that are no whole chunks; groups; gaps and strides; slices of k, two images and
-        // two groups, whose factors are copied or lie so already, and results likewise.
+        // Channels that are no whole chunks; groups; gaps, strides, a border; slices of k, two
+        // images and two groups, whose factors are copied or lie so already, and results likewise.
         const conv_problem list[] = {
             geometry(1, 3, 16, 17, 15, 7, 1, 2, 3), geometry(3, 4, 6, 9, 8, 3, 1, 2, 1),
-            geometry(2, 24, 20, 11, 7, 3, 2, 1, 2, 2), geometry(2, 64, 36, 5, 7, 2, 2)};
+            geometry(2, 24, 20, 11, 7, 3, 2, 1, 2, 2), geometry(2, 16, 9, 6, 5, 3, 1, 1, 1),
+            geometry(2, 64, 36, 5, 7, 2, 2)};
         for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
             for (const conv_problem& p : list)
                 for (const bool last : {false, true})
@@ -259,7 +260,7 @@ TEST_CASE("conv: channels that lie together") {
                                               last ? placing::channels_last : placing::dense),
                                        count);
             for (const placing lying : {placing::dense, placing::channels_last}) {
-                const sample two(d, t, list[3], false, true, lying);
+                const sample two(d, t, list[4], false, true, lying);
                 for (const configuration& way : conv_channels::supports(two.p, m->info()).ways)
                     if (way.sizes[3] == 2 && way.sizes[0] == 32 && way.sizes[1] == 32)
                         check<conv_channels>(*m, two.p, two.w, two.outputs, two.allowed, two.about,
@@ -285,6 +286,10 @@ TEST_CASE("conv: offsets past 32 bits") {
         run<conv_cooperative>(*m, sample(d, dtype::f16, p, false, true, placing::any, true), count);
         for (const placing lying : {placing::any, placing::channels_last})
             run<conv_channels>(*m, sample(d, dtype::f16, p, true, true, lying, true), count);
+        const conv_problem whole = geometry(2, 8, 6, 9, 8, 3, 1, 2, 1);  // read where it lies
+        run<conv_channels>(*m,
+                           sample(d, dtype::f32, whole, false, true, placing::channels_last, true),
+                           count);
     }
 }
 

@@ -288,6 +288,19 @@ const varying_case cases[] = {
      300,
      {{{50, 6}, u8}, {{-1}, i32}},
      [](tensors x) { return pm::take(x[0], x[1], 0); }},
+    {"convolution of images",
+     20,
+     {{{-1, 8, 6, 5}}, {{6, 8, 3, 3}}},
+     [](tensors x) {
+         pm::conv_op how;
+         for (int i = 0; i < 2; ++i) how.pad_begin[i] = how.pad_end[i] = 1;
+         return pm::conv(x[0], x[1], how);
+     }},
+    {"convolution of lines",
+     7,
+     {{{1, 64, -1, 8}, f16}, {{33, 64, 2, 2}, f16}},
+     [](tensors x) { return pm::conv(x[0], x[1]); },
+     2},
 };
 
 /// Kernels of launches, as `explain` begins its lines.
@@ -354,7 +367,7 @@ TEST_CASE("varying: every kernel that serves a range serves all of it") {
             seen.insert(names.begin(), names.end());
             if (seen.size() == before) continue;
             CAPTURE(wanted);
-            check_extents(c, e, reference, {c.most, 1, 0, 3, 17, c.most - 1});
+            check_extents(c, e, reference, {c.most, 1, 0, 3, 5, 17, c.most - 1});
         }
         all.insert(seen.begin(), seen.end());
     }
@@ -362,7 +375,7 @@ TEST_CASE("varying: every kernel that serves a range serves all of it") {
          {"elementwise/strided", "elementwise/vectors", "reduce/rows", "reduce/columns",
           "reduce/vector_rows", "normalize/rows", "normalize/columns", "normalize/streamed",
           "normalize/streamed_columns", "normalize/vector_rows", "matmul/tiled", "matmul/split_k",
-          "scan/rows", "scan/columns", "take/elements", "take/chunks"})
+          "scan/rows", "scan/columns", "take/elements", "take/chunks", "conv/channels"})
         CHECK_MESSAGE(all.contains(name), name);
 }
 

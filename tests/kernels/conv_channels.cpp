@@ -121,4 +121,15 @@ TEST_CASE("conv_channels: is chosen where there are many channels, not for what 
     conv_problem empty = convolution(64, 64, 28, 3);
     empty.in_size[0] = 0;
     CHECK(refusal(empty) == "there is nothing to read");
+    for (std::int64_t conv_problem::* const none :
+         {&conv_problem::batch, &conv_problem::in_channels, &conv_problem::out_channels}) {
+        conv_problem p = convolution(64, 64, 28, 3);
+        p.*none = 0;
+        CHECK(refusal(p) == "there is nothing to read");
+    }
+    device_info narrow = pumice_test::gpu();
+    narrow.int64_arithmetic = false;
+    conv_problem high = convolution(64, 64, 28, 3, {true, true, true});
+    high.input.leaves[0].offset = std::int64_t{1} << 32;
+    CHECK_FALSE(conv_channels::supports(high, narrow).yes);
 }

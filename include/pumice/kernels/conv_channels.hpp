@@ -69,7 +69,7 @@ struct channel_convolution {
         }
         of.right = read_only(image);
         const std::int64_t copied = input ? input->end() : weights ? weights->end() : 0;
-        of.scratch = (byte_count(held, copied) + 15) / 16 * 16;
+        of.scratch = byte_count(held, copied);
 
         // Outputs whose channels lie together are written along them.
         const strides& to = of.epilogue.outputs[0].steps;
@@ -99,7 +99,7 @@ struct channel_convolution {
         const special_loader windows{
             cat({"Channels<", core.chunk, ",", index_type(wide()), ",", p.batch.rank(), ",",
                  bool_text(lies_inside()), ",", bool_text(p.k % core.k == 0), ">"}),
-            this, add};
+            this, add, false};
         launch l = staged_launch(p, core, device, wide(), &windows);
         l.accesses.push_back(range_of(image, of.image, false));
         return l;
@@ -118,7 +118,7 @@ private:
     }
     /// As windows of one element.
     launch copy_input(const device_info& device) const {
-        const std::string chunk = chunk_of(held);
+        const std::string chunk = chunk_name(held);
         return input->make(device, wide(), chunk, window_type(asked, chunk, wide(), 1, 1), true,
                            [&](parameter_block& block, launch& l) {
                                l.programs.push_back(asked.input.body);
@@ -172,7 +172,9 @@ struct conv_channels {
         if (support s = detail::supports_convolution(q, device); !s.yes) return s;
         if (info(q.input.type()).arithmetic != arithmetic::f32)
             return support::no("it sums in f32");
-        if (q.in_size[0] * q.in_size[1] == 0) return support::no("there is nothing to read");
+        if (q.batch == 0 || q.in_channels == 0 || q.out_channels == 0 ||
+            q.in_size[0] * q.in_size[1] == 0)
+            return support::no("there is nothing to read");
         if (!detail::product_of(q).gathers())
             return support::no("its windows lie as a matrix already");
         if (padded_elements(q) > 0x1p40)
@@ -182,6 +184,7 @@ struct conv_channels {
             std::min(most_bytes, device.memory > 0 ? device.memory / 64 : most_bytes);
         if (along.of.scratch > most)
             return support::no({"its copies take ", along.of.scratch >> 20, " MiB"});
+        if (support index = supports_index(along.wide(), device); !index.yes) return index;
         support s = along.tiles(along.of, device);
         if (!s.yes) return s;
         detail::add_slices(s, along.of, {2, 4, 8, 16}, detail::most_sums(device), device,

@@ -61,8 +61,7 @@ inline std::string slang_name(const fragments& f, arithmetic sum) {
                 ">"});
 }
 inline std::string chunk_name(const fragments& f, arithmetic sum) {
-    if (f.parts == 2) return "Plain<float>";
-    if (is_floating(f.held)) return cat({"Packed<", half_name(f.held), ">"});
+    if (is_floating(f.held)) return chunk_name(f.parts == 2 ? dtype::f32 : f.held);
     return cat({"PackedBytes<", slang_name(sum), ">"});
 }
 

@@ -62,6 +62,11 @@ constexpr std::string_view half_name(dtype type) noexcept {
     return type == dtype::f16 ? "Half" : "Bfloat";
 }
 
+/// What Slang calls 16 bytes of f32, or of a 16-bit element of fragments.
+inline std::string chunk_name(dtype held) {
+    return info(held).bits == 16 ? cat({"Packed<", half_name(held), ">"}) : "Plain<float>";
+}
+
 /// The memory that a factor's program hands on: as it lies, or integers of 8 bits that are only
 /// widened. Null for any other program.
 inline const operand* copied_leaf(const fused& f) {
@@ -173,6 +178,7 @@ struct special_loader {
     std::string type;
     const void* of;
     void (*add)(parameter_block& to, const char* slang, const product& p, const void* of);
+    bool computes = true;  // the factor's program
 };
 
 }}}  // namespace pumice::PUMICE_ABI::detail

@@ -12,11 +12,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-/// What 16 bytes of f32, or of 16-bit fragments, are to loaders.
-inline std::string chunk_of(dtype held) {
-    return info(held).bits == 16 ? cat({"Packed<", half_name(held), ">"}) : "Plain<float>";
-}
-
 /// Lines of chunks in the launches' scratch, as shaders/pack.slang writes them: (batch, line,
 /// chunk).
 struct packed_lines {
@@ -58,7 +53,7 @@ struct packed_lines {
                    {"I depth", depth},
                    {"I lines", lines},
                    {"I chunks", chunks},
-                   {"I count", count},
+                   {"I count", across ? 0 : count},
                    {"uint beside", beside},
                    {"uint width", width}});
         l.accesses.push_back({-2, byte_count(held, offset), byte_count(held, end()), true});
@@ -101,7 +96,7 @@ struct packed_factor : packed_lines {
         return packed_lines::seconds(device, bytes_of(from, batch + rows + depth), across());
     }
     launch make(const device_info& device, bool wide) const {
-        const std::string chunk = chunk_of(held);
+        const std::string chunk = chunk_name(held);
         return packed_lines::make(device, wide, chunk,
                                   loader_type(from, way, chunk, held, wide, batch.rank(), 1),
                                   across(), [&](parameter_block& block, launch& l) {

@@ -4,7 +4,6 @@
 // is declared there, and what stands in it. Bytes lie as in C, which Slang is told to lay out by.
 #pragma once
 
-#include <pumice/kernels/division.hpp>
 #include <pumice/kernels/launch.hpp>
 
 #include <cstring>

@@ -56,7 +56,7 @@ inline launch staged_launch(const product& p, const core_choice& core, const dev
               emitted_name(p.epilogue.body->view()), cat({type, ">"}), loader(a), loader(b)},
              {&p.epilogue});
     for (const factor* of : {&a, &b})
-        if (!of->way.bare) l.programs.push_back(of->f.body);
+        if (of->special ? of->special->computes : !of->way.bare) l.programs.push_back(of->f.body);
     l.subgroup_size = core.subgroup_size;
 
     const std::int64_t down = (p.m + core.m - 1) / core.m, across = (p.n + core.n - 1) / core.n;
