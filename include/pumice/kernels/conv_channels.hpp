@@ -46,7 +46,7 @@ struct channel_convolution {
         if (channels != in || !lies_along_k(f, domain)) {
             collapse(domain, operands_of(f), 2, 4);
             weights.emplace(f, held, domain, channels);
-            of.left = read_only({-2, held, 0, {of.m * of.k, of.k, 1}});
+            of.left = leaf_program({-2, held, 0, {of.m * of.k, of.k, 1}});
         }
 
         of.image = {q.batch, groups, q.in_size[0], q.in_size[1], in};
@@ -67,7 +67,7 @@ struct channel_convolution {
             image.steps[1] = rows * channels;
             image.steps[0] = image.steps[2] * of.image[2];
         }
-        of.right = read_only(image);
+        of.right = leaf_program(image);
         const std::int64_t copied = input ? input->end() : weights ? weights->end() : 0;
         of.scratch = byte_count(held, copied);
 

@@ -90,7 +90,7 @@ struct packed_factor : packed_lines {
     fused copy() const {
         operand o{-2, held, offset, row_major_strides(batch + lines + length)};
         if (!way.chunk_along_k()) std::swap(o.steps[batch.rank()], o.steps[batch.rank() + 1]);
-        return read_only(o);
+        return leaf_program(o);
     }
     double seconds(const device_info& device) const {
         return packed_lines::seconds(device, bytes_of(from, batch + rows + depth), across());

@@ -19,8 +19,8 @@ struct product {
     fused left, right;     // over batch ++ {m} ++ depth, batch ++ {n} ++ depth
     fused epilogue;        // over batch ++ {m} ++ columns
     arithmetic sum = arithmetic::f32;
-    shape image = {};           // what the factor is over whose rows are windows of it; else empty
-    bool windows_left = false;  // whether that is the left one
+    shape image = {};           // of the factor whose rows are windows: what it is over; else empty
+    bool windows_left = false;  // whether that factor is the left one
     double window_work = 160;   // plain operations for an element of a window
     bool padded = false;        // the factors go on in memory to multiples of `side`
     std::int64_t scratch = 0;   // bytes that the factors have of the launches' scratch, if any
@@ -44,7 +44,7 @@ inline shape operator+(shape a, std::int64_t d) {
 }
 
 /// A program that hands on its only operand.
-inline fused read_only(const operand& o) {
+inline fused leaf_program(const operand& o) {
     auto read = std::make_shared<program>();
     read->outputs.push_back(read->push({instruction::code::leaf, o.type}));
     fused f;

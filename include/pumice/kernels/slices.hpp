@@ -56,7 +56,7 @@ inline reduce_problem join_of(const product& p, int slices) {
     const std::int64_t step = o.steps[sums.slice_axis];
     o.steps.erase(sums.slice_axis);
     o.steps.push_back(step);
-    r.prologue = read_only(o);
+    r.prologue = leaf_program(o);
     return r;
 }
 

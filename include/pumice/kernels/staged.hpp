@@ -18,7 +18,7 @@ inline int flat_store(const fused& epilogue, const shape& result) {
 /// Tile rows that are walked together, so that neighbouring workgroups share both factors' memory.
 inline constexpr std::uint32_t band = 8;
 
-/// `windows`: of the factor whose rows are windows, where one's are.
+/// `windows`: the loader of the factor whose rows are windows; null where neither has them.
 inline launch staged_launch(const product& p, const core_choice& core, const device_info& device,
                             bool wide, const special_loader* windows = nullptr) {
     const int batch = p.batch.rank(), columns = p.columns.rank(), depth = p.depth.rank();
