@@ -11,6 +11,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
 
 using namespace host_test;
 
@@ -42,6 +45,32 @@ TEST_CASE("host reduce: rows and columns, small ones alone and large ones by thr
         std::vector<double> twice = by_rows(x, total_of);
         for (double& t : twice) t = 2 * t + 1;
         CHECK(near(fused.to_vector(), twice, 2 * bound));
+    }
+}
+
+TEST_CASE("host reduce: short rows give the same alone as among many") {
+    const pm::context home = host();
+    constexpr std::int64_t many = 40;
+    for (const std::int64_t n : {1, 3, 10, 15}) {
+        std::vector<float> v(std::size_t(many * n));
+        for (std::size_t i = 0; i < v.size(); ++i) v[i] = 1.0f / (float(i % 37) - 18.3f);
+        v[0] = -0.0f, v[std::size_t(n)] = INFINITY, v[std::size_t(2 * n)] = NAN;
+        v[std::size_t(3 * n)] = -INFINITY;
+        const pm::matrix<float> all = pm::from_span<float>({many, n}, v, home);
+        const auto check = [&](const auto& reduced) {
+            const std::vector<float> together = pm::vector<float>(reduced(all)).to_vector();
+            for (std::int64_t i = 0; i < many; ++i) {
+                const std::span<const float> row(v.data() + i * n, std::size_t(n));
+                const pm::matrix<float> one = pm::from_span<float>({1, n}, row, home);
+                const float alone = pm::vector<float>(reduced(one)).to_vector()[0];
+                CHECK(std::bit_cast<std::uint32_t>(alone) ==
+                      std::bit_cast<std::uint32_t>(together[std::size_t(i)]));
+            }
+        };
+        check([](const pm::matrix<float>& x) { return pm::sum(x, pm::axis<1>); });
+        check([](const pm::matrix<float>& x) { return pm::mean(x, pm::axis<1>); });
+        check([](const pm::matrix<float>& x) { return pm::max(x, pm::axis<1>); });
+        check([](const pm::matrix<float>& x) { return pm::min(x, pm::axis<1>); });
     }
 }
 

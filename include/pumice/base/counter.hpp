@@ -17,7 +17,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// std::shared_ptr counts.
 class counter {
 public:
-    void operator+=(std::uint64_t n) noexcept {
+    [[gnu::always_inline]] void operator+=(std::uint64_t n) noexcept {
 #if __has_include(<sys/single_threaded.h>)
         if (__libc_single_threaded) return count_.store(*this + n, std::memory_order_relaxed);
 #endif

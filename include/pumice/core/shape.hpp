@@ -60,7 +60,8 @@ public:
     constexpr const std::int64_t* end() const noexcept { return items_ + rank_; }
     constexpr std::int64_t* begin() noexcept { return items_; }
     constexpr std::int64_t* end() noexcept { return items_ + rank_; }
-    friend constexpr bool operator==(const index_list& a, const index_list& b) noexcept {
+    [[gnu::always_inline]] friend constexpr bool operator==(const index_list& a,
+                                                            const index_list& b) noexcept {
         if (a.rank_ != b.rank_) return false;
         for (int i = 0; i < a.rank(); ++i)
             if (a.items_[i] != b.items_[i]) return false;
@@ -106,18 +107,30 @@ namespace detail {
 }
 }  // namespace detail
 
+namespace detail {
+/// Of any shape; apart from the common one, which stays short enough to be inlined.
+constexpr std::int64_t count_checked(const shape& s) {
+    std::int64_t n = 1;
+    bool zero = false;
+    for (std::int64_t d : s) {
+        if (d < 0) fail_count(s, true);
+        if (d == 0) zero = true;
+        else if (!fits_product(n, d)) fail_count(s, false);
+        else n *= d;
+    }
+    return zero ? 0 : n;
+}
+}  // namespace detail
+
 /// Number of elements; throws errc::size_overflow, and errc::invalid_argument for a negative
 /// extent.
 constexpr std::int64_t element_count(const shape& s) {
     std::int64_t n = 1;
-    bool zero = false;
     for (std::int64_t d : s) {
-        if (d < 0) detail::fail_count(s, true);
-        if (d == 0) zero = true;
-        else if (!fits_product(n, d)) detail::fail_count(s, false);
-        else n *= d;
+        if ((n | d) >> 31 != 0) return detail::count_checked(s);
+        n *= d;
     }
-    return zero ? 0 : n;
+    return n;
 }
 
 /// Bytes that `count` elements take, densely packed.

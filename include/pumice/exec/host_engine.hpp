@@ -36,7 +36,7 @@ public:
         find_loop(lasting, operands, loop);
         if (!loop.dense || loop.count > most_at_once) return nullptr;
         node_ptr n = allocate_node(type, extent, operation::borrowed(lasting), inputs[0]->owner);
-        std::shared_ptr<host_storage> made = allocate(byte_count(type, count), computed);
+        std::shared_ptr<host_storage> made = allocate(byte_end(type, count), computed);
         loop.run(made->memory.data(), threads_);
         at_once_bytes_ += static_cast<std::uint64_t>(made->memory.size());
         n->realise(std::move(made));

@@ -109,7 +109,7 @@ struct node {
     }
 
     /// From now on the node's values are in `memory`, at `layout` and `offset`.
-    void realise(std::shared_ptr<storage> memory) noexcept {
+    [[gnu::always_inline]] void realise(std::shared_ptr<storage> memory) noexcept {
         data = std::move(memory);
         state.store(node_state::realised, std::memory_order_release);
     }

@@ -25,6 +25,9 @@ constexpr double first_of(reduction what) noexcept {
     constexpr double end = std::numeric_limits<double>::infinity();
     return what == reduction::max ? -end : what == reduction::min ? end : 0;
 }
+/// Axes of fewer elements are not worth a loop of their own (host/accumulate.hpp).
+inline constexpr std::int64_t short_axis = 32;
+
 /// `so_far` joined with n floats; a sum where it is a mean.
 inline double reduce_floats(reduction what, const float* v, std::int64_t n, double so_far) {
     const auto start = static_cast<float>(so_far);
@@ -97,9 +100,35 @@ inline float finished(reduction what, double total, std::int64_t count) {
     return static_cast<float>(what == reduction::mean ? total / static_cast<double>(count) : total);
 }
 
+/// Rows of few floats, one by one.
+template <class Way>
+struct short_rows {
+    [[gnu::always_inline]] void operator()(const float* v, std::int64_t rows, std::int64_t n,
+                                           bool mean, float* out) const {
+        for (std::int64_t i = 0; i < rows; ++i, v += n) {
+            typename Way::first r;
+            typename Way::second s;
+            Way::start(r, s);
+            for (std::int64_t k = 0; k < n; ++k) Way::one(r, s, v[k], k, 0);
+            out[i] = static_cast<float>(mean ? r / static_cast<typename Way::first>(n) : r);
+        }
+    }
+};
+
+inline void reduce_short_rows(reduction what, const float* in, std::int64_t rows, std::int64_t n,
+                              float* out) {
+    const auto by = [&]<class Way>(Way) {
+        run_wide(short_rows<Way>{}, in, rows, n, what == reduction::mean, out);
+    };
+    if (what == reduction::max) by(joined_extreme<float, 1>{});
+    else if (what == reduction::min) by(joined_extreme<float, -1>{});
+    else by(joined_sum<float, as_it_is>{});
+}
+
 /// Reduces `rows` rows of n floats that lie dense, or rows of `rows` floats down their columns.
 inline void reduce_dense(reduction what, bool down, const float* in, std::int64_t rows,
                          std::int64_t n, float* out) {
+    if (!down && n < short_axis / 2) return reduce_short_rows(what, in, rows, n, out);
     if (!down) {
         const bool adds = what == reduction::sum || what == reduction::mean;
         for (std::int64_t i = 0; i < rows; ++i, in += n)
@@ -120,9 +149,6 @@ inline void reduce_dense(reduction what, bool down, const float* in, std::int64_
         for (std::int64_t k = 0; k < count; ++k) out[i + k] = finished(what, totals[k], n);
     }
 }
-
-/// Axes of fewer elements are not worth a loop of their own (host/accumulate.hpp).
-inline constexpr std::int64_t short_axis = 32;
 
 /// Reduces what lies dense, as `join_dense` says, by a way.
 template <class Way>
@@ -211,8 +237,10 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     } else if (doubles && (out.down ? out.length <= most_rows_held : out.length > most_short)) {
         out.loop = sum_dense_doubles<Op>;
     } else if (floats) {
-        // Blocks along an axis of few elements are not worth their loop.
-        if (out.down ? out.rows < short_axis / 2 && out.count > 2048 : out.length < short_axis / 2)
+        // Blocks along an axis of few elements are not worth their loop, nor the other one's of few
+        // rows.
+        if (out.down ? out.rows < short_axis / 2 && out.count > 2048
+                     : out.length < short_axis / 2 && out.rows > short_axis)
             out.loop = reduce_dense_numbers<Op>;
     }
 }

@@ -295,6 +295,18 @@ template <class... X> struct extents_of_all<pack<X...>> {
     using type = broadcast_t<typename argument_of<X>::extents...>;
 };
 
+/// Whether two shapes of such arrays are one, by what their types say of their ranks.
+template <class P, int Rank>
+inline constexpr bool all_have_rank = false;
+template <int Rank, class... X>
+inline constexpr bool all_have_rank<pack<X...>, Rank> =
+    ((argument_of<X>::extents::rank == Rank) && ...);
+template <class P, int Rank>
+bool same_shape(const shape& a, const shape& b) noexcept {
+    if constexpr (all_have_rank<P, Rank>) return std::equal(a.data(), a.data() + Rank, b.data());
+    else return a == b;
+}
+
 /// The element type that each operand is brought to: bool for the condition of `where`.
 template <class Op, class Common, std::size_t... I>
 auto wanted_elements(std::index_sequence<I...>)
@@ -328,14 +340,15 @@ auto typed_expression(pack<Wanted...>, A&&... a) {
     if constexpr (!tree::valid) {
         return op_does_not_take<Op, Wanted...>{};
     } else {
-        using extents = typename extents_of_all<typename arrays_of<false, A...>::type>::type;
+        using arrays = typename arrays_of<false, A...>::type;
+        using extents = typename extents_of_all<arrays>::type;
         if constexpr (fits_in_type<tree>) {
             shape joined;
             const shape* extent = nullptr;  // mostly the first operand's
             const auto widen = [&](const auto& x) {
                 if constexpr (!number_argument<decltype(x)>) {
                     if (!extent) extent = &x.shape();
-                    else if (*extent != x.shape())
+                    else if (!same_shape<arrays, extents::rank>(*extent, x.shape()))
                         extent = &(joined = broadcast(*extent, x.shape(), Op::name));
                 }
             };
