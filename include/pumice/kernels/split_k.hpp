@@ -126,13 +126,16 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
                               : half.empty()  ? cat({"Plain<", sum, ">"})
                                               : cat({"Rounded<", half, ">"});
     const int counters = f.parts > 1 ? most_blocks_in_parts : 1;
+    // A model has convolutions of many shapes: one kernel serves all that are cut differently.
+    const bool own_slices = p.gathers();
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, p.left.type(), wide, batch, depth),
               right ? right->type
                     : loader_type(p.right, f.right, chunk, p.right.type(), wide, batch, depth),
-              f.rows, f.together, f.lines, f.slices, f.ahead, f.wide, counters},
+              f.rows, f.together, f.lines * f.slices, own_slices ? 0 : f.slices, f.ahead, f.wide,
+              counters},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups(), device);
     parameter_block block(l, wide, "SplitKParams");
@@ -150,6 +153,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
                {"uint width", width},
                {"uint parts", f.parts},
                {"I length", f.parts > 1 ? f.length : 0},
+               {"uint slices", f.slices},
                {"S* sums", block::address{f.parts > 1 ? -2 : -1}},
                {"uint arrived[T]", block::axes{{}, counters}}});
     if (f.parts > 1) l.accesses.push_back({-2, 0, f.scratch(p.sum), true});
