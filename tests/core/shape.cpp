@@ -39,14 +39,21 @@ TEST_CASE("shapes print as NumPy's") {
     CHECK(to_string(shape{2, 0, -1}) == "(2, 0, -1)");
 }
 
-TEST_CASE("counts are exact, and zero wins over overflow") {
+TEST_CASE("counts are exact, and the extents beside a zero are counted too") {
     CHECK(element_count({}) == 1);
     CHECK(element_count({2, 3, 4}) == 24);
     CHECK(element_count({2, 0, 4}) == 0);
     CHECK(element_count({std::int64_t{1} << 40, 0}) == 0);
     CHECK(code_of([] { element_count({std::int64_t{1} << 40, std::int64_t{1} << 40}); }) ==
           errc::size_overflow);
+    constexpr std::int64_t large = std::int64_t{1} << 30;
+    for (const shape& s : {shape{0, large, large, large}, shape{large, 0, large, large},
+                           shape{large, large, large, 0}, shape{0, 4 * large, 4 * large}})
+        CHECK(code_of([&] { element_count(s); }) == errc::size_overflow);
+    CHECK(element_count({0, large, large}) == 0);
+    CHECK(element_count({2 * large, 2 * large - 1}) == (2 * large) * (2 * large - 1));
     CHECK(code_of([] { element_count({2, -1}); }) == errc::invalid_argument);
+    CHECK(code_of([] { element_count({0, -1}); }) == errc::invalid_argument);
     CHECK(byte_count(dtype::f64, 3) == 24);
     CHECK(byte_count(dtype::boolean, 3) == 3);
     CHECK(byte_count(dtype::f16, 0) == 0);

@@ -261,6 +261,16 @@ TEST_CASE("matmul: every size of tile and of cut") {
             turned.bound(t, prologue::copy, epilogue::bias);
             if (t != dtype::f16) run_each<matmul_split_k>(*m, turned, count, of_four_rows);
         }
+        // One column and two, along k and along rows.
+        for (const std::int64_t n : {1, 2})
+            for (const std::int64_t along : {0, 1}) {
+                sample narrow(d, dtype::f32, {{}, 7, n, 520}, prologue::copy, epilogue::bias,
+                              placing::dense);
+                if (along == 1) narrow.p.b.leaves[0].steps = {1, 520};
+                narrow.allowed.clear();
+                narrow.bound(dtype::f32, prologue::copy, epilogue::bias);
+                run_each<matmul_split_k>(*m, narrow, count, in_some_parts);
+            }
         // So deep that slices of k are offered whatever lies together.
         run_each<matmul_split_k>(*m,
                                  sample(d, dtype::f32, {{}, 2, 10, 64 * 1024 + 16}, prologue::copy,

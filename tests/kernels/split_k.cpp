@@ -62,6 +62,31 @@ detail::split_k_shape shape_of(const matmul_problem& p, const device_info& d) {
 
 }  // namespace
 
+TEST_CASE("split_k: of several rows a workgroup has at least four columns") {
+    const auto check = [](const detail::product& q, const support& offered) {
+        CHECK(!offered.ways.empty());
+        for (const configuration& way : offered.ways) {
+            const detail::split_k_shape f =
+                detail::split_k_shape_of(q, detail::split_k_readings(q), way);
+            CHECK((f.rows == 1 || f.columns() >= 4));
+        }
+    };
+    for (const device_type type : {device_type::discrete_gpu, device_type::cpu})
+        for (const std::int64_t m : {1, 2, 3, 8, 64})
+            for (const std::int64_t n : {1, 2, 3, 4, 9})
+                for (const std::int64_t k : {8, 5000, 400000}) {
+                    matmul_problem turned = product(m, n, k);
+                    turned.b.leaves[0].steps = {n * k, 1, k};
+                    for (const matmul_problem& p : {product(m, n, k), turned})
+                        check(detail::split_k_product_of(p),
+                              matmul_split_k::supports(p, machine(type)));
+                }
+    for (const std::int64_t size : {1, 2}) {
+        const conv_problem p = convolution(64, 8, size, 3);
+        check(detail::product_of(p), conv_split_k::supports(p, machine(device_type::cpu)));
+    }
+}
+
 TEST_CASE("split_k: every workgroup has all its invocations and fits in shared memory") {
     const device_info d = machine(device_type::discrete_gpu);
     for (const std::int64_t m : {1, 3, 8, 20, 300})

@@ -108,7 +108,7 @@ namespace detail {
 }  // namespace detail
 
 namespace detail {
-/// Of any shape; apart from the common one, which stays short enough to be inlined.
+/// element_count of any shape, apart from it so that its common case is short enough to be inlined.
 constexpr std::int64_t count_checked(const shape& s) {
     std::int64_t n = 1;
     bool zero = false;
@@ -130,7 +130,7 @@ constexpr std::int64_t element_count(const shape& s) {
         if ((n | d) >> 31 != 0) return detail::count_checked(s);
         n *= d;
     }
-    return n;
+    return n != 0 ? n : detail::count_checked(s);
 }
 
 /// Bytes that `count` elements take, densely packed.

@@ -100,7 +100,7 @@ inline float finished(reduction what, double total, std::int64_t count) {
     return static_cast<float>(what == reduction::mean ? total / static_cast<double>(count) : total);
 }
 
-/// Rows of few floats, one by one.
+/// Rows of few floats, one by one; the results are those of join_short, bit for bit.
 template <class Way>
 struct short_rows {
     [[gnu::always_inline]] void operator()(const float* v, std::int64_t rows, std::int64_t n,
@@ -237,8 +237,8 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     } else if (doubles && (out.down ? out.length <= most_rows_held : out.length > most_short)) {
         out.loop = sum_dense_doubles<Op>;
     } else if (floats) {
-        // Blocks along an axis of few elements are not worth their loop, nor the other one's of few
-        // rows.
+        // Blocks along an axis of few elements are not worth their loop. Few short rows are reduced
+        // one by one, many by blocks.
         if (out.down ? out.rows < short_axis / 2 && out.count > 2048
                      : out.length < short_axis / 2 && out.rows > short_axis)
             out.loop = reduce_dense_numbers<Op>;

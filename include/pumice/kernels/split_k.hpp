@@ -126,15 +126,15 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
                               : half.empty()  ? cat({"Plain<", sum, ">"})
                                               : cat({"Rounded<", half, ">"});
     const int counters = f.parts > 1 ? most_blocks_in_parts : 1;
-    // A model has convolutions of many shapes: one kernel serves all that are cut differently.
-    const bool own_slices = p.gathers();
+    // A model has convolutions of many shapes: one kernel serves every number of slices.
+    const bool any_slices = p.gathers();
     launch l("split_k", "split_k",
              {index_type(wide), batch, columns, flat_store(p.epilogue, result),
               emitted_name(p.epilogue.body->view()), sum, chunk,
               loader_type(p.left, f.left, chunk, p.left.type(), wide, batch, depth),
               right ? right->type
                     : loader_type(p.right, f.right, chunk, p.right.type(), wide, batch, depth),
-              f.rows, f.together, f.lines * f.slices, own_slices ? 0 : f.slices, f.ahead, f.wide,
+              f.rows, f.together, f.lines * f.slices, any_slices ? 0 : f.slices, f.ahead, f.wide,
               counters},
              {&p.epilogue, &p.left, &p.right});
     const std::uint32_t width = spread(l, f.groups(), device);
@@ -212,6 +212,7 @@ inline support supports_split_k(const product& p, const device_info& device) {
     const auto add = [&](int rows, int lines, int invocations) {
         if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
         if (lines == 0) return;
+        if (rows > 1 && lines * columns_of_invocation(p, readings, rows) < 4) return;  // writeRows
         for (int parts = 1, before = 0; parts <= 128; parts *= 2) {
             const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations, parts);
             if (f.parts == before || f.groups() > 0x7fffffffLL) return;

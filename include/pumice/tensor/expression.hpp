@@ -295,12 +295,13 @@ template <class... X> struct extents_of_all<pack<X...>> {
     using type = broadcast_t<typename argument_of<X>::extents...>;
 };
 
-/// Whether two shapes of such arrays are one, by what their types say of their ranks.
+/// Whether the types of the arrays in a pack say that each has so many axes.
 template <class P, int Rank>
 inline constexpr bool all_have_rank = false;
 template <int Rank, class... X>
 inline constexpr bool all_have_rank<pack<X...>, Rank> =
     ((argument_of<X>::extents::rank == Rank) && ...);
+/// Equality of the shapes of two of them; ranks are compared only where types do not say them.
 template <class P, int Rank>
 bool same_shape(const shape& a, const shape& b) noexcept {
     if constexpr (all_have_rank<P, Rank>) return std::equal(a.data(), a.data() + Rank, b.data());
