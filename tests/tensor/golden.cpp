@@ -187,11 +187,14 @@ TEST_CASE("golden: the constant text of a type is the text of distinct operands"
 }
 
 TEST_CASE("golden: no file is left over") {
-    std::set<std::string> files;
-    for (const auto& f : std::filesystem::directory_iterator(folder()))
-        files.insert(f.path().stem().string());
-    CHECK(files.size() >= 30);
-    const bool filtered = compared.size() < 30;
-    if (!filtered)
-        for (const std::string& f : files) CHECK_MESSAGE(compared.contains(f), f);
+    // By the names above, since other processes may run the other cases.
+    std::ifstream in(std::filesystem::path(pumice_test::tests_dir()) / "tensor" / "golden.cpp");
+    const std::string cases(std::istreambuf_iterator<char>(in), {});
+    int files = 0;
+    for (const auto& f : std::filesystem::directory_iterator(folder())) {
+        const std::string name = f.path().stem().string();
+        CHECK_MESSAGE(cases.find("(\"" + name + "\",") != cases.npos, name);
+        ++files;
+    }
+    CHECK(files >= 30);
 }
