@@ -106,6 +106,13 @@ private:
         });
     }
 
+    /// A function of its own, whose loop has all that it needs in registers.
+    template <class Join>
+    [[gnu::noinline]] void join_dense_updates(W* total, const T* v, Join join) const {
+        each_as_it_comes([=](std::int64_t i, std::int64_t k) {
+            total[i] = join(total[i], wide(v[k]));
+        });
+    }
     /// In the widest type, and to T when all are joined: dense, or of few updates by rows.
     template <class Join>
     void rounded_once(Join join) const {
@@ -133,7 +140,7 @@ private:
         if constexpr (std::is_same_v<T, float>)
             if (!few && dense()) {
                 convert_each<T, W>(out, 1, total, 1, some);
-                each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+                join_dense_updates(total, v, join);
                 return convert_each<W, T>(total, 1, out, 1, some);
             }
         each_line([](W& w, T& t) { w = wide(t); });
@@ -143,8 +150,7 @@ private:
                     std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
                 line(total + i * width, 1, v + update * next, step, width, put);
             });
-        else if (dense())
-            each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(total[i], v[k]); });
+        else if (dense()) join_dense_updates(total, v, join);
         else
             each([=](std::int64_t row, std::int64_t update) {
                 line(total + row * width, 1, v + update * next, step, width, put);
