@@ -105,9 +105,7 @@ namespace detail {
     fail(errc::size_overflow, "shape",
          {"the elements of shape ", to_string(s), " cannot be counted in 63 bits"});
 }
-}  // namespace detail
 
-namespace detail {
 /// element_count of any shape, apart from it so that its common case is short enough to be inlined.
 constexpr std::int64_t count_checked(const shape& s) {
     std::int64_t n = 1;

@@ -103,23 +103,21 @@ inline float finished(reduction what, double total, std::int64_t count) {
 /// Rows of few floats, one by one; the results are those of join_short, bit for bit.
 template <class Way>
 struct short_rows {
-    [[gnu::always_inline]] void operator()(const float* v, std::int64_t rows, std::int64_t n,
-                                           bool mean, float* out) const {
+    [[gnu::always_inline]] void operator()(reduction what, const float* v, std::int64_t rows,
+                                           std::int64_t n, float* out) const {
         for (std::int64_t i = 0; i < rows; ++i, v += n) {
             typename Way::first r;
             typename Way::second s;
             Way::start(r, s);
             for (std::int64_t k = 0; k < n; ++k) Way::one(r, s, v[k], k, 0);
-            out[i] = static_cast<float>(mean ? r / static_cast<typename Way::first>(n) : r);
+            out[i] = finished(what, r, n);
         }
     }
 };
 
 inline void reduce_short_rows(reduction what, const float* in, std::int64_t rows, std::int64_t n,
                               float* out) {
-    const auto by = [&]<class Way>(Way) {
-        run_wide(short_rows<Way>{}, in, rows, n, what == reduction::mean, out);
-    };
+    const auto by = [&]<class Way>(Way) { run_wide(short_rows<Way>{}, what, in, rows, n, out); };
     if (what == reduction::max) by(joined_extreme<float, 1>{});
     else if (what == reduction::min) by(joined_extreme<float, -1>{});
     else by(joined_sum<float, as_it_is>{});

@@ -212,10 +212,10 @@ inline support supports_split_k(const product& p, const device_info& device) {
     const auto add = [&](int rows, int lines, int invocations) {
         if (readings.right.chunk_along_k()) lines /= columns_of_invocation(p, readings, rows);
         if (lines == 0) return;
-        if (rows > 1 && lines * columns_of_invocation(p, readings, rows) < 4) return;  // writeRows
         for (int parts = 1, before = 0; parts <= 128; parts *= 2) {
             const split_k_shape f = split_k_shape_of(p, readings, rows, lines, invocations, parts);
             if (f.parts == before || f.groups() > 0x7fffffffLL) return;
+            if (rows > 1 && f.columns() < 4) return;  // sums are written by four of a row
             if (parts > 1 && (f.blocks > most_blocks_in_parts ||
                               static_cast<double>(f.groups()) > 2 * rates.groups))
                 return;
