@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line in a file of one's own makes an op: here far from the library's namespace.
 #include <pumice/expr/host.hpp>
+#include <pumice/expr/ops.hpp>
 
 #include <doctest/doctest.h>
 
@@ -61,4 +62,15 @@ TEST_CASE("rules are sets of kinds") {
         CHECK(rules::signed_numeric.takes(t) ==
               (info(t).kind == kind::signed_integer || is_floating(t)));
     }
+}
+
+TEST_CASE("the body names no more operands than the op has") {
+    static_assert(pumice::detail::operands_named("x * x + T(2)") == 1);
+    static_assert(pumice::detail::operands_named("pm_pow(x, y)") == 2);
+    static_assert(pumice::detail::operands_named("z") == 3);
+    static_assert(pumice::detail::operands_named("z * x + y") == 3);
+    static_assert(pumice::detail::operands_named("pm_y(x) + y2 * zz + any_z + by") == 1);
+    static_assert(pumice::detail::operands_named("") == 1);
+    for (const pumice::op_info* op : pumice::infos_of(pumice::all_ops{}))
+        CHECK(pumice::detail::operands_named(op->body) == op->arity);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions take, and what a tensor is not.
 #include <pumice/front.hpp>
+#include <pumice/tensor/control.hpp>
 
 #include <cmath>
 
@@ -123,5 +124,65 @@ void text_as_an_operand(pm::matrix<float>& a, pm::matrix<float>& b) {
     auto y = a == 1;
 #else
     auto y = a == "1";
+#endif
+}
+
+// expect: no_operand_is_a_tensor.*float
+void op_of_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = std::abs(-3.0f);
+#else
+    auto y = pm::abs(-3.0f);
+#endif
+}
+
+// expect: length_makes_no_tensor_use_zeros_or_empty
+void tensor_of_a_length(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    pm::vector<float> y = pm::zeros<float>({5});
+#else
+    pm::vector<float> y(5);
+#endif
+}
+
+// expect: elements_are_of_another_type<.*double, float>
+void doubles_as_floats(pm::matrix<float>& a, pm::matrix<float>& b) {
+    const std::vector<double> values{1, 2};
+#ifdef RIGHT
+    auto y = pm::astype<float>(pm::adapt(values));
+#else
+    auto y = pm::from_span<float>({2}, values);
+#endif
+}
+
+// expect: deleted.*host
+void memory_of_a_temporary(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto sorted = pm::sort(a, pm::axis<1>);
+    auto y = sorted.host();
+#else
+    auto y = pm::sort(a, pm::axis<1>).host();
+#endif
+}
+
+// expect: what_decides_is_a_tensor_of_bool<.*bool>
+void loop_while_true(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::while_loop([](const auto& x) { return pm::all(x < 100); },
+                            [](const auto& x) { return x + 1; }, a);
+#else
+    auto y =
+        pm::while_loop([](const auto&) { return true; }, [](const auto& x) { return x + 1; }, a);
+#endif
+}
+
+// expect: function_of_scan_gives_carry_and_y
+void scan_of_one_result(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::scan([](const auto& c, const auto& x) { return std::tuple(c + x, c + x); },
+                      pm::sum(a, pm::axis<0>), a);
+#else
+    auto y =
+        pm::scan([](const auto& c, const auto& x) { return c + x; }, pm::sum(a, pm::axis<0>), a);
 #endif
 }

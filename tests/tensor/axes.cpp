@@ -6,6 +6,8 @@
 
 #include <pumice/tensor/index.hpp>
 
+#include <tests/graph/support.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,6 +39,14 @@ TEST_CASE("axes: reductions over one axis, several, all, and with the axes kept"
     const auto deep = counting<2, 3, 4>();
     CHECK(values(pm::sum(deep, pm::axes<0, 2>)) == reals{60, 92, 124});
     CHECK(values(pm::sum(deep * 2.0f, pm::axes<-1, -3>)) == reals{120, 184, 248});
+}
+
+TEST_CASE("axes: in the type, of a tensor of run-time type") {
+    const pm::any_tensor x = pm::from_span<float>({2, 3}, reals{1, 2, 3, 4, 5, 6}, home);
+    CHECK(pm::to_vector<float>(pm::sum(x, pm::axis<1>)) == reals{6, 15});
+    CHECK(pm::to_vector<float>(pm::max(x, pm::axes<0, -1>)) == reals{6});
+    CHECK(pm::sum(x, pm::axis<-2>, pm::keepdims).shape() == pm::shape{1, 3});
+    CHECK(test::thrown_by([&] { pm::sum(x, pm::axis<2>); }).code() == pm::errc::axis_out_of_range);
 }
 
 TEST_CASE("axes: a reduction by an op") {

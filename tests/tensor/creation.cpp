@@ -59,6 +59,16 @@ TEST_CASE("creation: arange, as numpy.arange counts") {
     CHECK(pm::arange<double>(0, 1, 0.1, home).to_vector()[9] == 9 * 0.1);
 }
 
+TEST_CASE("creation: arange of integers, downwards too where they have no sign") {
+    CHECK(pm::arange<std::uint8_t>(250, 256, 1, home).to_vector() ==
+          std::vector<std::uint8_t>{250, 251, 252, 253, 254, 255});
+    CHECK(pm::arange<std::uint8_t>(5, -1, -1, home).to_vector() ==
+          std::vector<std::uint8_t>{5, 4, 3, 2, 1, 0});
+    CHECK(pm::arange<std::int8_t>(127, -129, -85, home).to_vector() ==
+          std::vector<std::int8_t>{127, 42, -43, -128});
+    CHECK(pm::arange<std::uint8_t>(300, 0, 1, home).to_vector().empty());
+}
+
 TEST_CASE("creation: linspace includes both ends, as numpy.linspace") {
     const auto line = [](double a, double b, std::int64_t n) {
         return pm::linspace<float>(a, b, n, home).to_vector();
@@ -127,6 +137,13 @@ TEST_CASE("creation: of the host's elements, in row-major order") {
     CHECK(pm::vector<pm::f16>{pm::f16(1.5f)}.item() == pm::f16(1.5f));
     CHECK(pm::matrix<float>{{}, {}}.shape() == pm::shape{2, 0});
     pm::detail::release_default();
+}
+
+TEST_CASE("creation: a std::vector<bool>, whose elements have no memory of their own") {
+    const std::vector<bool> flags{true, false, true, true};
+    CHECK(pm::adapt(flags, home).to_vector() == flags);
+    CHECK(pm::to_vector<bool>(pm::from_span<bool>({2, 2}, flags, home)) == flags);
+    CHECK(pm::adapt(std::vector<bool>(), home).to_vector().empty());
 }
 
 TEST_CASE("creation: Philox, against Random123's known answers") {

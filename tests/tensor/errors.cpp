@@ -233,6 +233,77 @@ TEST_CASE("errors: element types") {
           [&] { f.as<pm::tensor<float, pm::extents<4>>>(); });
 }
 
+TEST_CASE("errors: numbers that an integer type does not hold") {
+    const auto bytes = pm::full<std::uint8_t>({3}, 7, home);
+    const pm::vector<std::uint8_t> u8(bytes);
+    const pm::vector<std::int32_t> i32(of({3}, dtype::i32));
+    const pm::vector<std::uint64_t> u64(of({3}, dtype::u64));
+    const pm::vector<std::int64_t> i64(of({3}, dtype::i64));
+    const auto refused = [](std::string_view place, std::initializer_list<std::string_view> words,
+                            auto f) { fails(errc::dtype_mismatch, place, words, f); };
+    refused("number", {"256", "u8", "0 to 255", "astype"}, [&] { u8 >= 256; });
+    refused("number", {"-1", "u8"}, [&] { u8 > -1; });
+    refused("number", {"1000", "u8"}, [&] { pm::clip(u8, 0, 1000); });
+    refused("number", {"3000000000", "i32", "-2147483648 to 2147483647"},
+            [&] { i32 < 3000000000; });
+    refused("number", {"-1", "u64", "18446744073709551615"}, [&] { u64 + -1; });
+    refused("number", {"9223372036854775808", "i64"}, [&] { i64 + (std::uint64_t{1} << 63); });
+    refused("number", {"300", "u8"}, [&] {
+        pm::vector<std::uint8_t> x = u8;
+        x *= 300;
+    });
+    refused("number", {"300", "u8"}, [&] {
+        pm::vector<std::uint8_t> x = u8;
+        pm::at(x, 0) = 300;
+    });
+    const any_tensor at_run_time = u8;
+    refused("equal", {"257", "u8"}, [&] { at_run_time == 257; });
+    refused("add", {"inf", "u8"},
+            [&] { pm::add(at_run_time, std::numeric_limits<double>::infinity()); });
+    refused("add", {"not an integer"},
+            [&] { pm::add(at_run_time, std::numeric_limits<double>::quiet_NaN()); });
+    refused("add", {"does not fit u64"},
+            [&] { pm::add(u64, any_tensor(u64)), pm::add(any_tensor(u64), 0x1p64); });
+    refused("add", {"does not fit i64"}, [&] { pm::add(any_tensor(i64), -0x1.0000000000001p63); });
+    refused("full", {"300", "u8"}, [] { pm::full(dtype::u8, {2}, 300, home); });
+    refused("full", {"1.7", "not an integer"}, [] { pm::full(dtype::i32, {2}, 1.7, home); });
+    refused("arange", {"259", "u8"}, [] { pm::arange<std::uint8_t>(250, 260, 1, home); });
+    refused("arange", {"0.5", "not an integer"}, [] { pm::arange<int>(0, 5, 0.5, home); });
+
+    // What they hold they take: the ends, whole numbers of floating point, and any number as a
+    // bool.
+    CHECK(pm::all(u8 <= 255).item());
+    CHECK(pm::all(u8 >= 0).item());
+    CHECK(pm::all(i32 > -2147483648LL).item());
+    CHECK(pm::all(u64 < 18446744073709551615ULL).item());
+    CHECK(pm::to_vector<std::uint8_t>(pm::add(at_run_time, 3.0)) ==
+          std::vector<std::uint8_t>{10, 10, 10});
+    CHECK(pm::to_vector<std::int8_t>(pm::full(dtype::i8, {1}, -128, home))[0] == -128);
+    CHECK(pm::to_vector<bool>(pm::full(dtype::boolean, {1}, 0.5, home))[0]);
+    CHECK(pm::all(pm::isinf(pm::vector<float>(of({3})) + 1e300)).item());
+}
+
+TEST_CASE("errors: what was moved from") {
+    const pm::vector<float> v(of({3}));
+    auto whole = v + 1.0f;
+    const auto taken = std::move(whole);
+    // NOLINTBEGIN(bugprone-use-after-move): they are what is tested
+    fails(errc::invalid_argument, "expression", {"moved from"}, [&] { pm::eval(whole); });
+    fails(errc::invalid_argument, "expression", {"moved from"},
+          [&] { (whole * 2.0f).to_vector(); });
+    fails(errc::invalid_argument, "expression", {"moved from"},
+          [&] { pm::vector<float> y = std::move(whole) * 2.0f; });
+    pm::context here(pumice_test::host());
+    const pm::context there = std::move(here);
+    fails(errc::invalid_argument, "context", {"moved from"}, [&] { pm::ones<float>({2}, here); });
+    fails(errc::invalid_argument, "context", {"moved from"}, [&] { here.device(); });
+    fails(errc::invalid_argument, "context", {"moved from"}, [&] { here.stats(); });
+    fails(errc::invalid_argument, "context", {"moved from"}, [&] { here.trim(); });
+    fails(errc::invalid_argument, "context", {"moved from"},
+          [&] { pm::set_default_context(here); });
+    // NOLINTEND(bugprone-use-after-move)
+}
+
 TEST_CASE("errors: sizes and ranks") {
     fails(errc::rank_mismatch, "shape", {"rank 9", "8"}, [] { shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
     fails(errc::rank_mismatch, "shape", {"limit of 8"},

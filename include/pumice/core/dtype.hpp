@@ -82,6 +82,23 @@ constexpr const dtype_info& info(dtype type) noexcept {
 constexpr std::string_view to_string(dtype type) noexcept { return info(type).name; }
 /// Whether it is a floating-point type, of any size.
 constexpr bool is_floating(dtype type) noexcept { return info(type).kind == kind::floating; }
+/// What an integer type holds, from least to greatest; of bool 0 and 1.
+struct integer_range {
+    std::int64_t min;
+    std::uint64_t max;
+    template <std::integral N>
+    constexpr bool holds(N n) const noexcept {
+        if constexpr (std::is_signed_v<N>)
+            if (n < 0) return n >= min;
+        return static_cast<std::uint64_t>(n) <= max;
+    }
+};
+constexpr integer_range range_of(dtype type) noexcept {
+    if (type == dtype::boolean) return {0, 1};
+    const bool has_sign = info(type).kind == kind::signed_integer;
+    const std::uint64_t top = ~std::uint64_t{0} >> (64 - info(type).bits + has_sign);
+    return {has_sign ? -static_cast<std::int64_t>(top) - 1 : 0, top};
+}
 /// Whether several elements share a byte: the first lies in its low bits.
 constexpr bool is_packed(dtype type) noexcept { return info(type).bits < 8; }
 

@@ -74,6 +74,26 @@ constexpr std::array<const op_info*, sizeof...(Ops)> infos_of(op_list<Ops...>) {
     return {&op_info_of<Ops>...};
 }
 
+namespace detail {
+/// How many operands a body names: 3 where it has z, 2 where it has y, else 1.
+constexpr int operands_named(std::string_view body) {
+    const auto of_name = [](char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+               (c >= 'a' && c <= 'z');
+    };
+    int most = 1;
+    bool before = false;  // whether a name goes on
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        const char c = body[i];
+        const bool names = of_name(c);
+        if ((c == 'y' || c == 'z') && !before && (i + 1 == body.size() || !of_name(body[i + 1])))
+            most = c == 'z' || most == 3 ? 3 : 2;
+        before = names;
+    }
+    return most;
+}
+}  // namespace detail
+
 /// The callable that users write; `operator()` lives with the expression (tensor/expression.hpp),
 /// `reduce` with the reductions (tensor/axes.hpp).
 template <class Op>
@@ -102,6 +122,9 @@ struct op_function {
     struct NAME {                                                                         \
         static constexpr std::string_view name = #NAME, body = #__VA_ARGS__, onnx = ONNX; \
         static constexpr int arity = ARITY;                                               \
+        static_assert(arity >= 1 && arity <= 3, "an op has 1 to 3 operands");             \
+        static_assert(::pumice::detail::operands_named(body) <= arity,                    \
+                      "the body names more of x, y, z than the op has operands");         \
         static constexpr ::pumice::type_rule rule = RULE;                                 \
         template <class T, class B>                                                       \
         static constexpr auto host([[maybe_unused]] B x, [[maybe_unused]] T y,            \

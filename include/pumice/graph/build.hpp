@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/span.hpp>
+#include <pumice/core/number.hpp>
 #include <pumice/expr/ops.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/graph/forms.hpp>
@@ -26,7 +27,8 @@ struct any_operand {
 };
 
 /// op(operands...), broadcast, tensors promoted as the array API says, numbers weakly typed.
-/// At least one operand is a tensor. Throws dtype_mismatch and shape_mismatch.
+/// At least one operand is a tensor. Throws shape_mismatch, and dtype_mismatch also where a number
+/// is none of an integer type's values.
 PUMICE_FUNCTION any_tensor apply(const op_info& op, span<const any_operand> operands);
 
 template <class Op, class... Operands>
@@ -101,23 +103,6 @@ namespace detail {
     fail(errc::dtype_mismatch, op, {"operands of type ", list, ": ", std::move(why)});
 }
 
-/// Writes the number as a value of `type`; false where an integer is asked for and it is none.
-inline bool bring_to(dtype type, const scalar& number, scalar& out) {
-    const kind from = info(number.type).kind;
-    const double v = number.as<double>();
-    if (from == kind::floating && is_floating(type)) {
-        out = scalar(type, v);
-        return true;
-    }
-    const bool is_signed = from == kind::signed_integer || v < 0;
-    const auto as_signed = number.as<std::int64_t>();
-    const auto as_unsigned = number.as<std::uint64_t>();
-    out = is_signed ? scalar(type, as_signed) : scalar(type, as_unsigned);
-    if (from != kind::floating) return true;
-    return v < 0x1p64 &&
-           v == (is_signed ? static_cast<double>(as_signed) : static_cast<double>(as_unsigned));
-}
-
 /// The number as a tensor of no axes, of the type and context of `like`.
 inline any_tensor constant_like(const any_tensor& like, const scalar& number, const char* place) {
     const dtype type = like.dtype();
@@ -125,10 +110,7 @@ inline any_tensor constant_like(const any_tensor& like, const scalar& number, co
     auto body = std::make_shared<program>();
     body->outputs.push_back(body->push({instruction::code::scalar, type, 0, {}, nullptr}));
     op.body = std::move(body);
-    op.scalars.emplace_back();
-    if (!bring_to(type, number, op.scalars[0]))
-        throw_types(place, span(&type, 1),
-                    "the number " + std::to_string(number.as<double>()) + " is not an integer");
+    op.scalars.push_back(number_in(type, number, place));
     node_ptr n = make_node(type, {}, std::move(op), {});
     n->owner = like.get()->owner;
     return any_tensor(std::move(n));
@@ -173,12 +155,7 @@ PUMICE_BODY any_tensor apply(const op_info& op, span<const any_operand> operands
         const dtype wanted = op.rule.selects && i == 0 ? dtype::boolean : *common;
         form.operands[i] = {wanted, wanted, from.is_number};
         if (from.is_number) {
-            scalar number;
-            if (!detail::bring_to(wanted, from.number, number))
-                detail::throw_types(op.name, types,
-                                    "the number " + std::to_string(from.number.as<double>()) +
-                                        " is not an integer");
-            numbers.push_back(number);
+            numbers.push_back(detail::number_in(wanted, from.number, op.name));
         } else {
             form.operands[i].has = from.array.dtype();
             inputs.push_back(from.array.get());

@@ -251,10 +251,10 @@ private:
         count("scalars", how_.scalars.size(), scalars.size());
         for (std::size_t i = 0; i < scalars.size(); ++i) {
             call_->scalars.emplace_back();
-            if (!bring_to(how_.scalars[i], scalars[i], call_->scalars.back()))
+            const std::string why = bring_to(how_.scalars[i], scalars[i], call_->scalars.back());
+            if (!why.empty())
                 fail(errc::dtype_mismatch, place_,
-                     {"scalar ", i, " is ", to_string(how_.scalars[i]),
-                      ", and the number that was given is not whole"});
+                     {"scalar ", i, " is ", to_string(how_.scalars[i]), ": ", why});
         }
     }
     void find_outputs() {

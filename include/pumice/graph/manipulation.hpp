@@ -123,11 +123,7 @@ PUMICE_FUNCTION any_tensor read_by_map(const any_tensor& x, const shape& extent,
     read.map = form_of(span(map.data(), map.size()));
     std::uint16_t value = body->push(read);
     if (fill && fill->is_number) {
-        op.scalars.emplace_back();
-        if (const dtype type = x.dtype(); !bring_to(type, fill->number, op.scalars[0]))
-            throw_types(place, span(&type, 1),
-                        "the number " + std::to_string(fill->number.as<double>()) +
-                            " is not an integer");
+        op.scalars.push_back(number_in(x.dtype(), fill->number, place));
     } else if (fill) {
         inputs.push_back(fill->array.get());
     }

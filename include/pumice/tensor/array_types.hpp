@@ -120,10 +120,8 @@ struct integer_info {
 inline integer_info iinfo(dtype type) {
     if (!isdtype(type, "integral"))
         fail(errc::dtype_mismatch, "iinfo", {to_string(type), " is not an integer"});
-    const int bits = info(type).bits;
-    const bool has_sign = info(type).kind == kind::signed_integer;
-    const std::uint64_t top = ~std::uint64_t{0} >> (64 - bits + has_sign);
-    return {bits, top, has_sign ? -static_cast<std::int64_t>(top) - 1 : 0, type};
+    const integer_range range = range_of(type);
+    return {info(type).bits, range.max, range.min, type};
 }
 template <class X>
 integer_info iinfo(const X& x) {

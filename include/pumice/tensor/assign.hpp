@@ -88,7 +88,7 @@ private:
         } else if constexpr (number_argument<X>) {
             using e = typename Tensor::element_type;
             static_cast<void>(detail::tree_for<X, e>());
-            put(scalar(static_cast<e>(x)));
+            put(detail::typed_number<e>(x));
         } else {
             put(checked(x));
         }

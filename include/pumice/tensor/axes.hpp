@@ -156,13 +156,16 @@ struct reducer {
         return reduces_one_tensor_use_maximum_or_minimum<std::remove_cvref_t<X>,
                                                          std::remove_cvref_t<Y>>{};
     }
-    /// Of run-time type; all axes where none is named. `in` is the type that a sum or product is
-    /// computed in.
+    /// Of run-time type; all axes where none is named; a sum or product is computed in type `in`.
     any_tensor operator()(const any_tensor& x, span<const std::int64_t> list = {},
                           bool keep = false, std::optional<dtype> in = {}) const {
         return noted(reduce_by(What, by(),
                                pumice::astype(x, in ? *in : reduced_in(What, x.dtype())), list,
                                keep));
+    }
+    template <any_array X, int... Is, std::same_as<keepdims_t>... Keep>
+    any_tensor operator()(const X& x, axes_t<Is...> a, Keep...) const {
+        return (*this)(any_tensor(x), span(a.list), sizeof...(Keep) > 0);
     }
     any_tensor operator()(const any_tensor& x, std::initializer_list<std::int64_t> list,
                           bool keep = false, std::optional<dtype> in = {}) const {

@@ -36,15 +36,20 @@ public:
         return context(make_adopting_engine(theirs, collect(policies...)));
     }
 
-    const device_info& device() const { return engine_->device(); }
+    const device_info& device() const { return get()->device(); }
     /// The device and why it was taken.
-    std::string device_report() const { return engine_->device_report(); }
-    statistics stats() const { return engine_->stats(); }
+    std::string device_report() const { return get()->device_report(); }
+    statistics stats() const { return get()->stats(); }
     /// Gives back what is free and was kept for what comes next: blocks of device memory, of the
     /// host's, this thread's small ones, and the compiler of kernels. What is in use, or what the
     /// device is at work with, stays. Returns the bytes, without the compiler's.
-    std::uint64_t trim() const { return engine_->trim(); }
-    const std::shared_ptr<pumice::engine>& get() const noexcept { return engine_; }
+    std::uint64_t trim() const { return get()->trim(); }
+    /// Throws errc::invalid_argument where the context was moved from.
+    const std::shared_ptr<pumice::engine>& get() const {
+        if (!engine_)
+            fail(errc::invalid_argument, "context", {"the context is empty (moved from)"});
+        return engine_;
+    }
 
 private:
     template <class... Policies>
@@ -108,6 +113,9 @@ PUMICE_FUNCTION span<std::byte> host_mut(any_tensor& t);
 /// The tensor in another context, through the host; the tensor itself where it is there already.
 PUMICE_FUNCTION any_tensor to(const any_tensor& t, const context& place);
 
+/// Named in compile errors; never defined.
+template <class Held, class Asked> struct elements_are_of_another_type;
+
 namespace detail {
 /// The values in memory of their own, evaluated, dense in row-major order.
 PUMICE_FUNCTION any_tensor copied(const any_tensor& t);
@@ -128,6 +136,21 @@ any_tensor from_elements(const shape& extent, span<const T> values, const contex
         return from_bytes(dtype_of<T>, extent, bytes, home);
     } else {
         return from_bytes(dtype_of<T>, extent, as_bytes(values), home);
+    }
+}
+/// Of a range that holds its elements side by side, or of a std::vector<bool>, which does not.
+template <element T, class Range>
+any_tensor from_range(const shape& extent, const Range& values, const context& home) {
+    using held = std::remove_cvref_t<decltype(*std::begin(values))>;
+    if constexpr (!std::same_as<held, T>) {
+        static_cast<void>(elements_are_of_another_type<held, T>{});
+        return {};
+    } else if constexpr (requires { std::data(values); }) {
+        return from_elements(extent, span<const T>(std::data(values), std::size(values)), home);
+    } else {
+        array_list<T> list;
+        for (const T value : values) list.push_back(value);
+        return from_elements(extent, span<const T>(list.data(), list.size()), home);
     }
 }
 }  // namespace detail

@@ -10,6 +10,10 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Named in compile errors; never defined.
+template <class X> struct what_decides_is_a_tensor_of_bool;
+template <class Result> struct function_of_scan_gives_carry_and_y;
+
 namespace detail {
 
 /// The bool that decides; lazy.
@@ -143,6 +147,13 @@ template <element T, extents_type E, layout L>
 struct stack_of<tensor<T, E, L>> {
     using type = tensor<T, dims<E::rank + 1>>;
 };
+template <class X>
+auto what_decides(const X& x) {
+    if constexpr (array_argument<X> || any_array<X>) return any_tensor(x.get());
+    else return what_decides_is_a_tensor_of_bool<X>{};
+}
+template <class R>
+concept two_results = requires { requires std::tuple_size<R>::value == 2; };
 
 }  // namespace detail
 
@@ -158,7 +169,7 @@ auto cond(const P& predicate, const F& f, const G& g, const A&... operands) {
         return
             [&h](span<const any_tensor> l) { return detail::results_as_list(packed::call(h, l)); };
     };
-    return detail::traced_result<result>::make(detail::run_cond(any_tensor(predicate.get()),
+    return detail::traced_result<result>::make(detail::run_cond(detail::what_decides(predicate),
                                                                 as_list(f), as_list(g), list));
 }
 
@@ -170,7 +181,7 @@ template <class T, class F, class... Init>
 auto while_loop(const T& test, const F& body, const Init&... init) {
     using packed = detail::traced_pack<Init...>;
     return packed::make(detail::noted(detail::run_loop(
-        {}, [&](span<const any_tensor> l) { return any_tensor(packed::call(test, l).get()); },
+        {}, [&](span<const any_tensor> l) { return detail::what_decides(packed::call(test, l)); },
         [&](span<const any_tensor> l) { return detail::results_as_list(packed::call(body, l)); },
         packed::list(init...))));
 }
@@ -203,7 +214,8 @@ auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
     using row = typename detail::rows_of<detail::traced_t<Xs>>::row;
     using pair =
         std::remove_cvref_t<decltype(f(std::declval<const carry&>(), std::declval<const row&>()))>;
-    static_assert(std::tuple_size_v<pair> == 2, "the function of a scan gives (carry, y)");
+    if constexpr (!detail::two_results<pair>)
+        static_cast<void>(function_of_scan_gives_carry_and_y<pair>{});
     using y = detail::traced_t<std::tuple_element_t<1, pair>>;
     const any_tensor rows(xs.get()), first(init.get());
     if (rows.rank() == 0)

@@ -14,12 +14,13 @@ namespace detail {
 PUMICE_FUNCTION any_tensor filled(scalar value, const shape& extent, const context& home);
 }  // namespace detail
 
-/// Every element is `value`, of run-time type.
+/// Every element is `value`, of run-time type. Throws errc::dtype_mismatch where an integer type
+/// does not hold it.
 PUMICE_FUNCTION any_tensor full(dtype type, const shape& extent, double value,
                                 const context& home = default_context());
 
 /// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of
-/// 0.
+/// 0, errc::dtype_mismatch where an integer type does not hold the numbers.
 PUMICE_FUNCTION any_tensor arange(dtype type, double start, double stop, double step = 1,
                                   const context& home = default_context());
 
@@ -122,23 +123,23 @@ matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
     return matrix<T>(eye(dtype_of<T>, rows, columns, k, home));
 }
 
-/// A dense copy of host elements in row-major order.
+/// A dense copy of host elements of type T in row-major order.
 template <element T, class Range>
 created<T> from_span(const shape& extent, const Range& values,
                      const context& home = default_context()) {
-    return created<T>(detail::from_elements(extent, span<const T>(values), home));
+    return created<T>(detail::from_range<T>(extent, values, home));
 }
 template <element T, std::size_t Rank, class Range>
 detail::made_of<T, Rank> from_span(detail::extent_list<Rank> extent, const Range& values,
                                    const context& home = default_context()) {
     return from_span<T>(shape(span<const std::int64_t>(extent)), values, home);
 }
-/// A vector of the elements of any contiguous range (std::vector, std::array, std::span).
+/// A vector of the elements of any contiguous range (std::vector, std::array, std::span), or of a
+/// std::vector<bool>.
 template <class Range>
 auto adapt(const Range& values, const context& home = default_context()) {
-    using T = std::remove_cvref_t<decltype(*std::data(values))>;
-    return vector<T>(detail::from_elements(shape{static_cast<std::int64_t>(std::size(values))},
-                                           span<const T>(std::data(values), std::size(values)),
+    using T = std::remove_cvref_t<decltype(*std::begin(values))>;
+    return vector<T>(detail::from_range<T>({static_cast<std::int64_t>(std::size(values))}, values,
                                            home));
 }
 
@@ -299,7 +300,10 @@ PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& 
 }  // namespace detail
 
 PUMICE_BODY any_tensor full(dtype type, const shape& extent, double value, const context& home) {
-    return detail::filled(scalar(type, value), extent, home);
+    const scalar number(value);
+    return detail::filled(type == dtype::boolean ? scalar(type, value)
+                                                 : detail::number_in(type, number, "full"),
+                          extent, home);
 }
 
 PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step,
@@ -309,8 +313,15 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
     if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
     detail::generator<> g(home);
     const auto index = g.cast(type, g.iota(dtype::i64, -1));
-    const auto scaled = g.call<op::multiply>(index, g.number(scalar(type, step)));
-    return g.finish(g.call<op::add>(scaled, g.number(scalar(type, start))),
+    scalar first(type, start), by(type, step);
+    if (count > 0 && !is_floating(type)) {
+        const scalar whole = detail::number_in(dtype::i64, scalar(step), "arange");
+        by = scalar(type, whole.as<std::int64_t>());  // of unsigned types downwards by wrapping
+        first = detail::number_in(type, scalar(start), "arange");
+        detail::number_in(type, scalar(start + (count - 1) * step), "arange");
+    }
+    const auto scaled = g.call<op::multiply>(index, g.number(by));
+    return g.finish(g.call<op::add>(scaled, g.number(first)),
                     shape{count > 0 ? static_cast<std::int64_t>(count) : 0});
 }
 

@@ -30,6 +30,7 @@ template <class... Elements> struct element_types_do_not_mix_use_astype;
 template <class Number, class Element> struct number_does_not_fit_the_element_type;
 template <class Element> struct condition_must_be_bool;
 template <class Array> struct tensor_is_no_number_use_item_or_all;
+template <class... Operands> struct no_operand_is_a_tensor;
 
 namespace detail {
 
@@ -157,15 +158,6 @@ PUMICE_FUNCTION program kernel_of(program_view p, span<const node_ptr> leaves);
 PUMICE_FUNCTION node_ptr make_elementwise(const operation& lasting, dtype type, const shape& extent,
                                           span<node_ptr> leaves, span<const scalar> scalars);
 
-/// A number in a type that elements have.
-template <class N>
-constexpr auto plain_number(N n) {
-    if constexpr (element<N>) return n;
-    else if constexpr (std::floating_point<N>) return static_cast<double>(n);
-    else if constexpr (std::signed_integral<N>) return static_cast<std::int64_t>(n);
-    else return static_cast<std::uint64_t>(n);
-}
-
 /// Moves the operands of an argument into flat arrays.
 struct operand_writer {
     node_ptr* leaf;
@@ -174,7 +166,7 @@ struct operand_writer {
     template <class X, class Common>
     void put(X&& x) {
         using a = argument_of<X>;
-        if constexpr (a::is_number) *number++ = scalar(dtype_of<Common>, plain_number(x));
+        if constexpr (a::is_number) *number++ = typed_number<Common>(x);
         else if constexpr (requires { x.take_operands(*this); }) {
             if constexpr (std::is_lvalue_reference_v<X>) take(x.get());
             else x.take_operands(*this);
@@ -234,7 +226,10 @@ public:
         return pumice::to_vector<element_type>(any_tensor(get()));
     }
     /// The elements where they lie, as long as the expression lives.
-    auto host() const& { return tensor<element_type, Extents>(*this).host(); }
+    auto host() const& {
+        tensor<element_type, Extents> whole(*this);
+        return whole.host();
+    }
     auto host() && = delete;
     template <class... I>
     auto operator()(const I&... index) const {
@@ -374,6 +369,8 @@ constexpr auto op_function<Op>::operator()(A&&... operands) const {
         return detail::apply_at_run_time<Op>(operands...);
     } else if constexpr ((any_array<A> || ...)) {
         return detail::apply_created<Op>(operands...);
+    } else if constexpr (!(array_argument<A> || ...)) {
+        return no_operand_is_a_tensor<std::remove_cvref_t<A>...>{};
     } else {
         using common = typename detail::common_of<
             typename detail::arrays_of<Op::rule.selects, A...>::type>::type;
@@ -417,6 +414,8 @@ PUMICE_BODY program kernel_of(program_view p, span<const node_ptr> leaves) {
 
 PUMICE_BODY node_ptr make_elementwise(const operation& lasting, dtype type, const shape& extent,
                                       span<node_ptr> leaves, span<const scalar> scalars) {
+    if (!leaves.front())
+        fail(errc::invalid_argument, "expression", {"the expression is empty (moved from)"});
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
     node_ptr n;  // one for every return: written where the caller keeps it

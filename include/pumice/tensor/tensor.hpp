@@ -8,6 +8,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Named in compile errors; never defined.
+template <class Length> struct length_makes_no_tensor_use_zeros_or_empty;
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
@@ -110,6 +111,12 @@ public:
     tensor(typename detail::nested_list<Element, Extents::rank>::type list)
         requires(Extents::rank > 0)
         : tensor(from_lists(list)) {}
+    /// No tensor is made of its length alone.
+    template <std::integral N>
+        requires(Extents::rank > 0)
+    explicit tensor(N) {
+        static_cast<void>(length_makes_no_tensor_use_zeros_or_empty<N>{});
+    }
     /// A number as a tensor of no axes.
     explicit tensor(Element value)
         requires(Extents::rank == 0)
@@ -150,20 +157,21 @@ public:
     /// The elements in row-major order; evaluates.
     std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
 
-    /// The elements where they lie on the host, to be read or written (see host and host_mut for
-    /// any_tensor, which show the bytes of elements that share them too).
-    span<const Element> host()
-        requires(std::same_as<Layout, row_major> && !packed_element<Element>)
-    {
-        const span<const std::byte> bytes = pumice::host(*this);
-        return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
-    }
-    span<Element> host_mut()
-        requires(std::same_as<Layout, row_major> && !packed_element<Element>)
-    {
-        const span<std::byte> bytes = pumice::host_mut(*this);
-        return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
-    }
+    /// The elements where they lie on the host, to be read or written; of a tensor with a name, for
+    /// they go with it (see host and host_mut for any_tensor, which show the bytes of elements that
+    /// share them too).
+    span<const Element> host() &
+        requires(std::same_as<Layout, row_major> && !packed_element<Element>) {
+            const span<const std::byte> bytes = pumice::host(*this);
+            return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+        } span<Element> host_mut() &
+        requires(std::same_as<Layout, row_major> && !packed_element<Element>) {
+            const span<std::byte> bytes = pumice::host_mut(*this);
+            return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+        }
+        // Of a temporary they would be gone before they are read.
+        void host() && = delete;
+    void host_mut() && = delete;
 
     template <class X> tensor& operator+=(X&& x) & { return *this = *this + std::forward<X>(x); }
     template <class X> tensor& operator-=(X&& x) & { return *this = *this - std::forward<X>(x); }
