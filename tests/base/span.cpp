@@ -105,3 +105,22 @@ TEST_CASE("span: bytes") {
     static_assert(std::is_same_v<decltype(pm::as_bytes(pm::span(list))),
                                  pm::span<const std::byte>>);
 }
+
+namespace {
+int sum_of(pm::span<const int> list) {
+    int sum = 0;
+    for (const int n : list) sum += n;
+    return sum;
+}
+}  // namespace
+
+TEST_CASE("span: a list in braces is an argument") {
+    CHECK(sum_of({}) == 0);
+    CHECK(sum_of({7}) == 7);
+    CHECK(sum_of({1, 0}) == 1);
+    CHECK(sum_of({1, 2, 3}) == 6);
+    const std::vector<int> list{4, 5};
+    CHECK(sum_of({list.data(), 1}) == 4);  // still a place and a size
+    CHECK(sum_of({list}) == 9);
+    static_assert(!std::is_constructible_v<pm::span<int>, std::initializer_list<int>>);
+}

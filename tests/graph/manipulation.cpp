@@ -56,6 +56,19 @@ TEST_CASE("manipulation: parts are equal, or begin where they are told to") {
     CHECK(code_of([&] { split(counted({5}), 5, 1); }) == errc::axis_out_of_range);
 }
 
+TEST_CASE("manipulation: lists of axes, places and tensors stand in braces") {
+    const any_tensor x = counted({2, 3});
+    CHECK(permute_dims(x, {1, 0}).shape() == shape{3, 2});
+    CHECK(values(flip(x, {1})) == reals{2, 1, 0, 5, 4, 3});
+    CHECK(values(split(x, {1, 2}, 1).at(1)) == reals{1, 4});
+    CHECK(values(stack({x, x}, 0)) == reals{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+    CHECK(concat({x, x, x}, 1).shape() == shape{2, 9});
+    const any_tensor a = flip(x, {0}), b = flip(x, {1});
+    eval({a, b});
+    CHECK(a.get()->realised());
+    CHECK(b.get()->realised());
+}
+
 TEST_CASE("manipulation: repeat is element by element, tile the whole") {
     const any_tensor x = counted({2, 2});
     CHECK(values(repeat(x, 2, 0)) == reals{0, 1, 0, 1, 2, 3, 2, 3});

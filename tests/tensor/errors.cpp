@@ -202,6 +202,10 @@ TEST_CASE("errors: reductions of nothing, and of several axes where one is meant
         const std::int64_t both[] = {0, 1};
         pm::argmax(any_tensor(matrix(4, 6)), both);
     });
+    fails(errc::axis_out_of_range, "reduce by hypot", {"axis 3", "rank 2"},
+          [&] { pm::hypot.reduce(any_tensor(matrix(4, 6)), 3); });
+    fails(errc::dtype_mismatch, "reduce by hypot", {"i32", "takes this type"},
+          [&] { pm::hypot.reduce(of({4}, dtype::i32)); });
     CHECK(pm::sum(none).item() == 0);
     CHECK(pm::max(none, pm::axis<1>).shape() == shape{0});
 }

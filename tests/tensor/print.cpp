@@ -93,8 +93,8 @@ TEST_CASE("print: streams take tensors and expressions, views too") {
     CHECK(out.str() == "[[1. 2.]\n [3. 4.]]\n[[2. 4.]\n [6. 8.]]\n[[1. 3.]\n [2. 4.]]");
 }
 
-TEST_CASE("print: shapes") {
+TEST_CASE("print: shapes and element types") {
     std::ostringstream out;
-    out << pm::shape{2, 3} << pm::shape{4} << pm::shape{};
-    CHECK(out.str() == "(2, 3)(4,)()");
+    out << pm::shape{2, 3} << pm::shape{4} << pm::shape{} << pm::dtype::f16 << pm::dtype::boolean;
+    CHECK(out.str() == "(2, 3)(4,)()f16bool");
 }

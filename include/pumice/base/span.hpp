@@ -6,6 +6,7 @@
 #include <pumice/base/config.hpp>
 
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <span>  // for callers, who may have had it from here
 #include <type_traits>
@@ -34,7 +35,10 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
-    /// Of an array, a list in braces too.
+    /// Of a list in braces, which lives as long as the statement: an argument.
+    constexpr span(std::initializer_list<value_type> list) noexcept
+        requires(std::is_const_v<T> && !std::is_same_v<value_type, bool>)
+        : span(list.begin(), list.size()) {}
     template <std::size_t N>
     constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
     /// Of elements of T, const or not, and of no other class: pointers to arrays convert so.

@@ -195,11 +195,14 @@ inline std::uint32_t mask_of_axes(span<const std::int64_t> axes, int rank, const
 inline array_list<int> normalize_axes(span<const std::int64_t> axes, int rank, const char* place) {
     return axes_of_mask(mask_of_axes(axes, rank, place));
 }
+/// What a reduction is called in errors.
+inline std::string place_of(reduction what, const op_info* by) {
+    return by ? cat({"reduce by ", by->name}) : std::string(to_string(what));
+}
 /// Of a tensor of so many axes, along all where none is named.
 inline reduction_form form_of_reduction(reduction what, int rank, span<const std::int64_t> axes,
                                         bool keepdims, const op_info* by) {
-    const std::string place(to_string(what));
-    const std::uint32_t mask = mask_of_axes(axes, rank, place.c_str());
+    const std::uint32_t mask = mask_of_axes(axes, rank, place_of(what, by).c_str());
     return {by, what, keepdims, mask != 0 ? mask : (1u << rank) - 1};
 }
 }  // namespace detail
@@ -233,7 +236,7 @@ PUMICE_BODY any_tensor reduce(const op_info& by, const any_tensor& x, span<const
 
 PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, const any_tensor& x,
                                          span<const std::int64_t> axes, bool keepdims) {
-    const std::string place = by ? cat({"reduce by ", by->name}) : std::string(to_string(what));
+    const std::string place = place_of(what, by);
     const bool arg = what == reduction::argmax || what == reduction::argmin;
     const bool logical = what == reduction::any || what == reduction::all;
     const bool real =
@@ -244,7 +247,7 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
     if (logical && type != dtype::boolean) detail::throw_types(place, span(&type, 1), "needs bool");
     if (by && !reduces(*by, type))
         detail::throw_types(place, span(&type, 1),
-                            "needs an op of two values that gives the type that it takes");
+                            "needs an op of two values that takes this type and gives it");
     if (!logical && !by && type == dtype::boolean)
         detail::throw_types(place, span(&type, 1), "needs numbers; use astype");
     const reduction_form form = form_of_reduction(what, x.rank(), axes, keepdims, by);

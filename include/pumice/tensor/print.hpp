@@ -20,6 +20,12 @@ std::ostream& operator<<(std::ostream& out, const expression<Tree, E>& x) {
     return out << any_tensor(x);
 }
 
+/// An element type by its name: f32.
+template <std::same_as<dtype> Type>
+std::ostream& operator<<(std::ostream& out, Type type) {
+    return out << to_string(type);
+}
+
 /// A shape, or other indices, as NumPy prints it.
 template <std::same_as<index_list> List>
 std::ostream& operator<<(std::ostream& out, const List& list) {
