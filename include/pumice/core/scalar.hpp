@@ -3,6 +3,7 @@
 // A single value of a run-time element type, and conversion between element types on the host.
 #pragma once
 
+#include <pumice/base/error.hpp>
 #include <pumice/core/dtype.hpp>
 
 #include <cstring>
@@ -46,10 +47,16 @@ constexpr To convert(From value) noexcept {
     }
 }
 
+struct scalar;
+namespace detail {
+const scalar& number_named(const scalar& name);
+}
+
 /// A value with its element type, held in the arithmetic type of that element type.
 struct scalar {
     dtype type = dtype::f32;
-    std::uint64_t bits = 0;  // the arithmetic value, in the low bytes
+    std::uint32_t graph = 0;  // not 0: it names number `bits` of a graph that passes are shown
+    std::uint64_t bits = 0;   // the arithmetic value, in the low bytes
 
     scalar() = default;
     /// Of type `t`, converted from any C++ number.
@@ -66,13 +73,14 @@ struct scalar {
 
     template <element T>
     T as() const {
+        const scalar& s = graph == 0 ? *this : detail::number_named(*this);
         switch (info(type).arithmetic) {
-            case arithmetic::f32: return convert<T>(static_cast<double>(held<float>()));
-            case arithmetic::f64: return convert<T>(held<double>());
-            case arithmetic::i32: return convert<T>(std::int64_t{held<std::int32_t>()});
-            case arithmetic::i64: return convert<T>(held<std::int64_t>());
-            case arithmetic::u32: return convert<T>(std::uint64_t{held<std::uint32_t>()});
-            default: return convert<T>(held<std::uint64_t>());
+            case arithmetic::f32: return convert<T>(static_cast<double>(s.held<float>()));
+            case arithmetic::f64: return convert<T>(s.held<double>());
+            case arithmetic::i32: return convert<T>(std::int64_t{s.held<std::int32_t>()});
+            case arithmetic::i64: return convert<T>(s.held<std::int64_t>());
+            case arithmetic::u32: return convert<T>(std::uint64_t{s.held<std::uint32_t>()});
+            default: return convert<T>(s.held<std::uint64_t>());
         }
     }
 
@@ -101,5 +109,30 @@ private:
         });
     }
 };
+
+namespace detail {
+
+/// The numbers of a graph that passes are shown: its programs have names of them, which copies
+/// keep, so that each run of the plan brings its own. Who reads one ties the plan to them.
+struct named_numbers {
+    const scalar* values = nullptr;
+    std::size_t count = 0;
+    std::uint32_t graph = 0;
+    bool read = false;
+    named_numbers* outer = nullptr;  // a pass may evaluate
+};
+inline thread_local named_numbers* numbers_at_hand = nullptr;
+
+[[gnu::cold, gnu::noinline]] inline const scalar& number_named(const scalar& name) {
+    for (named_numbers* n = numbers_at_hand; n; n = n->outer)
+        if (n->graph == name.graph && name.bits < n->count) {
+            n->read = true;
+            return n->values[name.bits];
+        }
+    fail(errc::invalid_argument, "pass",
+         {"a number of a graph is read behind the passes that were shown it"});
+}
+
+}  // namespace detail
 
 }}  // namespace pumice::PUMICE_ABI

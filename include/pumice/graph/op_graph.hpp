@@ -7,6 +7,7 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/graph/walk.hpp>
 
+#include <atomic>
 #include <utility>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -19,7 +20,6 @@ struct graph_node {
     std::uint32_t number = 0;           // in the graph, below op_graph::size()
     bool kept = false;                  // it is stored whatever reads it: somebody holds it
     graph_node* replaced_by = nullptr;  // what its readers are to read instead
-    bool added = false;                 // `what` is a pass's: its scalars are the same in each run
 
     bool is_given() const noexcept { return what->realised(); }
     const operation& op() const noexcept { return what->op; }
@@ -40,6 +40,13 @@ inline bool is_view(const graph_node& n) noexcept { return is_view(*n.what); }
 inline bool same_memory(const graph_node& a, const graph_node& b) noexcept {
     return &a == &b || (a.is_given() && b.is_given() && same_memory(*a.what, *b.what));
 }
+
+/// Where a number comes from that a program takes.
+struct number_source {
+    const node* n;      // elementwise
+    std::size_t index;  // among its scalars
+    const scalar& value() const { return n->op.get_if<elementwise_op>()->scalars[index]; }
+};
 
 class op_graph {
 public:
@@ -86,30 +93,62 @@ public:
     /// Whether scalars of programs are the same in each run of what is planned.
     bool scalars_are_fixed() const noexcept { return traced_; }
 
+    /// Before passes of the user's: programs have names of the numbers that other runs of the plan
+    /// bring, until the graph ends.
+    void name_numbers() {
+        if (traced_ || named_.graph != 0) return;
+        static std::atomic<std::uint32_t> graphs{0};
+        while (named_.graph == 0) named_.graph = ++graphs;
+        for (graph_node* const n : order_) {
+            const auto* const e = n->op().get_if<elementwise_op>();
+            if (!e || e->scalars.empty()) continue;
+            elementwise_op named = *e;
+            for (scalar& s : named.scalars) {
+                sources_.push_back({n->what, static_cast<std::size_t>(&s - named.scalars.begin())});
+                values_.push_back(s);
+                s.graph = named_.graph;
+                s.bits = values_.size() - 1;
+            }
+            set(*n, std::move(named));
+        }
+        if (values_.empty()) return;
+        named_.values = values_.data();
+        named_.count = values_.size();
+        named_.outer = std::exchange(detail::numbers_at_hand, &named_);
+    }
+    op_graph(const op_graph&) = delete;
+    ~op_graph() {
+        if (named_.values) detail::numbers_at_hand = named_.outer;
+    }
+    /// Whether a pass has read numbers, so that others may ask another graph.
+    bool numbers_were_read() const noexcept { return named_.read; }
+    /// Whether it is a number of this graph, or one of its own.
+    bool has_number(const scalar& s) const noexcept {
+        return s.graph == 0 || (s.graph == named_.graph && s.bits < values_.size());
+    }
+    /// Of a number that passes may have copied: whose it was.
+    number_source source_of(number_source s) const noexcept {
+        return s.value().graph == 0 ? s : sources_[s.value().bits];
+    }
+
     /// A value more, for readers that a pass gives it. The op's inputs come in its order.
     graph_node& add(dtype type, const shape& extent, operation op, array_list<graph_node*> inputs) {
         made_.push_back(allocate_node(type, extent, std::move(op), nullptr));
         graph_node& n = add(made_.back().get());
         n.inputs = std::move(inputs);
-        n.added = true;
         return n;
     }
     /// The same value once more, for some of the readers of `n`.
     graph_node& add_copy(const graph_node& n) {
         graph_node& copy = add(n.what);
         copy.inputs = n.inputs;
-        copy.added = n.added;
         return copy;
     }
     /// From now on `n` is the value that `op` makes of `inputs`, of its type and extent as before.
     void change(graph_node& n, operation op, array_list<graph_node*> inputs) {
         changed_ = true;
-        node_ptr made = allocate_node(n.type(), n.extent(), std::move(op), nullptr);
-        made->lay_out(n.layout());
-        n.what = made.get();
+        set(n, std::move(op));
         n.inputs = std::move(inputs);
-        n.added = true;
-        made_.push_back(std::move(made));
     }
     /// Readers of `n` read `by`, of the same type and extent, instead, once the graph is sorted.
     /// One that is kept goes on as a view of `by`. Pre: `by` reads nothing that is made of `n`.
@@ -185,6 +224,12 @@ private:
         return n;
     }
 
+    void set(graph_node& n, operation op) {
+        made_.push_back(allocate_node(n.type(), n.extent(), std::move(op), nullptr));
+        made_.back()->lay_out(n.layout());
+        n.what = made_.back().get();
+    }
+
     /// What readers of `n` are to read.
     static graph_node& read_instead(graph_node& n) noexcept {
         graph_node* last = &n;
@@ -211,6 +256,9 @@ private:
     array_list<block> blocks_;
     array_list<graph_node*> by_number_, order_, roots_;
     array_list<node_ptr> made_;  // what passes added
+    array_list<number_source> sources_;
+    array_list<scalar> values_;
+    detail::named_numbers named_;
 };
 
 }}  // namespace pumice::PUMICE_ABI

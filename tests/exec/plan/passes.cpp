@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 
 namespace pm = pumice;
@@ -151,6 +152,115 @@ TEST_CASE("passes: a write to one of two equal results does not show in the othe
     CHECK(b.to_vector() == std::vector<float>(4, 2));
     a += 1.0f;
     CHECK(b.to_vector() == std::vector<float>(4, 2));
+}
+
+namespace {
+
+/// 2, 3 and 5 times a row and its sum, by one context: what was wrong, and how many plans it took.
+struct calls_by_pass {
+    int wrong = 0;
+    std::uint64_t plans = 0;
+
+    template <class Pass>
+    explicit calls_by_pass(Pass pass) {
+        const pm::context home(pm::host_only{}, pm::graph_pass{"mine", pass});
+        const pm::any_tensor x = pm::from_span<float>({3}, std::vector<float>{1, 2, 3}, home);
+        for (const float k : {2.0f, 3.0f, 5.0f, 3.0f}) {
+            const pm::any_tensor y = pm::exp(pm::log(x) * k) + pm::sum(x);
+            const std::vector<float> got = pm::to_vector<float>(y);
+            for (std::size_t i = 0; i < 3; ++i)
+                wrong += std::abs(got[i] - std::pow(float(i + 1), k) - 6) > 1e-3f * got[i];
+        }
+        plans = home.stats().plans;
+    }
+};
+/// Whether a node is x times a number, which is `number` then.
+bool scales(const pm::graph_node& n, pm::scalar& number) {
+    const auto* e = n.op().get_if<pm::elementwise_op>();
+    if (!e || e->scalars.size() != 1 ||
+        e->body->code.back().op != &pm::op_info_of<pm::op::multiply>)
+        return false;
+    number = e->scalars[0];
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("passes: numbers that one copies stay those of each call, and one plan serves all") {
+    const calls_by_pass puts_back([](pm::op_graph& g) {
+        for (pm::graph_node* n : g.order())
+            if (const auto* e = n->op().get_if<pm::elementwise_op>())
+                g.change(*n, pm::elementwise_op{*e}, n->inputs);
+    });
+    CHECK(puts_back.wrong == 0);
+    CHECK(puts_back.plans == 1);
+    // To another node: exp(log(x) * k) by one program.
+    const calls_by_pass joins([](pm::op_graph& g) {
+        pm::scalar k;
+        for (pm::graph_node* n : g.order())
+            if (const auto* e = n->op().get_if<pm::elementwise_op>();
+                e && e->body->code.back().op == &pm::op_info_of<pm::op::exp> &&
+                scales(*n->inputs[0], k)) {
+                using code = pm::instruction::code;
+                pm::program p;
+                const std::uint16_t x = p.push({code::leaf, pm::dtype::f32}),
+                                    by = p.push({code::scalar, pm::dtype::f32}),
+                                    both = p.push({code::apply,
+                                                   pm::dtype::f32,
+                                                   0,
+                                                   {x, by},
+                                                   &pm::op_info_of<pm::op::multiply>});
+                p.outputs.push_back(p.push({code::apply,
+                                            pm::dtype::f32,
+                                            0,
+                                            {both},
+                                            &pm::op_info_of<pm::op::exp>}));
+                g.change(*n, pm::elementwise_op{std::make_shared<const pm::program>(p), {k}, {}},
+                         {n->inputs[0]->inputs[0]});
+            }
+    });
+    CHECK(joins.wrong == 0);
+    CHECK(joins.plans == 1);
+}
+
+TEST_CASE("passes: where one reads a number, a plan is for these numbers only") {
+    const calls_by_pass reads([](pm::op_graph& g) {
+        pm::scalar k;
+        for (pm::graph_node* n : g.order())
+            if (scales(*n, k)) {  // a number of its own, made of the call's
+                pm::elementwise_op twice = *n->op().get_if<pm::elementwise_op>();
+                twice.scalars[0] = pm::scalar(k.as<float>() * 1.0f);
+                g.change(*n, std::move(twice), n->inputs);
+            }
+    });
+    CHECK(reads.wrong == 0);
+    CHECK(reads.plans == 3);
+    const calls_by_pass drops([](pm::op_graph& g) {
+        pm::scalar k;
+        for (pm::graph_node* n : g.order())
+            if (scales(*n, k) && k.as<float>() == 1) g.replace(*n, *n->inputs[0]);
+    });
+    CHECK(drops.wrong == 0);
+    CHECK(drops.plans == 3);
+}
+
+TEST_CASE("passes: a number of a pass's own, and one that is read when its graph is gone") {
+    pm::scalar kept;
+    const pm::graph_pass doubles{"doubles", [&](pm::op_graph& g) {
+                                     for (pm::graph_node* n : g.order())
+                                         if (scales(*n, kept)) {
+                                             pm::elementwise_op other =
+                                                 *n->op().get_if<pm::elementwise_op>();
+                                             other.scalars[0] = pm::scalar(4.0f);
+                                             g.change(*n, std::move(other), n->inputs);
+                                         }
+                                 }};
+    const pm::context home(pm::host_only{}, doubles);
+    const pm::any_tensor x = pm::ones<float>({3}, home);
+    for (const float k : {2.0f, 3.0f})
+        CHECK(pm::to_vector<float>(x * k + pm::sum(x)) == std::vector<float>(3, 7));
+    CHECK(home.stats().plans == 1);
+    CHECK(test::code_of([&] { kept.as<float>(); }) == pm::errc::invalid_argument);
 }
 
 TEST_CASE("passes: each call of a user's kernel is made") {

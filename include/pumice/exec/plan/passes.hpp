@@ -39,8 +39,9 @@ inline void run_passes(op_graph& graph, const policy_set& policies) {
     watch({});
     if (policies.fusion)
         for (const library_pass& p : library_passes) run(p.name, p.run);
-    if (list)
-        for (const graph_pass& p : list->added) run(p.name, p.run);
+    if (!list || list->added.empty()) return;
+    graph.name_numbers();
+    for (const graph_pass& p : list->added) run(p.name, p.run);
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -28,11 +28,12 @@ struct known_plan {
     plan what;
     static constexpr std::uint32_t no_node = ~std::uint32_t{0};
     array_list<std::uint32_t> nodes;  // of each value its number in the walk, or no_node
-    struct number_source {
-        std::uint32_t node;
-        std::size_t index;  // among the node's scalars
+    struct number_place {
+        std::uint32_t node;  // in the walk; no_node: a pass's own, which is the plan's
+        std::size_t index;   // among the node's scalars
     };
-    array_list<number_source> numbers;
+    array_list<number_place> numbers;
+    array_list<scalar> only_for;  // the walk's, where a pass has read some
     /// What engines have made of it, for each set of givings: at most a few.
     array_list<std::shared_ptr<const dispatch_list>> dispatches;
     array_list<std::shared_ptr<const kernel_record>> host_records;
@@ -225,11 +226,25 @@ private:
         const array_list<std::uint64_t>& words = walk_.key().words();
         hash_ = walk_.key().hash();
         for (const std::shared_ptr<known_plan>& k : known_)
-            if (k->hash == hash_ && k->key == words) {
+            if (k->hash == hash_ && k->key == words && serves_numbers(*k)) {
                 k->last_use = ++clock_;
                 return k;
             }
         return nullptr;
+    }
+    array_list<scalar> numbers_of_walk() const {
+        array_list<scalar> list;
+        for (const node* n : walk_.order())
+            if (const auto* e = n->op.get_if<elementwise_op>())
+                list.append(e->scalars.begin(), e->scalars.end());
+        return list;
+    }
+    /// Pre: the key is that of the walk, and so are the types of numbers.
+    bool serves_numbers(const known_plan& k) const {
+        if (k.only_for.empty()) return true;
+        const array_list<scalar> now = numbers_of_walk();
+        return std::equal(now.begin(), now.end(), k.only_for.begin(), k.only_for.end(),
+                          [](const scalar& a, const scalar& b) { return a.bits == b.bits; });
     }
     void keep(const std::shared_ptr<known_plan>& k) {
         const array_list<std::uint64_t>& words = walk_.key().words();
@@ -259,8 +274,12 @@ private:
             e.run.given.push_back(n && n->realised() ? n : nullptr);
         }
         e.run.numbers.reserve(k.numbers.size());
-        for (const known_plan::number_source& s : k.numbers)
-            e.run.numbers.push_back(walked[s.node]->op.get_if<elementwise_op>()->scalars[s.index]);
+        for (std::size_t i = 0; i < k.numbers.size(); ++i) {
+            const auto [number, index] = k.numbers[i];
+            e.run.numbers.push_back(number == known_plan::no_node
+                                        ? p.numbers[i]
+                                        : number_source{walked[number], index}.value());
+        }
         e.run.made.resize(p.values.size());
         e.run.records.resize(p.steps.size());
         e.run.dying.resize(p.values.size(), 0);
@@ -390,10 +409,12 @@ private:
         const std::shared_ptr<known_plan> k(new known_plan);
         for (const graph_node* n : b.nodes)
             k->nodes.push_back(n && n->origin ? n->number : known_plan::no_node);
-        for (const scalar_numbers::source& s : b.scalars.sources()) {
-            k->numbers.push_back({walk_.number_of(s.n), s.index});
-            p.numbers.push_back(s.n->op.get_if<elementwise_op>()->scalars[s.index]);
+        for (const number_source& s : b.scalars.sources()) {
+            const number_source from = graph.source_of(s);
+            k->numbers.push_back({walk_.number_of(from.n), from.index});
+            p.numbers.push_back(from.value());
         }
+        if (graph.numbers_were_read()) k->only_for = numbers_of_walk();
         k->what = std::move(b.made);
         return k;
     }

@@ -13,24 +13,19 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// The scalars of the user's nodes, numbered as kernels ask for them.
+/// The scalars of nodes, numbered as kernels ask for them.
 class scalar_numbers {
 public:
-    struct source {
-        const node* n;
-        std::size_t index;  // among the node's scalars
-    };
-    int number_of(const node* n, std::size_t index) {
-        const scalar* const s = &n->op.get_if<elementwise_op>()->scalars[index];
-        const std::size_t number = known_.insert(detail::bits_of_key(s));
-        if (number == sources_.size()) sources_.push_back({n, index});
+    int number_of(number_source s) {
+        const std::size_t number = known_.insert(detail::bits_of_key(&s.value()));
+        if (number == sources_.size()) sources_.push_back(s);
         return static_cast<int>(number);
     }
-    const array_list<source>& sources() const noexcept { return sources_; }
+    const array_list<number_source>& sources() const noexcept { return sources_; }
 
 private:
     key_index known_;
-    array_list<source> sources_;
+    array_list<number_source> sources_;
 };
 
 /// Gathers the operands of one kernel: each distinct memory gets a buffer number. Scalars are
@@ -159,9 +154,9 @@ private:
             return numbers_.push_back(iota(i.type, f.n->extent(),
                                            e.iota_axes[i.index - f.n->inputs.size()], f.at));
         if (i.what == instruction::code::scalar) {
-            scalars_.push_back(buffers_.scalars && !f.n->added
-                                   ? scalar_operand(i.type,
-                                                    buffers_.scalars->number_of(f.n->what, i.index))
+            scalars_.push_back(buffers_.scalars
+                                   ? scalar_operand(i.type, buffers_.scalars->number_of({f.n->what,
+                                                                                         i.index}))
                                    : scalar_operand(e.scalars[i.index]));
             i.index = static_cast<std::uint16_t>(scalars_.size() - 1);
         }
