@@ -139,9 +139,10 @@ private:
     }
 
     /// A node over realised inputs for which there is a loop needs no plan, and neither does a
-    /// small tree like one before.
+    /// small tree like one before; but passes are shown what is evaluated, however it is asked for.
     bool run_alone(node& n) override {
         tree_of_ = nullptr;
+        if (policies_.passes) return false;
         for (const node_ptr& input : n.inputs)
             if (!has_values(*input)) return run_tree(n);
         return run_over(n, n.inputs);
@@ -184,7 +185,7 @@ private:
     /// Elementwise nodes over little, also where short rows of them are reduced, when a plan has
     /// computed as many of the same before.
     bool run_tree(node& n) {
-        if (profiling_ || policies_.passes || !policies_.fusion) return false;
+        if (profiling_ || !policies_.fusion) return false;
         const bool elementwise = n.op.is<elementwise_op>();
         if (!elementwise && !joins_short_rows(n)) return false;
         const node& top = elementwise ? n : *n.inputs[0];

@@ -263,6 +263,25 @@ TEST_CASE("passes: a number of a pass's own, and one that is read when its graph
     CHECK(test::code_of([&] { kept.as<float>(); }) == pm::errc::invalid_argument);
 }
 
+TEST_CASE("passes: one is shown a lone node too, of whatever size, as explain says") {
+    int seen = 0;
+    const pm::context home(pm::host_only{},
+                           pm::graph_pass{"counts", [&](pm::op_graph& g) {
+                                              seen += static_cast<int>(g.order().size());
+                                          }});
+    for (const std::int64_t n : {3, 9000}) {
+        const pm::vector<float> x = pm::ones<float>({n}, home);
+        pm::eval(x);
+        seen = 0;
+        const pm::vector<float> y = x * x;
+        pm::eval(y);
+        CHECK(seen == (n < 4096 ? 0 : 1));  // what is little was computed when it was made
+        const pm::any_tensor z = pm::exp(pm::any_tensor(x));
+        pm::eval(z);
+        CHECK(seen == (n < 4096 ? 1 : 2));
+    }
+}
+
 TEST_CASE("passes: each call of a user's kernel is made") {
     int calls = 0;
     const pm::kernel k("tick",
