@@ -532,24 +532,25 @@ TEST_CASE("varying: several results, several in flight, extents that change each
     }
 }
 
-TEST_CASE("varying: numbers that follow the extent do so behind a pass that copies or remakes them") {
+TEST_CASE(
+    "varying: numbers that follow the extent do so behind a pass that copies or remakes them") {
     for (const bool copies : {true, false}) {
-        const pm::context home(pm::graph_pass{"mine", [=](pm::op_graph& g) {
-            for (pm::graph_node* n : g.order()) {
-                const auto* e = n->op().get_if<pm::elementwise_op>();
-                if (!e) continue;
-                pm::elementwise_op again = *e;
-                if (!copies)
-                    for (pm::scalar& s : again.scalars) s = pm::scalar(s.type, s.as<double>() * 2);
-                g.change(*n, std::move(again), n->inputs);
-            }
-        }});
-        const pm::scope_of_context use(home);
-        auto f = pm::compile(
-            [](const pm::vector<float>& x) {
-                return pm::vector<float>(x * float(x.shape()[0]) + 1.0f);
-            },
-            pm::varying{.at_most = 64});
+        const pm::context home(pm::graph_pass{
+            "mine", [=](pm::op_graph& g) {
+                for (pm::graph_node* n : g.order()) {
+                    const auto* e = n->op().get_if<pm::elementwise_op>();
+                    if (!e) continue;
+                    pm::elementwise_op again = *e;
+                    if (!copies)
+                        for (pm::scalar& s : again.scalars)
+                            s = pm::scalar(s.type, s.as<double>() * 2);
+                    g.change(*n, std::move(again), n->inputs);
+                }
+            }});
+        auto f =
+            pm::compile([](const pm::vector<float>&
+                               x) { return pm::vector<float>(x * float(x.shape()[0]) + 1.0f); },
+                        pm::varying{.at_most = 64});
         for (const std::int64_t n : {1, 5, 64}) {
             const float by = copies ? 1 : 2;
             CHECK(f(pm::ones<float>({n}, home)).to_vector() ==

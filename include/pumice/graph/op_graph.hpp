@@ -162,7 +162,7 @@ public:
 
     /// Puts inputs before readers again, and drops what nobody needs any more. Throws
     /// errc::invalid_argument where a node reads what is made of it, after the pass `after`.
-    void sort(std::string_view after = "fuse") {
+    void sort(std::string_view after = "fuse", std::string (*name)(const graph_node&) = nullptr) {
         if (!std::exchange(changed_, false)) return;
         enum : char { fresh, open, done };
         array_list<char> seen(by_number_.size(), fresh);
@@ -194,7 +194,8 @@ public:
                 if (input->number >= seen.size()) seen.resize(by_number_.size(), fresh);
                 if (seen[input->number] == open)
                     fail(errc::invalid_argument, "pass",
-                         {"the graph is wrong after ", after, ": a node of shape ",
+                         {"the graph is wrong after ", after, ": ",
+                          name ? name(*input) + " of shape " : "a node of shape ",
                           to_string(input->extent()), " reads what is made of it"});
                 if (seen[input->number] == done) continue;
                 seen[input->number] = open;

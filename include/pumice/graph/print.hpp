@@ -17,8 +17,9 @@ inline std::string describe(const node& n) {
         std::string operator()(const other_op& o) const { return o.family.describe(o.op); }
         std::string operator()(const elementwise_op& op) const {
             std::string text;
+            if (!op.body) return "elementwise";
             for (const instruction& i : op.body->code)
-                if (i.arity() > 0)
+                if (i.op || i.what == instruction::code::cast)
                     append_text(text, {(text.empty() ? "" : ", "), i.op ? i.op->name : "astype"});
             return text.empty() ? "fill" : text;
         }
@@ -50,9 +51,15 @@ inline std::string describe(const node& n) {
         std::string operator()(const scatter_op& op) const {
             return cat({"scatter ", to_string(op.what)});
         }
-        std::string operator()(const kernel_op& op) const { return op.call->what->name; }
+        std::string operator()(const kernel_op& op) const {
+            return op.call ? op.call->what->name : "kernel";
+        }
     };
     return n.realised() ? "data" : n.op.visit(names{});
+}
+/// "node 3 (matmul)", for errors.
+inline std::string describe(const graph_node& n) {
+    return cat({"node ", n.number, " (", describe(*n.what), ")"});
 }
 
 namespace detail {

@@ -22,8 +22,8 @@ struct graph_pass {
 struct pass_list {
     std::vector<graph_pass> added;      // behind the library's, in order
     std::vector<std::string> left_out;  // by name
-    /// Holds a graph to its rules after each pass; null: there are only the library's.
-    void (*check)(const op_graph&, std::string_view pass) = nullptr;
+    /// Sorts a graph and holds it to its rules after each pass; null: there are only the library's.
+    void (*check)(op_graph&, std::string_view pass) = nullptr;
     /// Told the graph after each pass, and, with an empty name, before the first.
     callback<void(const op_graph&, std::string_view)> watch;
 

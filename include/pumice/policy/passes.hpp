@@ -9,17 +9,29 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Throws errc::invalid_argument that names the pass and what it got wrong.
-inline void check_graph(const op_graph& graph, std::string_view pass) {
-    std::vector<std::string> faults = verify(graph);
-    if (!faults.empty())
-        throw error(errc::invalid_argument, "pass", cat({"the graph is wrong after ", pass}),
-                    std::move(faults));
+/// Sorts the graph. Throws errc::invalid_argument that names the pass and what it got wrong.
+inline void check_graph(op_graph& graph, std::string_view pass) {
+    const auto refuse = [&](std::vector<std::string> faults) {
+        if (!faults.empty())
+            throw error(errc::invalid_argument, "pass", cat({"the graph is wrong after ", pass}),
+                        std::move(faults));
+    };
+    refuse(verify_links(graph));
+    graph.sort(pass, describe);
+    refuse(verify(graph));
 }
 
 inline void graph_pass::apply(policy_set& set) const {
     pass_list& list = pass_list::of(set);
-    list.added.push_back(*this);
+    list.added.push_back({name, [pass = *this](op_graph& graph) {
+                              try {
+                                  pass.run(graph);
+                              } catch (const error& e) {
+                                  std::vector<std::string> reasons = e.reasons();
+                                  reasons.push_back(cat({"thrown by the pass ", pass.name}));
+                                  throw error(e.code(), e.where(), e.message(), std::move(reasons));
+                              }
+                          }});
     list.check = &check_graph;
 }
 

@@ -328,8 +328,8 @@ TEST_CASE("passes: one that makes a node read what is made of it is an error, an
         const pm::error e = thrown_by([&] { pm::eval(z); });
         CHECK(e.code() == pm::errc::invalid_argument);
         const std::string text = e.what();
-        CHECK_MESSAGE(text.find("the graph is wrong after loop: a node of shape (2, 2) "
-                                "reads what is made of it") != std::string::npos,
+        CHECK_MESSAGE(text.find("the graph is wrong after loop: node ") != std::string::npos, text);
+        CHECK_MESSAGE(text.find(" of shape (2, 2) reads what is made of it") != std::string::npos,
                       text);
     }
 }
@@ -362,4 +362,87 @@ TEST_CASE("passes: a result is a tensor that is there, shown as it lies") {
             pm::eval(y);
             CHECK(x.to_vector() == before);
         }
+}
+
+TEST_CASE(
+    "passes: what could not be sorted or described is refused by the pass's and node's name") {
+    using nodes = pm::array_list<pm::graph_node*>;
+    const auto refused = [](const char* words,
+                            pm::callback<void(pm::op_graph&, pm::graph_node&)> f) {
+        const pm::graph_pass bad{"bad", [=](pm::op_graph& g) {
+                                     for (pm::graph_node* n : g.order())
+                                         if (n->op().is<pm::reduce_op>()) return f(g, *n);
+                                 }};
+        const pm::context home(pm::host_only{}, bad);
+        const pm::any_tensor x = pm::ones<float>({2, 3}, home);
+        pm::eval(x);
+        const pm::any_tensor y = pm::sum(pm::exp(x), 1);
+        const pm::error e = thrown_by([&] { pm::eval(y); });
+        CHECK(e.code() == pm::errc::invalid_argument);
+        const std::string text = e.what();
+        CHECK_MESSAGE(text.find("the graph is wrong after bad") != std::string::npos, text);
+        CHECK_MESSAGE(text.find(words) != std::string::npos, "wanted: ", words, "\ngot: ", text);
+        CHECK_FALSE(y.get()->realised());
+    };
+    refused("(sum) has null as its input 0",
+            [](pm::op_graph&, pm::graph_node& n) { n.inputs[0] = nullptr; });
+    refused("(reshape) has 0 inputs", [](pm::op_graph& g, pm::graph_node& n) {
+        g.change(*n.inputs[0], pm::reshape_op{}, {});
+    });
+    refused("(elementwise) has no program", [](pm::op_graph& g, pm::graph_node& n) {
+        g.change(*n.inputs[0], pm::elementwise_op{}, n.inputs[0]->inputs);
+    });
+    refused("(kernel) calls no kernel",
+            [](pm::op_graph& g, pm::graph_node& n) { g.change(n, pm::kernel_op{}, n.inputs); });
+    refused("is there: a pass may replace it, not change it",
+            [](pm::op_graph& g, pm::graph_node& n) {
+                pm::graph_node& x = *n.inputs[0]->inputs[0];
+                g.change(x, pm::copy_op{x.layout()}, nodes{&g.add_copy(x)});
+            });
+    refused("(exp) of type f32 and shape (2, 3) is replaced by one of f32 and ()",
+            [](pm::op_graph& g, pm::graph_node& n) {
+                const pm::graph_node& e = *n.inputs[0];
+                g.replace(*n.inputs[0],
+                          g.add(e.type(), {}, pm::reduce_op{pm::reduction::max, {0, 1}}, e.inputs));
+            });
+    refused("is replaced by one of i64 and (2,)", [](pm::op_graph& g, pm::graph_node& n) {
+        g.replace(n, g.add(pm::dtype::i64, n.extent(), pm::reduce_op{pm::reduction::argmax, {1}},
+                           n.inputs));
+    });
+    refused("(multiply) has a program whose instruction 1 is f32, its scalar i32",
+            [](pm::op_graph& g, pm::graph_node& n) {
+                using code = pm::instruction::code;
+                pm::program p;
+                const std::uint16_t x = p.push({code::leaf, pm::dtype::f32}),
+                                    two = p.push({code::scalar, pm::dtype::f32});
+                p.outputs.push_back(p.push({code::apply,
+                                            pm::dtype::f32,
+                                            0,
+                                            {x, two},
+                                            &pm::op_info_of<pm::op::multiply>}));
+                g.change(*n.inputs[0],
+                         pm::elementwise_op{
+                             std::make_shared<const pm::program>(p), {pm::scalar(2)}, {}},
+                         n.inputs[0]->inputs);
+            });
+}
+
+TEST_CASE("passes: errors that one throws name it, and one that there is not cannot be left out") {
+    const pm::graph_pass picky{
+        "picky", [](pm::op_graph&) { throw pm::error(pm::errc::unsupported, "here", "not this"); }};
+    const pm::context home(pm::host_only{}, picky);
+    const pm::matrix<float> x = pm::ones<float>({2, 2}, home), y = pm::matmul(x, x);
+    const pm::error e = thrown_by([&] { pm::eval(y); });
+    CHECK(e.code() == pm::errc::unsupported);
+    CHECK(e.where() == "here");
+    REQUIRE(e.reasons().size() == 1);
+    CHECK(e.reasons()[0] == "thrown by the pass picky");
+
+    const pm::error none =
+        thrown_by([&] { pm::context{pm::host_only{}, picky, pm::without_pass{"no_such_pass"}}; });
+    CHECK(none.code() == pm::errc::invalid_argument);
+    const std::string text = none.what();
+    CHECK(text.find("there is no pass no_such_pass") != std::string::npos);
+    for (const char* name : {"merge_equal", "store_prologues", "picky"})
+        CHECK(text.find(name) != std::string::npos);
 }

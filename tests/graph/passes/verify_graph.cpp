@@ -99,3 +99,61 @@ TEST_CASE("verify_graph: a fault of each rule is found") {
         s.g.graph.change(s.at(s.running), scan_op{reduction::sum, 1}, {&s.at(s.turned)});
     });
 }
+
+TEST_CASE("verify_graph: a fault of each rule of programs is found") {
+    using code = instruction::code;
+    using instructions = std::vector<instruction>;
+    constexpr dtype f32 = dtype::f32;
+    const instruction leaf{code::leaf, f32}, number{code::scalar, f32};
+    const auto apply = [](const op_info& op, std::uint16_t a, std::uint16_t b = 0,
+                          dtype type = dtype::f32) {
+        return instruction{code::apply, type, 0, {a, b}, &op};
+    };
+    const auto of = [](code what, std::uint16_t index, dtype type = dtype::f32) {
+        return instruction{what, type, index};
+    };
+    const op_info &exp = op_info_of<op::exp>, &add = op_info_of<op::add>;
+    const auto programs = [](const char* words, const instructions& list, std::uint16_t output,
+                             const array_list<scalar>& scalars = {}, std::size_t inputs = 1) {
+        found(words, [&](sample& s) {
+            program p;
+            for (const instruction& i : list) p.push(i);
+            p.outputs.push_back(output);
+            array_list<graph_node*> from;
+            for (std::size_t i = 0; i < inputs; ++i)
+                from.push_back(i == 0 ? &s.at(s.x) : &s.g.graph.add_copy(s.at(s.x)));
+            s.g.graph.change(s.at(s.e),
+                             elementwise_op{std::make_shared<const program>(p), scalars, {}},
+                             std::move(from));
+        });
+    };
+    programs("has a program of 0 instructions", {}, 0);
+    programs("has a program of 257 instructions, not of 1 to 256", instructions(257, leaf), 0);
+    programs("instruction 1 reads instruction 1, which is not before it", {leaf, apply(exp, 1)}, 1);
+    programs("instruction 0 reads instruction 1, which is not before it", {apply(exp, 1), leaf}, 0);
+    programs("instruction 1 reads instruction 77, which", {leaf, apply(exp, 77)}, 1);
+    programs("instruction 1 applies no op", {leaf, {code::apply, f32}}, 1);
+    programs("instruction 1 is none", {leaf, {static_cast<code>(77), f32}}, 1);
+    programs("reads input 3 of 1", {of(code::leaf, 3)}, 0);
+    programs("instruction 1 applies bitwise_and to f32, f32",
+             {leaf, apply(op_info_of<op::bitwise_and>, 0)}, 1);
+    programs("instruction 1 is f32, less gives bool", {leaf, apply(op_info_of<op::less>, 0)}, 1);
+    programs("takes 1 scalars and has 0", {number}, 0);
+    programs("instruction 0 is f32, its scalar i32: pm::scalar(type, value)", {number}, 0,
+             {scalar(7)});
+    scalar foreign(7.0f);
+    foreign.graph = 12;
+    programs("instruction 0 takes a number of another graph", {number}, 0, {foreign});
+    programs("instruction 1 counts along no axis of (4, 6)",
+             {leaf, of(code::iota, 1), apply(add, 0, 1)}, 2);
+    programs("instruction 0 is given by a kernel", {of(code::given, 0)}, 0);
+    programs("instruction 0 decodes by no format", {of(code::coded, 0)}, 0);
+    programs("instruction 0 reads by a map, which the node does not have", {of(code::mapped, 0)},
+             0);
+    programs("without its one output", {leaf}, 5);
+    programs("is f32, which its program does not give",
+             {leaf, apply(op_info_of<op::less>, 0, 0, dtype::boolean)}, 1);
+    instructions many{leaf};
+    for (std::uint16_t i = 1; i < 17; ++i) many.push_back(of(code::leaf, i));
+    programs("reads 17 operands, a kernel takes 16", many, 0, {}, 17);
+}

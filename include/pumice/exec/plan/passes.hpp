@@ -23,6 +23,21 @@ inline bool is_left_out(std::string_view pass, const policy_set& policies) {
     return std::find(names.begin(), names.end(), pass) != names.end();
 }
 
+/// Throws errc::invalid_argument where a pass is left out that there is not.
+inline void check_left_out(const policy_set& policies) {
+    if (!policies.passes || policies.passes->left_out.empty()) return;
+    std::vector<std::string> known{"store_prologues"};
+    for (const library_pass& p : library_passes) known.emplace_back(p.name);
+    for (const graph_pass& p : policies.passes->added) known.push_back(p.name);
+    for (const std::string& name : policies.passes->left_out)
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            std::vector<std::string> reasons;
+            for (const std::string& pass : known) reasons.push_back(cat({"there is ", pass}));
+            throw error(errc::invalid_argument, "without_pass", cat({"there is no pass ", name}),
+                        std::move(reasons));
+        }
+}
+
 /// Those of the library, which have no work where each op is a kernel of its own, then the user's.
 inline void run_passes(op_graph& graph, const policy_set& policies) {
     const pass_list* const list = policies.passes.get();
@@ -32,8 +47,8 @@ inline void run_passes(op_graph& graph, const policy_set& policies) {
     const auto run = [&](std::string_view name, const auto& pass) {
         if (is_left_out(name, policies)) return;
         pass(graph);
-        graph.sort(name);
         if (list && list->check) list->check(graph, name);
+        else graph.sort(name);
         watch(name);
     };
     watch({});

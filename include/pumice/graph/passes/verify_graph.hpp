@@ -19,6 +19,30 @@ class graph_verifier {
 public:
     explicit graph_verifier(const op_graph& graph) : graph_(graph) {}
 
+    /// What could not even be put in order, or be described.
+    std::vector<std::string> links() && {
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            const graph_node& n = graph_[i];
+            at_ = &n;
+            if (const graph_node* by = n.replaced_by;
+                by && (by->type() != n.type() || by->extent() != n.extent()))
+                fault({"of type ", to_string(n.type()), " and shape ", to_string(n.extent()),
+                       " is replaced by one of ", to_string(by->type()), " and ",
+                       to_string(by->extent())});
+            if (n.is_given()) continue;
+            if (n.origin && n.origin->realised())
+                fault({"is there: a pass may replace it, not change it"});
+            for (std::size_t k = 0; k < n.inputs.size(); ++k)
+                if (!n.inputs[k]) fault({"has null as its input ", k});
+            if (is_view(n) && n.inputs.size() != 1) fault({"has ", n.inputs.size(), " inputs"});
+            if (const auto* e = n.op().get_if<elementwise_op>())
+                if (!e->body) fault({"has no program"});
+            if (const auto* k = n.op().get_if<kernel_op>())
+                if (!k->call) fault({"calls no kernel"});
+        }
+        return std::move(faults_);
+    }
+
     std::vector<std::string> run() && {
         array_list<char> made(graph_.size(), 0);
         for (const graph_node* n : graph_.order()) {
@@ -46,7 +70,7 @@ public:
 
 private:
     void fault(std::initializer_list<piece> what) {
-        faults_.push_back(cat({"node ", at_->number, " (", describe(*at_->what), ") ", cat(what)}));
+        faults_.push_back(cat({describe(*at_), " ", cat(what)}));
     }
     const shape& extent(std::size_t input) const { return at_->inputs[input]->extent(); }
     dtype type(std::size_t input) const { return at_->inputs[input]->type(); }
@@ -71,21 +95,79 @@ public:
             return made.shape;
         });
     }
+    /// What one kernel reads, each thing once.
+    std::size_t operands(const elementwise_op& op) const {
+        key_set<const graph_node*> read;
+        key_set<int> counted;
+        std::size_t count = 0;
+        for (const instruction& i : op.body->code)
+            if (i.is_leaf()) count += read.insert(at_->inputs[i.index]);
+            else if (i.what == instruction::code::iota) count += counted.insert(i.index);
+        return count;
+    }
     void operator()(const elementwise_op& op) {
-        std::size_t scalars = 0;
-        for (const instruction& i : op.body->code) {
-            if (i.what == instruction::code::scalar)
-                scalars = std::max<std::size_t>(scalars, i.index + 1u);
-            if (!i.is_leaf()) continue;
-            if (i.index >= at_->inputs.size())
-                return fault({"reads input ", i.index, " of ", at_->inputs.size()});
-            if (type(i.index) != (i.format ? i.format->memory : i.type))
-                fault({"reads input ", i.index, " as ", to_string(i.type), ", which is ",
-                       to_string(type(i.index))});
+        using code = instruction::code;
+        const array_list<instruction>& program = op.body->code;
+        if (program.empty() || program.size() > max_program)
+            return fault({"has a program of ", program.size(), " instructions, not of 1 to ",
+                          max_program});
+        for (std::size_t k = 0; k < program.size(); ++k) {
+            const instruction& i = program[k];
+            const auto wrong = [&](std::initializer_list<piece> what) {
+                fault({"has a program whose instruction ", k, " ", cat(what)});
+            };
+            const std::size_t inputs = at_->inputs.size();
+            if (i.what > code::inside) return wrong({"is none"});
+            if (i.what == code::apply && (!i.op || i.op->arity < 1 || i.op->arity > 3))
+                return wrong({"applies no op"});
+            dtype types[3] = {};
+            for (int a = 0; a < i.arity(); ++a) {
+                if (i.args[a] >= k)
+                    return wrong({"reads instruction ", i.args[a], ", which is not before it"});
+                types[a] = program[i.args[a]].type;
+            }
+            if ((i.is_leaf() || i.what == code::inside) && i.index >= inputs)
+                return fault({"reads input ", i.index, " of ", inputs});
+            if ((i.what == code::coded) != (i.format != nullptr))
+                return wrong({"decodes by no format, or does not decode"});
+            if (i.is_leaf() && type(i.index) != (i.format ? i.format->memory : i.type))
+                return fault({"reads input ", i.index, " as ", to_string(i.type), ", which is ",
+                              to_string(type(i.index))});
+            if (i.what == code::coded && i.type != i.format->value)
+                return wrong({"is ", to_string(i.type), ", its format gives ",
+                              to_string(i.format->value)});
+            if ((i.what == code::mapped || i.what == code::inside) &&
+                (i.index != 0 || op.map.empty()))
+                return wrong({"reads by a map, which the node does not have"});
+            if (i.what == code::leaf && i.index == 0 && !op.map.empty())
+                return wrong({"reads input 0 without the node's map"});
+            if (i.what == code::iota && !has_iota(op, i.index))
+                return wrong({"counts along no axis of ", to_string(at_->extent()),
+                              ": iotas have numbers behind the ", inputs,
+                              " inputs, and elementwise_op::iota_axes their axes"});
+            if (i.what == code::scalar && i.index >= op.scalars.size())
+                return fault({"takes ", i.index + 1u, " scalars and has ", op.scalars.size()});
+            if (i.what == code::scalar && op.scalars[i.index].type != i.type)
+                return wrong({"is ", to_string(i.type), ", its scalar ",
+                              to_string(op.scalars[i.index].type), ": pm::scalar(type, value)"});
+            if (i.what == code::scalar && !graph_.has_number(op.scalars[i.index]))
+                return wrong({"takes a number of another graph"});
+            if (i.what == code::given)
+                return wrong({"is given by a kernel, which a node's program has not"});
+            if (i.what == code::inside && i.type != dtype::boolean)
+                return wrong({"is ", to_string(i.type), ", not bool"});
+            if (i.what != code::apply) continue;
+            const auto gives = result_type(*i.op, span(types, static_cast<std::size_t>(i.arity())));
+            if (!gives) return wrong({"applies ", i.op->name, " to ", list_of(types, i.arity())});
+            if (*gives != i.type)
+                return wrong({"is ", to_string(i.type), ", ", i.op->name, " gives ",
+                              to_string(*gives)});
         }
-        if (scalars > op.scalars.size())
-            fault({"takes ", scalars, " scalars and has ", op.scalars.size()});
-        if (op.body->outputs.size() != 1 || op.body->code[op.body->outputs[0]].type != at_->type())
+        if (const std::size_t count = operands(op); count > max_leaves)
+            return fault({"reads ", count, " operands, a kernel takes ", max_leaves});
+        if (op.body->outputs.size() != 1 || op.body->outputs[0] >= program.size())
+            return fault({"has a program without its one output"});
+        if (program[op.body->outputs[0]].type != at_->type())
             fault({"is ", to_string(at_->type()), ", which its program does not give"});
         for (std::size_t i = 0; i < at_->inputs.size(); ++i)
             if (i == 0 && !op.map.empty()) {
@@ -100,6 +182,16 @@ public:
             } else if (!broadcasts(extent(i), at_->extent())) {
                 fault({"of shape ", to_string(at_->extent()), " reads ", to_string(extent(i))});
             }
+    }
+    bool has_iota(const elementwise_op& op, std::size_t index) const {
+        const std::size_t axis = index - at_->inputs.size();  // wraps for what is an input
+        return axis < op.iota_axes.size() && op.iota_axes[axis] >= -1 &&
+               op.iota_axes[axis] < at_->extent().rank();
+    }
+    static std::string list_of(const dtype* types, int count) {
+        std::string text(to_string(types[0]));
+        for (int i = 1; i < count; ++i) append_text(text, {", ", to_string(types[i])});
+        return text;
     }
     static bool maps(const array_list<mapped_axis>& map, const shape& from, std::int64_t count) {
         std::int64_t indices = 1;
@@ -349,6 +441,10 @@ private:
 /// the type and shape that its op gives (graph/build.hpp), and all that was asked for is there.
 inline std::vector<std::string> verify(const op_graph& graph) {
     return detail::graph_verifier(graph).run();
+}
+/// What keeps a graph that a pass left from being sorted, or nothing.
+inline std::vector<std::string> verify_links(const op_graph& graph) {
+    return detail::graph_verifier(graph).links();
 }
 
 }}  // namespace pumice::PUMICE_ABI
