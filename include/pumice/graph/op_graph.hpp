@@ -55,7 +55,7 @@ public:
     op_graph(const graph_walk& walk, span<const node_ptr> roots, bool traced = false)
         : traced_(traced) {
         const array_list<node*>& nodes = walk.nodes();
-        blocks_.push_back(block(new graph_node[nodes.size()]));
+        blocks_.push_back(block(nodes.size()));
         by_number_.reserve(nodes.size());
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             graph_node& n = blocks_[0][i];
@@ -213,11 +213,13 @@ public:
     }
 
 private:
-    using block = std::unique_ptr<graph_node[]>;
+    // Of nodes that stay where they are. (Where arrays of std::unique_ptr are deleted, g++ 12 warns
+    // users of what it takes for a second deletion.)
+    using block = array_list<graph_node>;
 
     graph_node& add(const node* what) {
         changed_ = true;
-        blocks_.push_back(block(new graph_node[1]));
+        blocks_.push_back(block(1));
         graph_node& n = blocks_.back()[0];
         n.what = what;
         n.number = static_cast<std::uint32_t>(by_number_.size());
