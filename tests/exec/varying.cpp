@@ -5,6 +5,7 @@
 // cannot plan.
 #include <pumice/control.hpp>
 #include <pumice/front.hpp>
+#include <pumice/policy/passes.hpp>
 #include <pumice/varying.hpp>
 
 #include "support.hpp"
@@ -552,9 +553,9 @@ TEST_CASE(
                                x) { return pm::vector<float>(x * float(x.shape()[0]) + 1.0f); },
                         pm::varying{.at_most = 64});
         for (const std::int64_t n : {1, 5, 64}) {
-            const float by = copies ? 1 : 2;
-            CHECK(f(pm::ones<float>({n}, home)).to_vector() ==
-                  std::vector<float>(static_cast<std::size_t>(n), by * (float(n) + 1)));
+            const std::vector<float> one(static_cast<std::size_t>(n), 1),
+                wanted(one.size(), (copies ? 1.0f : 2.0f) * (float(n) + 1));
+            CHECK(f(pm::from_span<float>({n}, one, home)).to_vector() == wanted);
         }
     }
 }

@@ -59,7 +59,10 @@ inline std::string describe(const node& n) {
 }
 /// "node 3 (matmul)", for errors.
 inline std::string describe(const graph_node& n) {
-    return cat({"node ", n.number, " (", describe(*n.what), ")"});
+    constexpr std::size_t most = 60;
+    std::string what = describe(*n.what);
+    if (what.size() > most) what.replace(most, std::string::npos, "...");
+    return cat({"node ", n.number, " (", what, ")"});
 }
 
 namespace detail {
