@@ -24,12 +24,11 @@ inline bool is_left_out(std::string_view pass, const policy_set& policies) {
 }
 
 /// Throws errc::invalid_argument where a pass is left out that there is not.
-inline void check_left_out(const policy_set& policies) {
-    if (!policies.passes || policies.passes->left_out.empty()) return;
+inline void check_left_out(const pass_list& list) {
     std::vector<std::string> known{"store_prologues"};
     for (const library_pass& p : library_passes) known.emplace_back(p.name);
-    for (const graph_pass& p : policies.passes->added) known.push_back(p.name);
-    for (const std::string& name : policies.passes->left_out)
+    for (const graph_pass& p : list.added) known.push_back(p.name);
+    for (const std::string& name : list.left_out)
         if (std::find(known.begin(), known.end(), name) == known.end()) {
             std::vector<std::string> reasons;
             for (const std::string& pass : known) reasons.push_back(cat({"there is ", pass}));
