@@ -132,6 +132,42 @@ TEST_CASE("package: a typed function that is compiled, and its package saved aga
                   [&] { pm::package::save(one, f.get(x), o); }));
 }
 
+namespace one {
+PUMICE_OP(bump, 1, pm::rules::numeric, "", x + T(1));
+}  // namespace one
+namespace two {
+PUMICE_OP(bump, 1, pm::rules::numeric, "", x + T(100));
+PUMICE_OP(square, 1, pm::rules::numeric, "", x* x* x);
+PUMICE_OP(add, 2, pm::rules::numeric, "", x* y);
+}  // namespace two
+
+TEST_CASE("package: ops are those of the same name and text, the program's and the library's") {
+    const pumice_test::temporary_folder folder;
+    const auto at = folder.path() / "f.pumice";
+    using list = pm::vector<float>;
+    const list x = {2, 3};
+    const pm::package_names all{
+        .ops = {&pm::op_info_of<one::op::bump>, &pm::op_info_of<two::op::bump>,
+                &pm::op_info_of<two::op::square>, &pm::op_info_of<two::op::add>}};
+    const auto check = [&](const auto& f, const std::vector<float>& wanted) {
+        pm::package::save(at, pm::compile(f).get(x));
+        const pm::package p = pm::package::load(at, pm::default_context(), all);
+        CHECK(pm::to_vector<float>(p.run({x})[0]) == wanted);
+        CHECK(refused(pm::errc::bad_file, "; give the one that was saved by package_names::ops",
+                      [&] { pm::package::load(at); }));
+    };
+    check([](const list& v) { return list(two::square(v)); }, {8, 27});
+    check([](const list& v) { return list(two::square(v) + pm::square(v)); }, {12, 36});
+    check([](const list& v) { return list(pm::square(v) - two::square(v)); }, {-4, -18});
+    check([](const list& v) { return list(one::bump(v) * two::bump(v)); }, {306, 412});
+    check([](const list& v) { return list(two::bump(v) - one::bump(v) * 2.0f); }, {96, 95});
+    check([](const list& v) { return list(two::add.reduce(v, pm::axis<0>, pm::keepdims)); }, {6});
+    const pm::package_names some{.ops = {&pm::op_info_of<one::op::bump>}};
+    pm::package::save(at, pm::compile([](const list& v) { return list(two::bump(v)); }).get(x));
+    CHECK(refused(pm::errc::bad_file, "the op `bump` has another text here",
+                  [&] { pm::package::load(at, pm::default_context(), some); }));
+}
+
 TEST_CASE("package: without Slang and without a cache a package has its kernels") {
     if (pm::default_context().device().type == pm::device_type::host)
         PUMICE_SKIP("vulkan-device", "the host device compiles no kernels");

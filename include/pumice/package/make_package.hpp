@@ -158,7 +158,7 @@ auto as_bad_file(const package_reader& from, const F& f) {
 }
 
 inline plan plan_from(const package_reader& from, const package_names& names) {
-    plan_names known{names.ops, names.kernels};
+    plan_names known{names.ops, names.kernels, "package_names"};
     for (auto& k : read_compute_nodes(from)) known.kernels.push_back(std::move(k));
     return as_bad_file(from, [&] {
         plan p = plan_from_json(from.graph(), known);

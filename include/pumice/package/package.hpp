@@ -44,8 +44,8 @@ struct package_options {
     package_form form = package_form::file;
 };
 
-/// What a plan names that is the program's: elementwise ops of its own, and kernels in place of
-/// those that the package has, for their function on the host.
+/// What a plan names that is the program's: elementwise ops of its own, which are found by name and
+/// text, and kernels in place of those that the package has, for their function on the host.
 struct package_names {
     std::vector<const op_info*> ops = {};
     std::vector<std::shared_ptr<const custom_kernel>> kernels = {};
@@ -137,8 +137,9 @@ public:
     /// Ready to run in a context, from a file or a folder. Kernels that it has for the context's
     /// device are taken, others compiled. On the host device weights are read where the file is
     /// mapped, without a copy: the file must stay as it is, and may be removed. Throws
-    /// errc::io_failed; errc::bad_file for what is damaged, of another version, or names ops that
-    /// are not among `names`; errc::no_slang where a kernel is missing and nothing can compile it.
+    /// errc::io_failed; errc::bad_file for what is damaged, of another version, or has ops of the
+    /// program's that `names` lacks; errc::no_slang where a kernel is missing and nothing can
+    /// compile it.
     static package load(const std::filesystem::path& from, const context& home = default_context(),
                         const package_names& names = {}) {
         return package(detail::of_engine(&detail::load_package<>)(from, home, names));

@@ -119,7 +119,7 @@ TEST_CASE("control: the text of a plan with decisions is read again, bound, and 
         const pm::any_tensor x = pm::full(pm::dtype::f32, {8}, start, home);
         CHECK(pm::to_vector<float>(e.run({x})[0]) == pm::to_vector<float>(work(x)));
     }
-    std::string deep = R"({"plan": 1, "ops": {}, "kernels": {}, "programs": [], "numbers": [],
+    std::string deep = R"({"plan": 2, "ops": {}, "kernels": {}, "programs": [], "numbers": [],
         "values": [], "givings": [], "steps": [)",
                 end = "]}";
     for (int i = 0; i < 40; ++i) {

@@ -12,6 +12,11 @@ namespace pm = pumice;
 
 namespace {
 
+namespace other {
+PUMICE_OP(relu, 1, pm::rules::numeric, "", x + T(5));
+PUMICE_OP(maximum, 2, pm::rules::numeric, "", x + y);
+}  // namespace other
+
 /// The plan of a random program's results.
 std::shared_ptr<pm::known_plan> random_plan(unsigned seed) {
     const auto home = std::make_shared<pumice_test::planning_engine>();
@@ -89,16 +94,39 @@ TEST_CASE("plan in JSON: an op that reduces stands by its name, and has to take 
     CHECK(refused(with(text, R"("what":"by_op")", R"("what":"max")"), "reduces by no op"));
 }
 
+TEST_CASE("plan in JSON: ops are told by name and text, those that reduce among them") {
+    const auto home = std::make_shared<pumice_test::planning_engine>();
+    const pm::any_tensor x = home->given({2, 3});
+    const pm::any_tensor roots[] = {
+        pm::apply<pm::op::relu>(pm::apply<other::op::relu>(x)),
+        pm::reduce(pm::op_info_of<other::op::maximum>, x),
+        pm::reduce(pm::op_info_of<pm::op::maximum>, x),
+    };
+    const pm::plan p = home->plan_of(roots)->what;
+    const std::string text = pm::to_json(p);
+    const pm::plan_names names{
+        .ops = {&pm::op_info_of<other::op::maximum>, &pm::op_info_of<other::op::relu>}};
+    const pm::plan again = pm::plan_from_json(text, names);
+    CHECK(pm::to_json(again) == text);
+    REQUIRE(again.steps.size() == p.steps.size());
+    for (std::size_t i = 0; i < p.steps.size(); ++i)
+        if (const auto* was = p.steps[i].what.get_if<pm::reduce_problem>())
+            CHECK(again.steps[i].what.get_if<pm::reduce_problem>()->by == was->by);
+    CHECK(refused(text, "has another text here; give the one that was saved by plan_names::ops"));
+}
+
 TEST_CASE("plan in JSON: what is no plan is refused by name") {
     const std::string good = pm::to_json(simple());
     CHECK(pm::plan_from_json(good).steps.size() == 1);
     CHECK(refused("", "no plan"));
     CHECK(refused("[1, 2", "no plan"));
     CHECK(refused(good.substr(0, good.size() / 2), "no plan"));
-    CHECK(refused(with(good, "\"plan\": 1", "\"plan\": 2"), "version 2"));
+    CHECK(refused(with(good, "\"plan\": 2", "\"plan\": 1"), "version 1"));
     CHECK(refused(with(good, "\"steps\"", "\"stops\""), "there is no `steps`"));
-    CHECK(refused(with(good, "\"relu\":\"", "\"relu\":\"0"), "is another one here"));
-    CHECK(refused(with(good, "\"relu\":", "\"relux\":"), "`relux` is not among those given"));
+    CHECK(refused(with(good, "\"relu\":\"", "\"relu\":\"0"), "`relu` has another text here"));
+    CHECK(refused(with(good, "\"relu\":", "\"relux\":"),
+                  "`relux` is not known here; give the one that was saved by plan_names::ops"));
+    CHECK(refused(with(good, "\"relu\",", "\"relux\","), "`relux` is not in the table of ops"));
     CHECK(refused(with(good, "\"kind\":\"matmul\"", "\"kind\":\"mutmal\""), "no problem `mutmal`"));
     CHECK(refused(with(good, "\"role\":\"input\"", "\"role\":\"guest\""), "there is no `guest`"));
     CHECK(refused(with(good, "\"m\":2", "\"m\":-2"), "cannot be counted"));

@@ -11,6 +11,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
+/// 1 had one text for each name of an op, so that of two ops of one name it lost one.
+inline constexpr int plan_version = 2;
+
 /// Names may be of any bytes, JSON is UTF-8.
 inline constexpr auto json_bytes = plan_json::error_handler_t::replace;
 
@@ -44,8 +47,9 @@ inline std::string to_json(const plan& p) {
         programs.emplace_back();
         coder.code_program(programs.back(), *each);
     }
-    std::string text = cat({"{\"plan\": 1,\n\"ops\": ", coder.ops.dump(),
-                            ",\n\"kernels\": ", coder.kernels.dump()});
+    std::string text =
+        cat({"{\"plan\": ", detail::plan_version, ",\n\"ops\": ", coder.ops.rows.dump(),
+             ",\n\"kernels\": ", coder.kernels.dump()});
     detail::append_section(text, "programs", programs);
     detail::append_section(text, "numbers", numbers);
     detail::append_section(text, "values", values);
@@ -54,22 +58,23 @@ inline std::string to_json(const plan& p) {
     return text + "}\n";
 }
 
-/// The plan that `to_json` wrote, verified. Throws errc::bad_file for text that is none, and for
-/// ops and kernels that are not among `names` or whose text is another; errc::invalid_argument for
-/// a plan that breaks the rules of plans.
+/// The plan that `to_json` wrote, verified. Throws errc::bad_file for text that is none or of
+/// another version, and for ops and kernels of whose name and text there is none among `names` and
+/// the library's own; errc::invalid_argument for a plan that breaks the rules of plans.
 inline plan plan_from_json(std::string_view text, const plan_names& names = {}) {
     using json = detail::plan_json;
     detail::plan_coder<true> coder(names);
     json file = json::parse(text, nullptr, false);
     if (!file.is_object() || !file.contains("plan")) coder.fault({"the text is no plan in JSON"});
-    if (file["plan"] != 1)
-        coder.fault({"the plan is of version ", file["plan"].dump(), ", version 1 is known"});
+    if (file["plan"] != detail::plan_version)
+        coder.fault({"the plan is of version ", file["plan"].dump(), ", version ",
+                     detail::plan_version, " is known; write it anew"});
     for (const char* section :
          {"ops", "kernels", "programs", "numbers", "values", "steps", "givings"})
         if (!file.contains(section)) coder.fault({"there is no `", section, "`"});
-    coder.ops = std::move(file["ops"]);
+    coder.ops.rows = std::move(file["ops"]);
     coder.kernels = std::move(file["kernels"]);
-    coder.check_names();
+    coder.find_names();
     for (json& each : coder.wanted(file["programs"].is_array(), file["programs"], "programs")) {
         const auto made = std::make_shared<program>();
         coder.code_program(each, *made);

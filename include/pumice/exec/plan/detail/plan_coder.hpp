@@ -3,20 +3,15 @@
 // What a plan consists of, each type once, to JSON and from it.
 #pragma once
 
+#include <pumice/exec/plan/detail/op_table.hpp>
 #include <pumice/exec/plan/detail/plan_fields.hpp>
 #include <pumice/exec/problem_kind.hpp>
-#include <pumice/expr/ops.hpp>
 #include <pumice/graph/decode.hpp>
-#include <pumice/tensor/creation.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
-
-using plan_json = nlohmann::ordered_json;
 
 /// Writes C++ values to JSON, or reads them: each type is said once. An object lacks the fields
 /// that are as a new one has them.
@@ -28,7 +23,8 @@ public:
     explicit plan_coder(plan_names names = {}) : names_(std::move(names)) {}
 
     /// Of a plan; the tables of what it names come first.
-    json ops = json::object(), kernels = json::object();
+    op_table ops;
+    json kernels = json::object();
     array_list<std::shared_ptr<const program>> programs;
 
     /// `what` names the value in messages.
@@ -83,13 +79,14 @@ public:
     }
 
     /// Every op and kernel that the tables name is known, and is the one that was meant.
-    void check_names() {
+    void find_names() {
         path_ = "ops";
-        for (auto& [name, hash] : wanted(ops.is_object(), ops, "an object").items())
-            must_match(name, hash, hex(hash_of(op_named(name).body)));
+        wanted(ops.rows.is_object(), ops.rows, "an object");
+        ops.find_all(names_.ops, names_.called);
         path_ = "kernels";
-        for (auto& [name, hash] : wanted(kernels.is_object(), kernels, "an object").items())
-            must_match(name, hash, hex(hash_of(kernel_named(name)->text)));
+        for (auto& [name, text] : wanted(kernels.is_object(), kernels, "an object").items())
+            if (text != digest_in_plan(kernel_named(name)->text))
+                fault({"`", name, "` is another one here: its text has changed"});
         path_.clear();
     }
     /// A program of the table: its instructions, and the numbers of those that are its outputs.
@@ -297,7 +294,7 @@ private:
             op = j.is_null()
                      ? nullptr
                      : &op_named(wanted(j.is_string(), j, "an op").template get<std::string>());
-        else if (op) j = named(*op);
+        else if (op) j = ops.add(*op);
         else j = nullptr;
     }
     void code_one(json& j, value<const storage_format*>& f) {
@@ -342,7 +339,7 @@ private:
         } else {
             j = json::array({words[static_cast<std::size_t>(i.what)], to_string(i.type)});
             if (i.what == code_of::apply) {
-                j.push_back(named(*i.op));
+                j.push_back(ops.add(*i.op));
             }
             if (i.arity() == 0) j.push_back(i.index);
             if (i.what == code_of::coded) j.push_back(i.format->name);
@@ -408,33 +405,22 @@ private:
         } else if (call) {
             const std::string name = call->what->unique_name();
             j = {{"kernel", name}};
-            kernels[name] = hex(hash_of(call->what->text));
+            kernels[name] = digest_in_plan(call->what->text);
             const array_list<kernel_value> inputs(call->inputs.begin(), call->inputs.end());
             code(j["inputs"], inputs, "inputs");
             code(j["scalars"], call->scalars, "scalars");
         }
     }
 
-    /// Writes down which text the op's name stands for.
-    std::string_view named(const op_info& op) {
-        ops[std::string(op.name)] = hex(hash_of(op.body));
-        return op.name;
-    }
     const op_info& op_named(std::string_view name) const {
-        for (const op_info* op : infos_of(all_ops{}))
-            if (op->name == name) return *op;
-        if (name == op::random_bits::name) return op_info_of<op::random_bits>;
-        for (const op_info* op : names_.ops)
-            if (op->name == name) return *op;
-        fault({"the op `", name, "` is not among those given (plan_names)"});
+        if (const op_info* op = ops.find(name)) return *op;
+        fault({"the op `", name, "` is not in the table of ops"});
     }
     const std::shared_ptr<const custom_kernel>& kernel_named(std::string_view name) const {
         for (const std::shared_ptr<const custom_kernel>& k : names_.kernels)
             if (k->unique_name() == name) return k;
-        fault({"the kernel `", name, "` is not among those given (plan_names)"});
-    }
-    void must_match(const std::string& name, const json& hash, const std::string& own) const {
-        if (hash != own) fault({"`", name, "` is another one here: its text has changed"});
+        fault({"the kernel `", name, "` is not known here; give it by ", names_.called,
+               "::kernels"});
     }
     static std::string hex(std::uint64_t n) {
         std::string text;

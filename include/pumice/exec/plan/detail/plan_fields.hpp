@@ -8,10 +8,12 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// What a plan names and does not hold, beside the library's own ops.
+/// What a plan names and does not hold, beside the library's own ops. An op is found by its name
+/// and its text, so several may share a name.
 struct plan_names {
     std::vector<const op_info*> ops = {};
     std::vector<std::shared_ptr<const custom_kernel>> kernels = {};
+    std::string_view called = "plan_names";  // in errors: what the caller gives them by
 };
 
 template <>
