@@ -114,6 +114,24 @@ void arithmetic_of(const char* type, std::int64_t n) {
         "transposed sum", type, n,
         [&] { return pm::matrix<T>(pm::transpose(lines) + pm::transpose(lines)); },
         [&] { bench::transposed_sum(v.data(), rows, columns, out.data()); });
+    std::vector<std::int64_t> firsts(v.size());
+    const auto top = [&](const char* name, const std::vector<T>& of, std::int64_t k) {
+        const pm::any_tensor row = tensor_of(of, {n});
+        compare(
+            name, type, n, [&] { return pm::top_k(row, k).indices; },
+            [&] { bench::top_k(of.data(), n, k, places.data(), firsts.data()); });
+    };
+    top("top_k 1", v, 1);
+    top("top_k 9", v, 9);
+    top("top_k 100", v, 100);
+    top("top_k n/10", v, n / 10);
+    std::vector<T> sorted = v;
+    std::sort(sorted.begin(), sorted.end(),
+              [](T a, T b) { return static_cast<A>(a) < static_cast<A>(b); });
+    top("top_k 9 rising", sorted, 9);
+    top("top_k n/10 rising", sorted, n / 10);
+    std::reverse(sorted.begin(), sorted.end());
+    top("top_k 9 falling", sorted, 9);
     if (n > 1000000) return;
     compare(
         "argsort", type, n, [&] { return pm::argsort(x); },

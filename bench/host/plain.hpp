@@ -148,6 +148,23 @@ template <class T>
     });
     use(out);
 }
+/// Where the k greatest lie, equal ones in their order, by whichever of two ways suits k.
+template <class T>
+[[gnu::noinline]] void top_k(const T* v, std::int64_t n, std::int64_t k, std::int64_t* all,
+                             std::int64_t* out) {
+    const auto before = [v](std::int64_t a, std::int64_t b) {
+        const auto x = static_cast<held<T>>(v[a]), y = static_cast<held<T>>(v[b]);
+        return x > y || (x == y && a < b);
+    };
+    std::iota(all, all + n, std::int64_t{0});
+    if (k <= 100) std::partial_sort(all, all + k, all + n, before);
+    else {
+        std::nth_element(all, all + k, all + n, before);
+        std::sort(all, all + k, before);
+    }
+    std::copy_n(all, k, out);
+    use(out);
+}
 template <class From, class To>
 [[gnu::noinline]] void cast(const From* v, std::int64_t n, To* out) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<To>(static_cast<held<From>>(v[i]));

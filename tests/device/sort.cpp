@@ -47,7 +47,11 @@ TEST_CASE("sort: no rows and empty rows write nothing") {
         for (const auto& [outer, length] :
              {std::pair{shape{0}, std::int64_t{5}}, std::pair{shape{3}, std::int64_t{0}}}) {
             workspace w(d);
-            sort_problem p{outer, length, false, w.input(dtype::f32, {5, 5}, placing::dense),
+            sort_problem p{outer,
+                           length,
+                           length,
+                           false,
+                           w.input(dtype::f32, {5, 5}, placing::dense),
                            w.output(dtype::i64, {5, 5}, placing::dense)};
             check<sort_rows>(*m, p, w, {}, {}, "empty", count);
         }

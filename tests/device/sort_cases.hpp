@@ -14,14 +14,17 @@ void sort_case(machine& m, dice& d, dtype type, const shape& outer, std::int64_t
     sort_problem p;
     p.outer = outer;
     p.length = length;
+    p.first = d.chance(0.3) ? d.in(1, length) : length;
     p.descending = d.chance(0.5);
     shape all = outer;
     all.push_back(length);
     p.values = w.input(type, all, d.chance(0.5) ? placing::dense : placing::any, how);
-    p.output = w.output(dtype::i64, all, d.chance(0.5) ? placing::dense : placing::any);
-    check<Kernel>(m, p, w, {{p.output, all}}, {tolerance{}},
-                  std::string(to_string(type)) + " " + to_string(all) +
-                      (p.descending ? " descending" : "") + (high ? " wide" : ""),
+    shape first = outer;
+    first.push_back(p.first);
+    p.output = w.output(dtype::i64, first, d.chance(0.5) ? placing::dense : placing::any);
+    check<Kernel>(m, p, w, {{p.output, first}}, {tolerance{}},
+                  std::string(to_string(type)) + " " + std::to_string(p.first) + " of " +
+                      to_string(all) + (p.descending ? " descending" : "") + (high ? " wide" : ""),
                   count, way);
 }
 

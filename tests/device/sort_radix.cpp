@@ -52,13 +52,17 @@ TEST_CASE(
         for (const auto& [outer, length] :
              {std::pair{shape{0}, std::int64_t{5}}, std::pair{shape{3}, std::int64_t{0}}}) {
             workspace w(d);
-            sort_problem p{outer, length, false, w.input(dtype::f32, {5, 5}, placing::dense),
+            sort_problem p{outer,
+                           length,
+                           length,
+                           false,
+                           w.input(dtype::f32, {5, 5}, placing::dense),
                            w.output(dtype::i64, {5, 5}, placing::dense)};
             check<sort_radix_rows>(*m, p, w, {}, {}, "empty", count);
             const configuration small{{256, 4}};
             check<sort_radix>(*m, p, w, {}, {}, "empty", count, &small);
         }
-        sort_problem p{{}, 8193, false, {0, dtype::f32, 0, {1}}, {1, dtype::i64, 0, {1}}};
+        sort_problem p{{}, 8193, 8193, false, {0, dtype::f32, 0, {1}}, {1, dtype::i64, 0, {1}}};
         const support s = sort_radix_rows::supports(p, m->info());
         CHECK_FALSE(s.yes);
         CHECK(s.reason.starts_with("no workgroup holds a row of 8193"));

@@ -118,6 +118,8 @@ TEST_CASE("sort: the greatest or least few, with where they lie") {
     CHECK(whole(at) == places{0, 2, 1, 0});
     CHECK(values(top_k(m, 1, 0, false).values) == reals{2, 1, 0});
     CHECK(top_k(m, 0).values.shape() == shape{2, 0});
+    CHECK(values(top_k(m, 0).values).empty());
+    CHECK(whole(top_k(m, 3).indices) == whole(argsort(m, true)));
     CHECK(code_of([&] { top_k(m, 4); }) == errc::invalid_argument);
     CHECK(code_of([&] { top_k(m, -1); }) == errc::invalid_argument);
 }

@@ -59,7 +59,8 @@ TEST_CASE("graph key: each field of an op is in its words") {
     check_differ(take_op(), with<take_op>([](take_op& op) { op.axis = 1; }),
                  with<take_op>([](take_op& op) { op.what = taking::tuples; }));
     check_differ(sort_op(), with<sort_op>([](sort_op& op) { op.axis = 1; }),
-                 with<sort_op>([](sort_op& op) { op.descending = true; }));
+                 with<sort_op>([](sort_op& op) { op.descending = true; }),
+                 with<sort_op>([](sort_op& op) { op.first = 3; }));
     check_differ(view_op(), with<view_op>([](view_op& op) { op.start = {1}; }),
                  with<view_op>([](view_op& op) { op.source = {1}; }),
                  with<view_op>([](view_op& op) { op.step = {1}; }));

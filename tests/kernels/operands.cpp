@@ -266,6 +266,8 @@ TEST_CASE("operands: of a sort, with the axis last") {
     const any_tensor a = given({2, 3, 4});
     const any_tensor y = argsort(a, 1);
     check_only<sort_problem>(y, {{a, {2, 4, 3}}, {y, {2, 4, 3}, true}});
+    const any_tensor two = top_k(a, 2, 1).indices;
+    check_only<sort_problem>(two, {{a, {2, 4, 3}}, {two, {2, 4, 2}, true}});
 }
 
 TEST_CASE("operands: of a scatter, keys and their order, updates, data and output") {

@@ -208,6 +208,7 @@ inline void other_launches(bool wide, const on_launch& f) {
             sort_problem p;
             p.outer = {3, 4};
             p.length = length;
+            p.first = length;
             const shape all{3, 4, length};
             p.values = placed(0, t, all, wide);
             p.values.steps[0] += 5;

@@ -248,12 +248,13 @@ PUMICE_BODY any_tensor sort(const any_tensor& x, std::int64_t axis, bool descend
 PUMICE_BODY top_elements top_k(const any_tensor& x, std::int64_t k, std::int64_t axis,
                                bool largest) {
     const int at = normalize_axis(axis, x.rank(), "top_k");
-    if (k < 0 || k > x.shape()[at])
+    shape extent = x.shape();
+    if (k < 0 || k > extent[at])
         fail(errc::invalid_argument, "top_k",
-             {k, " of the ", x.shape()[at], " elements along axis ", at});
-    array_list<slice> slices(x.shape().size());
-    slices[static_cast<std::size_t>(at)] = {0, k, 1};
-    const any_tensor indices = slice_view(argsort(x, at, largest), slices);
+             {k, " of the ", extent[at], " elements along axis ", at});
+    const sort_op op{at, largest, k < extent[at] ? k : -1};
+    extent[at] = k;
+    const any_tensor indices(make_node(dtype::i64, extent, op, {x.get()}));
     return {take_along_axis(x, indices, at), indices};
 }
 

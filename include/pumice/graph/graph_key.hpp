@@ -94,7 +94,7 @@ struct op_words {
     void operator()(const scan_op& op) const {
         key.add_all(op.what, op.axis, op.leads, op.reverse);
     }
-    void operator()(const sort_op& op) const { key.add_all(op.axis, op.descending); }
+    void operator()(const sort_op& op) const { key.add_all(op.axis, op.descending, op.first); }
     void operator()(const scatter_op& op) const { key.add_all(op.what, op.from_end); }
     void operator()(const assign_op& op) const {
         (*this)(op.part);

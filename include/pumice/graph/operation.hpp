@@ -13,7 +13,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -231,6 +230,7 @@ struct sort_op {
     static constexpr fusion_traits fusion{};
     int axis = 0;
     bool descending = false;
+    std::int64_t first = -1;  // so many of them alone, or -1: all
 };
 
 /// What happens to an element that updates go to.

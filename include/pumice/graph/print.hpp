@@ -47,7 +47,9 @@ inline std::string describe(const node& n) {
             constexpr const char* kinds[] = {"take", "take_along_axis", "gather_nd"};
             return kinds[static_cast<int>(op.what)];
         }
-        std::string operator()(const sort_op&) const { return "argsort"; }
+        std::string operator()(const sort_op& op) const {
+            return op.first < 0 ? "argsort" : "top_k";
+        }
         std::string operator()(const scatter_op& op) const {
             return cat({"scatter ", to_string(op.what)});
         }

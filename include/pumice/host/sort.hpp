@@ -6,6 +6,7 @@
 
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/host/loop.hpp>
+#include <pumice/host/top_k.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/sort.hpp>
 
@@ -16,17 +17,18 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// A number in the order of values: NaN last, -0 as 0.
+/// A number in the order of values: NaN last, -0 as 0. Without comparing reals, so that compilers
+/// make vectors of it.
 template <element T>
 auto sort_key(const T& v) {
     if constexpr (is_floating(dtype_of<T>)) {
         using real = std::conditional_t<std::is_same_v<T, double>, double, float>;
         using bits = std::conditional_t<std::is_same_v<T, double>, std::uint64_t, std::uint32_t>;
-        const auto x = convert<real>(v);
-        if (x != x) return ~bits{0};
         constexpr bits sign = ~(~bits{0} >> 1);
-        const auto b = std::bit_cast<bits>(x == 0 ? real(0) : x);
-        return static_cast<bits>(b & sign ? ~b : b | sign);
+        constexpr auto infinity = std::bit_cast<bits>(std::numeric_limits<real>::infinity());
+        const auto b = std::bit_cast<bits>(convert<real>(v));
+        const bits size = b & ~sign, key = b & sign ? sign - size : sign + size;
+        return size > infinity ? ~bits{0} : key;
     } else {
         using wide = widest_of<T>;
         using bits = std::conditional_t<info(dtype_of<T>).bits == 64, std::uint64_t, std::uint32_t>;
@@ -36,10 +38,31 @@ auto sort_key(const T& v) {
     }
 }
 
-template <class Key>
-struct keyed_place {
-    Key key;
-    std::uint32_t place;
+/// Puts the keys of n neighbours: by vectors where they lie side by side, and their count is known.
+template <element T>
+struct read_sort_keys {
+    using key = decltype(sort_key(T{}));
+
+    [[gnu::always_inline]] void operator()(const keys_of_row<key>* row, std::size_t begin,
+                                           std::size_t n, key* to) const {
+        constexpr std::int64_t block = 64;
+        const key turned = row->turned;
+        std::int64_t from = row->from + static_cast<std::int64_t>(begin) * row->step,
+                     left = static_cast<std::int64_t>(n);
+        if (!packed_element<T> && row->step == 1)
+            for (; left >= block; left -= block, from += block, to += block) {
+                const std::byte* const values = row->values + byte_offset(dtype_of<T>, from);
+                key keys[block];
+                for (std::int64_t i = 0; i < block; ++i)
+                    keys[i] = sort_key(load_element<T>(values, i)) ^ turned;
+                std::copy_n(keys, block, to);
+            }
+        for (; left > 0; --left, from += row->step)
+            *to++ = sort_key(load_element<T>(row->values, from)) ^ turned;
+    }
+    static void call(const keys_of_row<key>& row, std::size_t begin, std::size_t n, key* to) {
+        run_wide(read_sort_keys{}, &row, begin, n, to);
+    }
 };
 
 /// Sorts a list that is all but sorted; equal keys keep their order. Gives up, the list still
@@ -90,36 +113,56 @@ keyed_place<Key>* sort_by_digits(keyed_place<Key>* list, keyed_place<Key>* room,
     return sort_by_digits(list, room, n, digits);
 }
 
+/// Puts the places of the first `wanted` of a list in the order of its keys, each `step` numbers
+/// behind the one before. The list lies in the order of places; `room` is as long.
+template <class Key>
+void put_sorted(keyed_place<Key>* list, keyed_place<Key>* room, std::size_t n, std::size_t wanted,
+                std::byte* to, std::int64_t step) {
+    using item = keyed_place<Key>;
+    if (n < 128)
+        std::sort(list, list + n, [](const item& a, const item& b) {
+            return a.key < b.key || (a.key == b.key && a.place < b.place);
+        });
+    else list = sort_by_digits(list, room, n);
+    for (std::size_t i = 0; i < wanted; ++i, to += step * 8) {
+        const std::int64_t place = list[i].place;
+        std::memcpy(to, &place, 8);
+    }
+}
+template <class Key>
+void sort_row(const keys_of_row<Key>& row, std::size_t n, std::size_t wanted, std::byte* to,
+              std::int64_t step) {
+    if (wanted <= n / 3) {  // of more, it takes less to sort all
+        first_keys<Key> first(wanted, row, n);
+        array_list<keyed_place<Key>> room(wanted);
+        return put_sorted(first.list(), room.data(), wanted, wanted, to, step);
+    }
+    array_list<keyed_place<Key>> list(n), room(n);
+    Key keys[512];
+    for (std::size_t i = 0; i < n; i += std::size(keys)) {
+        const std::size_t count = std::min(n - i, std::size(keys));
+        row.read(i, count, keys);
+        for (std::size_t k = 0; k < count; ++k)
+            list[i + k] = {keys[k], static_cast<std::uint32_t>(i + k)};
+    }
+    put_sorted(list.data(), room.data(), n, wanted, to, step);
+}
+
 template <element T>
 void sort_rows_of(const sort_problem& p, const host_buffers& buffers, const thread_pool& threads) {
-    using key = decltype(sort_key(T{}));
-    using item = keyed_place<key>;
+    using key = typename read_sort_keys<T>::key;
+    if (p.first == 0) return;
     const host_array values = buffers.array(p.values), output = buffers.array(p.output);
-    const std::int64_t read = values.steps.back(), write = output.steps.back(),
-                       rows = element_count(p.outer);
-    const auto n = static_cast<std::size_t>(p.length);
+    const std::int64_t rows = element_count(p.outer), work = p.first > p.length / 3 ? 8 : 1;
     shape domain = p.outer;
     domain.push_back(1);
-    threads.run(rows, parts_for_a_thread(8 * p.length), [&](std::int64_t row) {
+    threads.run(rows, parts_for_a_thread(work * p.length), [&](std::int64_t row) {
         const index_list at = row_at(domain, row);
-        const std::int64_t from = offset_of(values, at);
-        std::byte* to = output.data + byte_offset(dtype::i64, offset_of(output, at));
-        array_list<item> list(n), room(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto place = static_cast<std::int64_t>(i);
-            const key k = sort_key(load_element<T>(values.data, from + place * read));
-            list[i] = {p.descending ? static_cast<key>(~k) : k, static_cast<std::uint32_t>(i)};
-        }
-        const item* sorted = list.data();
-        if (n < 128)
-            std::sort(list.begin(), list.end(), [](const item& a, const item& b) {
-                return a.key < b.key || (a.key == b.key && a.place < b.place);
-            });
-        else sorted = sort_by_digits(list.data(), room.data(), n);
-        for (std::size_t i = 0; i < n; ++i, to += write * 8) {
-            const std::int64_t place = sorted[i].place;
-            std::memcpy(to, &place, 8);
-        }
+        const keys_of_row<key> keys{values.data, offset_of(values, at), values.steps.back(),
+                                    static_cast<key>(p.descending ? ~key{0} : key{0}),
+                                    &read_sort_keys<T>::call};
+        sort_row(keys, static_cast<std::size_t>(p.length), static_cast<std::size_t>(p.first),
+                 output.data + byte_offset(dtype::i64, offset_of(output, at)), output.steps.back());
     });
 }
 

@@ -153,10 +153,10 @@ struct fields_of<take_problem> {
 };
 template <>
 struct fields_of<sort_problem> {
-    static constexpr auto list =
-        std::tuple{field{"outer", &sort_problem::outer}, field{"length", &sort_problem::length},
-                   field{"descending", &sort_problem::descending},
-                   field{"values", &sort_problem::values}, field{"output", &sort_problem::output}};
+    static constexpr auto list = std::tuple{
+        field{"outer", &sort_problem::outer},   field{"length", &sort_problem::length},
+        field{"first", &sort_problem::first},   field{"descending", &sort_problem::descending},
+        field{"values", &sort_problem::values}, field{"output", &sort_problem::output}};
 };
 template <>
 struct fields_of<scatter_problem> {

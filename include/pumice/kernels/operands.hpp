@@ -101,7 +101,7 @@ inline void visit_operands(const take_problem& p, const operand_visitor& f) {
 }
 inline void visit_operands(const sort_problem& p, const operand_visitor& f) {
     f(p.values, detail::axes_of(p.outer, {p.length}), false);
-    f(p.output, detail::axes_of(p.outer, {p.length}), true);
+    f(p.output, detail::axes_of(p.outer, {p.first}), true);
 }
 inline void visit_operands(const scatter_problem& p, const operand_visitor& f) {
     f(p.keys, {p.count}, false);

@@ -90,14 +90,14 @@ struct take_problem {
     index_list length, step;  // of each component's axis of values
 };
 
-/// output[o ++ c] = where the c-th of values[o ++ .] lies, in ascending or descending order. Equal
-/// ones keep their order; NaN is greater than any number; -0 equals 0.
+/// output[o ++ c] = where the c-th of values[o ++ .] lies, in ascending or descending order, for
+/// c < first. Equal ones keep their order; NaN is greater than any number; -0 equals 0.
 struct sort_problem {
     static constexpr std::string_view name = "sort";
     shape outer;
-    std::int64_t length = 0;
+    std::int64_t length = 0, first = 0;
     bool descending = false;
-    operand values, output;  // over outer ++ {length}; the output is i64
+    operand values, output;  // over outer ++ {length}; i64, over outer ++ {first}
 };
 
 /// Rows of updates joined, in order, into rows of output (see scatter_op). Keys are ascending, but

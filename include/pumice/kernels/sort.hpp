@@ -19,7 +19,7 @@ struct sort_plan {
     static constexpr std::int64_t held = 1024;  // elements of a workgroup; as in the shader
 
     sort_problem p;
-    shape all;  // outer ++ {length}
+    shape all, written;  // outer ++ {length}, outer ++ {first}
     int outer_rank = 0;
     bool wide = false;
     std::int64_t rows = 0, blocks = 0;
@@ -29,6 +29,8 @@ struct sort_plan {
         wide = needs_wide_index({p.values, p.output}, all);
         outer_rank = collapse(all, {&p.values, &p.output}, 0, p.outer.rank());
         p.outer = part_of(all, 0, outer_rank);
+        written = p.outer;
+        written.push_back(p.first);
         rows = element_count(p.outer);
         blocks = std::max<std::int64_t>(1, (p.length + held - 1) / held);
     }
@@ -66,7 +68,7 @@ struct sort_plan {
         const std::int64_t segments = held / block;
         const std::uint32_t width = spread(l, (rows * blocks + segments - 1) / segments, device);
         l.accesses = {range_of(p.values, all, false)};
-        if (blocks == 1) l.accesses.push_back(range_of(p.output, all, true));
+        if (blocks == 1) l.accesses.push_back(range_of(p.output, written, true));
         else accesses(l, 0, true);
         write_block(l, wide, "BlocksParams",
                     {{"T.Storage* values", block::address{p.values.buffer}},
@@ -78,6 +80,7 @@ struct sort_plan {
                      {"Lines<I, R> write", "Lines", line(p.output).row},
                      {"I rows", rows},
                      {"uint length", p.length},
+                     {"uint first", p.first},
                      {"uint blocks", blocks},
                      {"uint width", width}});
         return l;
@@ -90,7 +93,7 @@ struct sort_plan {
         launch l("sort", "merge", {key_type(), index_type(wide), outer_rank, last ? 1 : 0}, {});
         const std::uint32_t width = spread(l, (count() + 255) / 256, device);
         accesses(l, half, false);
-        if (last) l.accesses.push_back(range_of(p.output, all, true));
+        if (last) l.accesses.push_back(range_of(p.output, written, true));
         else accesses(l, 1 - half, true);
         write_block(l, wide, "MergeParams",
                     {{"K* keys", keys(half)},
@@ -102,6 +105,7 @@ struct sort_plan {
                      {"Lines<I, R> write", "Lines", line(p.output).row},
                      {"I count", count()},
                      {"uint length", p.length},
+                     {"uint first", p.first},
                      {"uint run", run},
                      {"uint width", width}});
         return l;
@@ -142,7 +146,7 @@ void reference(const P& p, const host_buffers& buffers) {
                     convert<W>(detail::load_element<T>(values.data, from + i * read));
             detail::order_places<W>(wide, p.descending, places);
         });
-        for (std::int64_t i = 0; i < p.length; ++i)
+        for (std::int64_t i = 0; i < p.first; ++i)
             std::memcpy(to + i * write * 8, &places[static_cast<std::size_t>(i)], 8);
     });
 }

@@ -95,7 +95,7 @@ struct radix_plan : sort_plan {
                   tile.values},
                  {});
         const std::uint32_t width = spread(l, rows, device);
-        l.accesses = {range_of(p.values, all, false), range_of(p.output, all, true)};
+        l.accesses = {range_of(p.values, all, false), range_of(p.output, written, true)};
         write_block(l, wide, "WholeParams",
                     {{"T.Storage* values", block::address{p.values.buffer}},
                      {"int64_t* output", block::address{p.output.buffer}},
@@ -104,6 +104,7 @@ struct radix_plan : sort_plan {
                      {"Lines<I, R> write", "Lines", line(p.output).row},
                      {"I rows", rows},
                      {"uint length", p.length},
+                     {"uint first", p.first},
                      {"Digits digits", "Digits", digits().row},
                      {"uint width", width}});
         return l;
@@ -165,7 +166,7 @@ struct radix_plan : sort_plan {
         const std::uint32_t width = spread(l, rows * tiles, device);
         reads(l, pass, true);
         touches(l, counts().byte_offset, scratch(), false);
-        if (last) l.accesses.push_back(range_of(p.output, all, true));
+        if (last) l.accesses.push_back(range_of(p.output, written, true));
         else touches_half(l, to, true);
         write_block(l, wide, "MoveParams",
                     {{"T.Storage* values", block::address{p.values.buffer}},
@@ -182,6 +183,7 @@ struct radix_plan : sort_plan {
                      {"I groups", rows * tiles},
                      {"uint tiles", tiles},
                      {"uint length", p.length},
+                     {"uint first", p.first},
                      {"Digits digits", "Digits", digits().row},
                      {"uint shift", 8 * pass},
                      {"uint width", width}});

@@ -84,6 +84,7 @@ inline std::vector<op_attribute> attributes_of(const node& n) {
     } else if (const auto* sorted = n.op.get_if<sort_op>()) {
         integer("axis", sorted->axis);
         integer("descending", sorted->descending);
+        if (sorted->first >= 0) integer("k", sorted->first);
     } else if (const auto* scattered = n.op.get_if<scatter_op>()) {
         list.push_back({"reduction", {}, 0, to_string(scattered->what)});
     } else if (n.op.is<elementwise_op>()) {

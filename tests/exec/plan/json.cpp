@@ -140,6 +140,15 @@ TEST_CASE("plan in JSON: what is no plan is refused by name") {
     CHECK(refused(with(good, "\"buffers\":[", "\"buffers\":[77,"), "value 77"));
 }
 
+TEST_CASE("plan in JSON: no more elements are picked than there are") {
+    const auto home = std::make_shared<pumice_test::planning_engine>();
+    const pm::any_tensor roots[] = {pm::top_k(home->given({2, 9}), 4).indices};
+    const std::string text = pm::to_json(home->plan_of(roots)->what);
+    CHECK(pm::to_json(pm::plan_from_json(text)) == text);
+    CHECK(refused(with(text, R"("first":4)", R"("first":10)"), "picks 10 of 9 elements"));
+    CHECK(refused(with(text, R"("first":4)", R"("first":-1)"), "cannot be counted"));
+}
+
 TEST_CASE("plan in JSON: no text ends the process") {
     const std::string good = pm::to_json(simple());
     std::mt19937 random(7);

@@ -181,6 +181,11 @@ TEST_CASE("lower: sorting has its axis last; scattering copies the data, then jo
     CHECK(p.length == 3);
     CHECK(p.descending);
     CHECK(p.values.steps == pm::strides{12, 1, 4});
+    CHECK(p.first == 3);
+    const pm::array_list<lowered_step> few = steps_of(pm::top_k(a, 2, 1).indices);
+    REQUIRE(few.size() == 1);
+    CHECK(few[0].what.get_if<pm::sort_problem>()->length == 3);
+    CHECK(few[0].what.get_if<pm::sort_problem>()->first == 2);
     const pm::any_tensor rows(home()->create(pm::dtype::i64, {5, 1}, nullptr));
     const pm::array_list<lowered_step> t =
         steps_of(pm::scatter_nd(a, rows, given({5, 3, 4}), pm::scattering::max));

@@ -95,6 +95,10 @@ TEST_CASE("verify_graph: a fault of each rule is found") {
     });
     found("(argsort) has shape (4, 6) and gives (6, 4)",
           [](sample& s) { s.g.graph.change(s.at(s.order), sort_op{1}, {&s.at(s.turned)}); });
+    found("(top_k) has shape (4, 6) and gives (4, 2)",
+          [](sample& s) { s.g.graph.change(s.at(s.order), sort_op{1, true, 2}, {&s.at(s.e)}); });
+    found("(top_k) picks 7 of (4, 6)",
+          [](sample& s) { s.g.graph.change(s.at(s.order), sort_op{1, true, 7}, {&s.at(s.e)}); });
     found("has shape (4, 6) and gives (6, 4)", [](sample& s) {
         s.g.graph.change(s.at(s.running), scan_op{reduction::sum, 1}, {&s.at(s.turned)});
     });

@@ -206,7 +206,8 @@ bool lower(const Op& op, const lowering& group, plan_builder& out) {
     p.descending = op.descending;
     p.outer = group.extent();
     p.outer.erase(op.axis);
-    p.length = group.extent()[op.axis];
+    p.length = group.input(0)->extent()[op.axis];
+    p.first = group.extent()[op.axis];
     p.values = group.memory(buffers, group.input(0));
     p.output = group.result(buffers);
     for (operand* o : {&p.values, &p.output}) {

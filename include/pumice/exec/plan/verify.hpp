@@ -134,6 +134,8 @@ private:
             if (faults_.size() != before) continue;
             if (const auto* r = p.get_if<reduce_problem>(); r && !reduced(*r))
                 fault({"step ", i, " reduces by no op that takes its values"});
+            if (const auto* s = p.get_if<sort_problem>(); s && s->first > s->length)
+                fault({"step ", i, " picks ", s->first, " of ", s->length, " elements"});
             visit_operands(p, [&](const operand& o, const shape& domain, bool write) {
                 if (o.buffer < 0 && write) return;  // nobody wants it
                 if (o.steps.rank() != domain.rank())

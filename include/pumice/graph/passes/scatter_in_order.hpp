@@ -42,7 +42,7 @@ inline void scatter_in_order(op_graph& graph) {
         const graph_node &sorted = *n->inputs[1], &order = *n->inputs[2];
         if (sorted.is_given() || order.is_given()) continue;
         const auto* const sorts = order.op().get_if<sort_op>();
-        if (!sorts || sorts->descending || order.extent().rank() != 1 ||
+        if (!sorts || sorts->descending || sorts->first >= 0 || order.extent().rank() != 1 ||
             !sorted.op().is<take_op>() || sorted.inputs[1] != n->inputs[2] ||
             !same_memory(*sorted.inputs[0], *order.inputs[0]))
             continue;

@@ -327,7 +327,10 @@ public:
     void operator()(const sort_op& op) {
         if (!takes(1) || !has_axis(op.axis)) return;
         if (at_->type() != dtype::i64) fault({"is ", to_string(at_->type())});
-        gives(extent(0));
+        shape out = extent(0);
+        if (op.first > out[op.axis]) return fault({"picks ", op.first, " of ", to_string(out)});
+        if (op.first >= 0) out[op.axis] = op.first;
+        gives(out);
     }
     void operator()(const scatter_op&) {
         const bool sorted = at_->inputs.size() != 3;
