@@ -148,9 +148,9 @@ TEST_CASE("verify_graph: a fault of each rule of programs is found") {
     scalar foreign(7.0f);
     foreign.graph = 12;
     programs("instruction 0 takes a number of another graph", {number}, 0, {foreign});
-    programs("instruction 1 counts along no axis of (4, 6)",
+    programs("instruction 1 counts along an axis that elementwise_op::iota_axes does not give",
              {leaf, of(code::iota, 1), apply(add, 0, 1)}, 2);
-    programs("instruction 0 is given by a kernel", {of(code::given, 0)}, 0);
+    programs("instruction 0 is given, but by no kernel", {of(code::given, 0)}, 0);
     programs("instruction 0 decodes by no format", {of(code::coded, 0)}, 0);
     programs("instruction 0 reads by a map, which the node does not have", {of(code::mapped, 0)},
              0);

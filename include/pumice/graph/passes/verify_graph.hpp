@@ -142,9 +142,8 @@ public:
             if (i.what == code::leaf && i.index == 0 && !op.map.empty())
                 return wrong({"reads input 0 without the node's map"});
             if (i.what == code::iota && !has_iota(op, i.index))
-                return wrong({"counts along no axis of ", to_string(at_->extent()),
-                              ": iotas have numbers behind the ", inputs,
-                              " inputs, and elementwise_op::iota_axes their axes"});
+                return wrong({"counts along an axis that elementwise_op::iota_axes does not give, ",
+                              "whose numbers begin behind the ", inputs, " inputs"});
             if (i.what == code::scalar && i.index >= op.scalars.size())
                 return fault({"takes ", i.index + 1u, " scalars and has ", op.scalars.size()});
             if (i.what == code::scalar && op.scalars[i.index].type != i.type)
@@ -152,10 +151,8 @@ public:
                               to_string(op.scalars[i.index].type), ": pm::scalar(type, value)"});
             if (i.what == code::scalar && !graph_.has_number(op.scalars[i.index]))
                 return wrong({"takes a number of another graph"});
-            if (i.what == code::given)
-                return wrong({"is given by a kernel, which a node's program has not"});
-            if (i.what == code::inside && i.type != dtype::boolean)
-                return wrong({"is ", to_string(i.type), ", not bool"});
+            if (i.what == code::given) return wrong({"is given, but by no kernel"});
+            if (i.what == code::inside && i.type != dtype::boolean) return wrong({"is not bool"});
             if (i.what != code::apply) continue;
             const auto gives = result_type(*i.op, span(types, static_cast<std::size_t>(i.arity())));
             if (!gives) return wrong({"applies ", i.op->name, " to ", list_of(types, i.arity())});
