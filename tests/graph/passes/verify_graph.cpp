@@ -116,7 +116,7 @@ TEST_CASE("verify_graph: a fault of each rule of programs is found") {
     const auto of = [](code what, std::uint16_t index, dtype type = dtype::f32) {
         return instruction{what, type, index};
     };
-    const op_info &exp = op_info_of<op::exp>, &add = op_info_of<op::add>;
+    const op_info &e = op_info_of<op::exp>, &plus = op_info_of<op::add>;
     const auto programs = [](const char* words, const instructions& list, std::uint16_t output,
                              const array_list<scalar>& scalars = {}, std::size_t inputs = 1) {
         found(words, [&](sample& s) {
@@ -133,9 +133,9 @@ TEST_CASE("verify_graph: a fault of each rule of programs is found") {
     };
     programs("has a program of 0 instructions", {}, 0);
     programs("has a program of 257 instructions, not of 1 to 256", instructions(257, leaf), 0);
-    programs("instruction 1 reads instruction 1, which is not before it", {leaf, apply(exp, 1)}, 1);
-    programs("instruction 0 reads instruction 1, which is not before it", {apply(exp, 1), leaf}, 0);
-    programs("instruction 1 reads instruction 77, which", {leaf, apply(exp, 77)}, 1);
+    programs("instruction 1 reads instruction 1, which is not before it", {leaf, apply(e, 1)}, 1);
+    programs("instruction 0 reads instruction 1, which is not before it", {apply(e, 1), leaf}, 0);
+    programs("instruction 1 reads instruction 77, which", {leaf, apply(e, 77)}, 1);
     programs("instruction 1 applies no op", {leaf, {code::apply, f32}}, 1);
     programs("instruction 1 is none", {leaf, {static_cast<code>(77), f32}}, 1);
     programs("reads input 3 of 1", {of(code::leaf, 3)}, 0);
@@ -149,7 +149,7 @@ TEST_CASE("verify_graph: a fault of each rule of programs is found") {
     foreign.graph = 12;
     programs("instruction 0 takes a number of another graph", {number}, 0, {foreign});
     programs("instruction 1 counts along an axis that elementwise_op::iota_axes does not give",
-             {leaf, of(code::iota, 1), apply(add, 0, 1)}, 2);
+             {leaf, of(code::iota, 1), apply(plus, 0, 1)}, 2);
     programs("instruction 0 is given, but by no kernel", {of(code::given, 0)}, 0);
     programs("instruction 0 decodes by no format", {of(code::coded, 0)}, 0);
     programs("instruction 0 reads by a map, which the node does not have", {of(code::mapped, 0)},
