@@ -7,6 +7,7 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
+#include <pumice/host/small_products.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/matmul.hpp>
 
@@ -102,6 +103,7 @@ inline int bits_given(const fused& f) {
 
 template <class T, std::same_as<matmul_problem> P>
 void multiply_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
+    if (multiply_small_ones<T>(p, buffers, threads)) return;
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     const std::int64_t width =
         std::max<std::int64_t>(most_packed / p.k / tile_columns<T>, 1) * tile_columns<T>;

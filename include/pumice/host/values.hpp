@@ -29,18 +29,32 @@ inline bool computes_in_float(const fused& f) {
     return info(f.type()).arithmetic == arithmetic::f32;
 }
 
+/// What a program reads, where it is one operand of such elements as they are; else null.
+template <class T>
+const operand* leaf_alone(const fused& f) {
+    const program_view p = f.body->view();
+    const bool alone = p.code.size() == 1 && p.code[0].what == instruction::code::leaf &&
+                       p.code[0].type == dtype_of<T>;
+    return alone ? &f.leaves[0] : nullptr;
+}
+/// What an epilogue writes, where it is what it is given, once and in such elements; else null.
+template <class T>
+const operand* result_alone(const fused& f) {
+    const program_view p = f.body->view();
+    const bool alone = p.code.size() == 1 && p.code[0].what == instruction::code::given &&
+                       f.outputs.size() == 1 && f.outputs[0].type == dtype_of<T>;
+    return alone ? &f.outputs[0] : nullptr;
+}
+
 /// Rows of a program's value that is computed in T.
 template <class T>
 class number_rows {
 public:
     /// Pre: the program outlives the object.
     number_rows(const fused& f, const host_buffers& buffers) {
-        const program_view p = f.body->view();
-        if (p.code.size() != 1 || p.code[0].what != instruction::code::leaf ||
-            p.code[0].type != dtype_of<T> || f.leaves[0].steps.empty() ||
-            f.leaves[0].steps.back() != 1)
-            machine_.emplace(f, buffers);
-        else leaf_ = buffers.array(f.leaves[0]);
+        const operand* const leaf = leaf_alone<T>(f);
+        if (!leaf || leaf->steps.empty() || leaf->steps.back() != 1) machine_.emplace(f, buffers);
+        else leaf_ = buffers.array(*leaf);
     }
     /// n values from the coordinates `at` on, along the last axis; valid until the next call.
     const T* read(const index_list& at, std::int64_t n) {
@@ -66,12 +80,9 @@ template <class T>
 class number_results {
 public:
     number_results(const fused& f, const host_buffers& buffers) {
-        const program_view p = f.body->view();
-        if (p.code.size() != 1 || p.code[0].what != instruction::code::given ||
-            f.outputs.size() != 1 || f.outputs[0].type != dtype_of<T> ||
-            f.outputs[0].steps.empty() || f.outputs[0].steps.back() != 1)
-            machine_.emplace(f, buffers);
-        else out_ = buffers.array(f.outputs[0]);
+        const operand* const out = result_alone<T>(f);
+        if (!out || out->steps.empty() || out->steps.back() != 1) machine_.emplace(f, buffers);
+        else out_ = buffers.array(*out);
     }
     /// Where n values for the coordinates `at` are to be put; then write() them.
     T* place(const index_list& at, std::int64_t n) {

@@ -10,12 +10,12 @@
 
 namespace pm = pumice;
 
-namespace {
-
 namespace other {
 PUMICE_OP(relu, 1, pm::rules::numeric, "", x + T(5));
 PUMICE_OP(maximum, 2, pm::rules::numeric, "", x + y);
 }  // namespace other
+
+namespace {
 
 /// The plan of a random program's results.
 std::shared_ptr<pm::known_plan> random_plan(unsigned seed) {
