@@ -30,7 +30,7 @@ TEST_CASE("number: the ends of every integer type, from every kind of number") {
         const auto type = static_cast<dtype>(i);
         if (is_floating(type) || type == dtype::boolean) continue;
         CAPTURE(to_string(type));
-        const integer_range all = range_of(type);
+        const integer_limits all = limits_of(type);
         scalar value;
         CHECK(takes(type, all.max, &value));
         CHECK(value.as<std::uint64_t>() == all.max);

@@ -83,7 +83,7 @@ constexpr std::string_view to_string(dtype type) noexcept { return info(type).na
 /// Whether it is a floating-point type, of any size.
 constexpr bool is_floating(dtype type) noexcept { return info(type).kind == kind::floating; }
 /// What an integer type holds, from least to greatest; of bool 0 and 1.
-struct integer_range {
+struct integer_limits {
     std::int64_t min;
     std::uint64_t max;
     template <std::integral N>
@@ -93,7 +93,7 @@ struct integer_range {
         return static_cast<std::uint64_t>(n) <= max;
     }
 };
-constexpr integer_range range_of(dtype type) noexcept {
+constexpr integer_limits limits_of(dtype type) noexcept {
     if (type == dtype::boolean) return {0, 1};
     const bool has_sign = info(type).kind == kind::signed_integer;
     const std::uint64_t top = ~std::uint64_t{0} >> (64 - info(type).bits + has_sign);

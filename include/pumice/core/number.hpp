@@ -31,7 +31,7 @@ scalar typed_number(N number) {
     const auto n = plain_number(number);
     using given = decltype(plain_number(number));
     if constexpr (std::integral<given> && !is_floating(dtype_of<T>) && !std::same_as<T, bool>) {
-        constexpr integer_range all = range_of(dtype_of<T>), from = range_of(dtype_of<given>);
+        constexpr integer_limits all = limits_of(dtype_of<T>), from = limits_of(dtype_of<given>);
         if constexpr (from.min < all.min || from.max > all.max)
             if (!all.holds(n)) return number_in(dtype_of<T>, scalar(n), "number");
     }
@@ -55,7 +55,7 @@ PUMICE_BODY std::string bring_to(dtype type, const scalar& number, scalar& out) 
     const bool below = v < 0;
     out = below ? scalar(type, as_signed) : scalar(type, as_unsigned);
     if (is_floating(type) || type == dtype::boolean) return {};
-    const integer_range all = range_of(type);
+    const integer_limits all = limits_of(type);
     if ((!real || (v >= -0x1p63 && v < 0x1p64)) &&
         (below ? all.holds(as_signed) : all.holds(as_unsigned)))
         return {};
