@@ -123,4 +123,7 @@ TEST_CASE("span: a list in braces is an argument") {
     CHECK(sum_of({list.data(), 1}) == 4);  // still a place and a size
     CHECK(sum_of({list}) == 9);
     static_assert(!std::is_constructible_v<pm::span<int>, std::initializer_list<int>>);
+    const bool flags[] = {true, false, true};
+    CHECK(pm::span<const bool>{flags, 3}.size() == 3);
+    static_assert(!std::is_constructible_v<pm::span<const int>, std::nullptr_t, int>);
 }

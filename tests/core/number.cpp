@@ -75,9 +75,9 @@ TEST_CASE("number: typed ones are asked where the type may lack them") {
     CHECK(e.code() == errc::dtype_mismatch);
     CHECK(std::string(e.what()) ==
           "[number] the number 256 does not fit u8, which holds 0 to 255; "
-          "convert the tensor with astype");
+          "a wider type does (astype)");
     CHECK(
         test::thrown_by([] { detail::typed_number<std::int32_t>(~std::uint64_t{0}); }).message() ==
         "the number 18446744073709551615 does not fit i32, which holds -2147483648 to 2147483647; "
-        "convert the tensor with astype");
+        "a wider type does (astype)");
 }

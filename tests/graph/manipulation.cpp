@@ -61,6 +61,7 @@ TEST_CASE("manipulation: lists of axes, places and tensors stand in braces") {
     CHECK(permute_dims(x, {1, 0}).shape() == shape{3, 2});
     CHECK(values(flip(x, {1})) == reals{2, 1, 0, 5, 4, 3});
     CHECK(values(split(x, {1, 2}, 1).at(1)) == reals{1, 4});
+    CHECK(values(split(x, {2}, 1).at(0)) == reals{0, 1, 3, 4});  // a place, not a number of parts
     CHECK(values(stack({x, x}, 0)) == reals{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
     CHECK(concat({x, x, x}, 1).shape() == shape{2, 9});
     const any_tensor a = flip(x, {0}), b = flip(x, {1});

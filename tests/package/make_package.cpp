@@ -153,7 +153,7 @@ TEST_CASE("package: ops are those of the same name and text, the program's and t
         pm::package::save(at, pm::compile(f).get(x));
         const pm::package p = pm::package::load(at, pm::default_context(), all);
         CHECK(pm::to_vector<float>(p.run({x})[0]) == wanted);
-        CHECK(refused(pm::errc::bad_file, "; give the one that was saved by package_names::ops",
+        CHECK(refused(pm::errc::bad_file, "; put the one that was saved into package_names::ops",
                       [&] { pm::package::load(at); }));
     };
     check([](const list& v) { return list(two::square(v)); }, {8, 27});

@@ -67,6 +67,11 @@ TEST_CASE("creation: arange of integers, downwards too where they have no sign")
     CHECK(pm::arange<std::int8_t>(127, -129, -85, home).to_vector() ==
           std::vector<std::int8_t>{127, 42, -43, -128});
     CHECK(pm::arange<std::uint8_t>(300, 0, 1, home).to_vector().empty());
+    const auto top = pm::arange<std::int64_t>(0x1p63 - 2048, 0x1p63, 1, home).to_vector();
+    REQUIRE(top.size() == 2048);
+    CHECK(top.back() == std::numeric_limits<std::int64_t>::max());
+    CHECK(pm::arange<std::uint64_t>(0, 1.8e19, 1e19, home).to_vector() ==
+          std::vector<std::uint64_t>{0, 10000000000000000000ULL});
 }
 
 TEST_CASE("creation: linspace includes both ends, as numpy.linspace") {

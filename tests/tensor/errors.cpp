@@ -3,6 +3,7 @@
 // Wrong calls at run time: each throws pumice::error when it is made, names the op, and says which
 // shapes, types or numbers do not go together. What the compiler refuses is in tests/fail.
 #include <pumice/front.hpp>
+#include <pumice/tensor/array_creation.hpp>
 
 #include <tests/graph/support.hpp>
 
@@ -270,6 +271,8 @@ TEST_CASE("errors: numbers that an integer type does not hold") {
     refused("add", {"does not fit u64"},
             [&] { pm::add(u64, any_tensor(u64)), pm::add(any_tensor(u64), 0x1p64); });
     refused("add", {"does not fit i64"}, [&] { pm::add(any_tensor(i64), -0x1.0000000000001p63); });
+    refused("number", {"300", "u8"}, [&] { pm::full_like(u8, 300); });
+    refused("arange", {"bool"}, [] { pm::arange(dtype::boolean, 0, 2, 1, home); });
     refused("full", {"300", "u8"}, [] { pm::full(dtype::u8, {2}, 300, home); });
     refused("full", {"1.7", "not an integer"}, [] { pm::full(dtype::i32, {2}, 1.7, home); });
     refused("arange", {"259", "u8"}, [] { pm::arange<std::uint8_t>(250, 260, 1, home); });
@@ -297,7 +300,7 @@ TEST_CASE("errors: what was moved from") {
     fails(errc::invalid_argument, "expression", {"moved from"},
           [&] { (whole * 2.0f).to_vector(); });
     fails(errc::invalid_argument, "expression", {"moved from"},
-          [&] { pm::vector<float> y = std::move(whole) * 2.0f; });
+          [&] { pm::vector<float> y = v + std::move(whole); });
     pm::context here(pumice_test::host());
     const pm::context there = std::move(here);
     fails(errc::invalid_argument, "context", {"moved from"}, [&] { pm::ones<float>({2}, here); });

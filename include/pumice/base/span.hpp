@@ -35,10 +35,14 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
-    /// Of a list in braces, which lives as long as the statement: an argument.
+    /// Of a list in braces, which lives as long as the statement: an argument. Not of what pointers
+    /// convert to, for a place and a size would be a list.
     constexpr span(std::initializer_list<value_type> list) noexcept
-        requires(std::is_const_v<T> && !std::is_same_v<value_type, bool>)
+        requires(std::is_const_v<T> && !std::is_convertible_v<T*, value_type> &&
+                 !std::is_convertible_v<std::nullptr_t, value_type>)
         : span(list.begin(), list.size()) {}
+    /// 0 is a number, and no place.
+    span(std::nullptr_t, std::size_t) = delete;
     template <std::size_t N>
     constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
     /// Of elements of T, const or not, and of no other class: pointers to arrays convert so.

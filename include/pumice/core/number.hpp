@@ -6,6 +6,8 @@
 #include <pumice/base/error.hpp>
 #include <pumice/core/scalar.hpp>
 
+#include <cstdio>
+
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// Writes the number as a value of `type`. Gives nothing, or why an integer type does not hold it.
@@ -24,8 +26,8 @@ constexpr auto plain_number(N n) {
     else return static_cast<std::uint64_t>(n);
 }
 
-/// The number as a value of T, where the compiler has seen to floating point; what T may not hold
-/// is asked.
+/// The number as a value of T. Throws as number_in does for integers; numbers of floating point the
+/// compiler refuses for them.
 template <element T, class N>
 scalar typed_number(N number) {
     const auto n = plain_number(number);
@@ -40,6 +42,12 @@ scalar typed_number(N number) {
 
 #ifndef PUMICE_COMPILED
 
+inline std::string text_of(double v) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", v);
+    return text;
+}
+
 PUMICE_BODY std::string bring_to(dtype type, const scalar& number, scalar& out) {
     const double v = number.as<double>();
     const bool real = is_floating(number.type), small = v > -0x1p63 && v < 0x1p63;
@@ -50,7 +58,7 @@ PUMICE_BODY std::string bring_to(dtype type, const scalar& number, scalar& out) 
     const auto as_signed = number.as<std::int64_t>();
     const auto as_unsigned = number.as<std::uint64_t>();
     if (real && (small ? v != static_cast<double>(as_signed) : v != v))
-        return cat({"the number ", std::to_string(v), " is not an integer; ", to_string(type),
+        return cat({"the number ", text_of(v), " is not an integer; ", to_string(type),
                     " holds no others"});
     const bool below = v < 0;
     out = below ? scalar(type, as_signed) : scalar(type, as_unsigned);
@@ -60,11 +68,11 @@ PUMICE_BODY std::string bring_to(dtype type, const scalar& number, scalar& out) 
         (below ? all.holds(as_signed) : all.holds(as_unsigned)))
         return {};
     std::string text = "the number ";
-    if (real && !small) text += std::to_string(v);
+    if (real && !small) text += text_of(v);
     else if (below) append_text(text, {as_signed});
     else append_text(text, {as_unsigned});
     append_text(text, {" does not fit ", to_string(type), ", which holds ", all.min, " to ",
-                       all.max, "; convert the tensor with astype"});
+                       all.max, "; a wider type does (astype)"});
     return text;
 }
 

@@ -123,14 +123,18 @@ struct named_numbers {
 };
 inline thread_local named_numbers* numbers_at_hand = nullptr;
 
+[[noreturn]] inline void throw_number_of_another_graph() {
+    fail(errc::invalid_argument, "pass",
+         {"a number of a graph is read outside of it: in another graph, by another thread, or when "
+          "its passes have ended"});
+}
 [[gnu::cold, gnu::noinline]] inline const scalar& number_named(const scalar& name) {
     for (named_numbers* n = numbers_at_hand; n; n = n->outer)
         if (n->graph == name.graph && name.bits < n->count) {
             n->read = true;
             return n->values[name.bits];
         }
-    fail(errc::invalid_argument, "pass",
-         {"a number of a graph is read behind the passes that were shown it"});
+    throw_number_of_another_graph();
 }
 
 }  // namespace detail

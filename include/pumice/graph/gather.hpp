@@ -252,7 +252,7 @@ PUMICE_BODY top_elements top_k(const any_tensor& x, std::int64_t k, std::int64_t
     if (k < 0 || k > extent[at])
         fail(errc::invalid_argument, "top_k",
              {k, " of the ", extent[at], " elements along axis ", at});
-    const sort_op op{at, largest, k < extent[at] ? k : -1};
+    const sort_op op{at, largest, k};
     extent[at] = k;
     const any_tensor indices(make_node(dtype::i64, extent, op, {x.get()}));
     return {take_along_axis(x, indices, at), indices};

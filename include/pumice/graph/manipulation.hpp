@@ -23,6 +23,11 @@ PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x, std::int64_t 
 /// Views that begin at 0 and at each of `places` along `axis`, bounds as a slice's (NumPy split).
 PUMICE_FUNCTION std::vector<any_tensor> split(const any_tensor& x, span<const std::int64_t> places,
                                               std::int64_t axis = 0);
+inline std::vector<any_tensor> split(const any_tensor& x,
+                                     std::initializer_list<std::int64_t> places,
+                                     std::int64_t axis = 0) {
+    return split(x, span<const std::int64_t>(places), axis);
+}
 
 /// Each element `times` times along `axis`; of the flattened tensor where none is named.
 PUMICE_FUNCTION any_tensor repeat(const any_tensor& x, std::int64_t times,

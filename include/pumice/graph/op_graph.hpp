@@ -126,9 +126,16 @@ public:
     bool has_number(const scalar& s) const noexcept {
         return s.graph == 0 || (s.graph == named_.graph && s.bits < values_.size());
     }
-    /// Of a number that passes may have copied: whose it was.
-    number_source source_of(number_source s) const noexcept {
-        return s.value().graph == 0 ? s : sources_[s.value().bits];
+    /// Of a number that passes may have copied: whose it was. Throws errc::invalid_argument for one
+    /// of another graph.
+    number_source source_of(number_source s) const {
+        if (s.value().graph == 0) return s;
+        if (!has_number(s.value())) detail::throw_number_of_another_graph();
+        return sources_[s.value().bits];
+    }
+    /// The number of this call, for what holds in each: who asks so is not asked again.
+    const scalar& value_of(const scalar& s) const noexcept {
+        return s.graph == named_.graph && s.graph != 0 ? values_[s.bits] : s;
     }
 
     /// A value more, for readers that a pass gives it. The op's inputs come in its order.

@@ -56,8 +56,10 @@ auto empty(detail::extent_list<Rank> extent, const context& home = default_conte
 template <class T = void, array_argument X, class V>
 auto full_like(const X& x, V value) {
     using e = std::conditional_t<std::is_void_v<T>, detail::element_of_argument<X>, T>;
-    return tensor<e, detail::extents_of<X>>(any_tensor(
-        full<e>(x.shape(), static_cast<e>(value), context(any_tensor(x.get()).get()->owner))));
+    static_cast<void>(detail::tree_for<V, e>());  // names a number of another kind
+    return tensor<e,
+                  detail::extents_of<X>>(detail::filled(detail::typed_number<e>(value), x.shape(),
+                                                        context(any_tensor(x.get()).get()->owner)));
 }
 template <class T = void, array_argument X>
 auto zeros_like(const X& x) {

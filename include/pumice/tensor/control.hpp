@@ -149,7 +149,7 @@ struct stack_of<tensor<T, E, L>> {
 };
 template <class X>
 auto what_decides(const X& x) {
-    if constexpr (array_argument<X> || any_array<X>) return any_tensor(x.get());
+    if constexpr (requires { any_tensor(x.get()); }) return any_tensor(x.get());
     else return what_decides_is_a_tensor_of_bool<X>{};
 }
 template <class R>

@@ -313,12 +313,20 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
     if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
     detail::generator<> g(home);
     const auto index = g.cast(type, g.iota(dtype::i64, -1));
+    if (type == dtype::boolean)
+        fail(errc::dtype_mismatch, "arange", {"bool has no range; make one of integers"});
     scalar first(type, start), by(type, step);
     if (count > 0 && !is_floating(type)) {
-        const scalar whole = detail::number_in(dtype::i64, scalar(step), "arange");
-        by = scalar(type, whole.as<std::int64_t>());  // of unsigned types downwards by wrapping
-        first = detail::number_in(type, scalar(start), "arange");
-        detail::number_in(type, scalar(start + (count - 1) * step), "arange");
+        const auto number = [](dtype t, double v) -> scalar {
+            return detail::number_in(t, scalar(v), "arange");
+        };
+        const scalar whole = number(step < 0 ? dtype::i64 : dtype::u64, step);
+        by = step < 0 ? scalar(type, whole.as<std::int64_t>())  // unsigned types wrap downwards
+                      : scalar(type, whole.as<std::uint64_t>());
+        first = number(type, start);
+        const double last = start + (count - 1) * step;  // rounded, it may be `stop`
+        const bool beyond = step < 0 ? last <= stop : last >= stop;
+        number(type, beyond ? host_math::pm_nextafter(stop, start) : last);
     }
     const auto scaled = g.call<op::multiply>(index, g.number(by));
     return g.finish(g.call<op::add>(scaled, g.number(first)),

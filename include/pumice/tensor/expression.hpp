@@ -414,8 +414,9 @@ PUMICE_BODY program kernel_of(program_view p, span<const node_ptr> leaves) {
 
 PUMICE_BODY node_ptr make_elementwise(const operation& lasting, dtype type, const shape& extent,
                                       span<node_ptr> leaves, span<const scalar> scalars) {
-    if (!leaves.front())
-        fail(errc::invalid_argument, "expression", {"the expression is empty (moved from)"});
+    for (const node_ptr& leaf : leaves)
+        if (!leaf)
+            fail(errc::invalid_argument, "expression", {"the expression is empty (moved from)"});
     engine* const owner = leaves.front()->owner.get();
     const elementwise_op& op = *lasting.get_if<elementwise_op>();
     node_ptr n;  // one for every return: written where the caller keeps it

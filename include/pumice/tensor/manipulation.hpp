@@ -69,6 +69,10 @@ auto split(const X& x, span<const std::int64_t> places, axes_t<I> = {}) {
     return detail::typed_list<detail::of_rank<X, rank, strided>>(split(any_tensor(x.get()), places,
                                                                        detail::axis_in<I, rank>()));
 }
+template <array_argument X, int I = 0>
+auto split(const X& x, std::initializer_list<std::int64_t> places, axes_t<I> a = {}) {
+    return split(x, span<const std::int64_t>(places), a);
+}
 
 /// Each element `times` times along an axis, or of the flattened tensor.
 template <array_argument X, int I>

@@ -113,7 +113,7 @@ public:
         : tensor(from_lists(list)) {}
     /// No tensor is made of its length alone.
     template <std::integral N>
-        requires(Extents::rank > 0)
+        requires(Extents::rank == 1)
     explicit tensor(N) {
         static_cast<void>(length_makes_no_tensor_use_zeros_or_empty<N>{});
     }
@@ -160,17 +160,20 @@ public:
     /// The elements where they lie on the host, to be read or written; of a tensor with a name, for
     /// they go with it (see host and host_mut for any_tensor, which show the bytes of elements that
     /// share them too).
-    span<const Element> host() &
-        requires(std::same_as<Layout, row_major> && !packed_element<Element>) {
-            const span<const std::byte> bytes = pumice::host(*this);
-            return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
-        } span<Element> host_mut() &
-        requires(std::same_as<Layout, row_major> && !packed_element<Element>) {
-            const span<std::byte> bytes = pumice::host_mut(*this);
-            return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
-        }
-        // Of a temporary they would be gone before they are read.
-        void host() && = delete;
+    span<const Element> host() & {
+        static_assert(std::same_as<Layout, row_major> && !packed_element<Element>,
+                      "elements lie one behind another in row-major order alone");
+        const span<const std::byte> bytes = pumice::host(*this);
+        return {reinterpret_cast<const Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+    }
+    span<Element> host_mut() & {
+        static_assert(std::same_as<Layout, row_major> && !packed_element<Element>,
+                      "elements lie one behind another in row-major order alone");
+        const span<std::byte> bytes = pumice::host_mut(*this);
+        return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+    }
+    // Of a temporary they would be gone before they are read.
+    void host() && = delete;
     void host_mut() && = delete;
 
     template <class X> tensor& operator+=(X&& x) & { return *this = *this + std::forward<X>(x); }

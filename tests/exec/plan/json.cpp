@@ -112,7 +112,7 @@ TEST_CASE("plan in JSON: ops are told by name and text, those that reduce among 
     for (std::size_t i = 0; i < p.steps.size(); ++i)
         if (const auto* was = p.steps[i].what.get_if<pm::reduce_problem>())
             CHECK(again.steps[i].what.get_if<pm::reduce_problem>()->by == was->by);
-    CHECK(refused(text, "has another text here; give the one that was saved by plan_names::ops"));
+    CHECK(refused(text, "has another text here; put the one that was saved into plan_names::ops"));
 }
 
 TEST_CASE("plan in JSON: what is no plan is refused by name") {
@@ -125,7 +125,7 @@ TEST_CASE("plan in JSON: what is no plan is refused by name") {
     CHECK(refused(with(good, "\"steps\"", "\"stops\""), "there is no `steps`"));
     CHECK(refused(with(good, "\"relu\":\"", "\"relu\":\"0"), "`relu` has another text here"));
     CHECK(refused(with(good, "\"relu\":", "\"relux\":"),
-                  "`relux` is not known here; give the one that was saved by plan_names::ops"));
+                  "`relux` is not known here; put the one that was saved into plan_names::ops"));
     CHECK(refused(with(good, "\"relu\",", "\"relux\","), "`relux` is not in the table of ops"));
     CHECK(refused(with(good, "\"kind\":\"matmul\"", "\"kind\":\"mutmal\""), "no problem `mutmal`"));
     CHECK(refused(with(good, "\"role\":\"input\"", "\"role\":\"guest\""), "there is no `guest`"));

@@ -244,6 +244,42 @@ TEST_CASE("passes: where one reads a number, a plan is for these numbers only") 
     CHECK(drops.plans == 3);
 }
 
+TEST_CASE("passes: what the library looks for ties no plan to numbers") {
+    const pm::context home(pm::host_only{}, pm::graph_pass{"nothing", [](pm::op_graph&) {}});
+    const auto x = pm::zeros(pm::dtype::f32, {8}, home);
+    const auto u = pm::full(pm::dtype::f32, {3}, 1, home);
+    const auto where = pm::arange(pm::dtype::i64, 0, 3, 1, home);
+    pm::eval({x, u, where});
+    const std::uint64_t before = home.stats().plans;
+    for (const double rate : {0.5, 0.25, 0.125}) {
+        const auto y = pm::scatter_elements(x, where, pm::apply<pm::op::multiply>(u, rate));
+        CHECK(pm::to_vector<float>(y)[2] == static_cast<float>(rate));
+    }
+    CHECK(home.stats().plans == before + 1);
+}
+
+TEST_CASE("passes: a number that is taken to another graph is refused") {
+    const pm::context home(pm::host_only{}), other(pm::host_only{});
+    const pm::any_tensor far = pm::full(pm::dtype::f32, {9}, 2, other);
+    const pm::context takes(pm::host_only{},
+                            pm::graph_pass{
+                                "takes", [&](pm::op_graph& g) {
+                                    for (pm::graph_node* n : g.order())
+                                        if (const auto* e = n->op().get_if<pm::elementwise_op>();
+                                            e && !e->scalars.empty() && n->inputs.size() == 1) {
+                                            const pm::any_tensor t(pm::make_node(n->type(),
+                                                                                 far.shape(),
+                                                                                 pm::elementwise_op{
+                                                                                     *e},
+                                                                                 {far.get()}));
+                                            pm::to_vector<float>(pm::apply<pm::op::exp>(t));
+                                        }
+                                }});
+    const auto x = pm::zeros(pm::dtype::f32, {9000}, takes);
+    CHECK(thrown_by([&] { pm::eval(pm::apply<pm::op::multiply>(x, 3.0)); }).code() ==
+          pm::errc::invalid_argument);
+}
+
 TEST_CASE("passes: a number of a pass's own, and one that is read when its graph is gone") {
     pm::scalar kept;
     const pm::graph_pass doubles{"doubles", [&](pm::op_graph& g) {

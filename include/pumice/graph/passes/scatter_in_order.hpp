@@ -11,22 +11,26 @@ namespace pumice { inline namespace PUMICE_ABI {
 namespace detail {
 
 /// Whether a node is `op` of its inputs, in order, and of a number `n` behind them.
-inline bool is_op_of(const graph_node& node, const op_info& op, std::int64_t n) {
+inline bool is_op_of(const op_graph& graph, const graph_node& node, const op_info& op,
+                     std::int64_t n) {
     const auto* const e = node.is_given() ? nullptr : node.op().get_if<elementwise_op>();
     if (!e || e->body->code.size() != 3) return false;
     const instruction* const code = e->body->code.data();
     return code[0].what == instruction::code::leaf && code[1].what == instruction::code::scalar &&
-           code[2].op == &op && code[2].args[0] == 0 && e->scalars[0].as<std::int64_t>() == n;
+           code[2].op == &op && code[2].args[0] == 0 &&
+           graph.value_of(e->scalars[0]).as<std::int64_t>() == n;
 }
 /// The indices of which the keys count those below 0 from the end of `rows`; else null.
-inline graph_node* counted_from_end(const graph_node& keys, std::int64_t rows) {
+inline graph_node* counted_from_end(const op_graph& graph, const graph_node& keys,
+                                    std::int64_t rows) {
     const auto* const e = keys.is_given() ? nullptr : keys.op().get_if<elementwise_op>();
     if (!e || e->body->code.back().op != &op_info_of<op::where> || keys.inputs.size() != 3)
         return nullptr;
     const graph_node &below = *keys.inputs[0], &moved = *keys.inputs[1];
     graph_node* const index = keys.inputs[2];
-    return is_op_of(below, op_info_of<op::less>, 0) && is_op_of(moved, op_info_of<op::add>, rows) &&
-                   below.inputs[0] == index && moved.inputs[0] == index
+    return is_op_of(graph, below, op_info_of<op::less>, 0) &&
+                   is_op_of(graph, moved, op_info_of<op::add>, rows) && below.inputs[0] == index &&
+                   moved.inputs[0] == index
                ? index
                : nullptr;
 }
@@ -47,7 +51,7 @@ inline void scatter_in_order(op_graph& graph) {
             !same_memory(*sorted.inputs[0], *order.inputs[0]))
             continue;
         graph_node* keys = order.inputs[0];
-        graph_node* const index = detail::counted_from_end(*keys, n->extent()[0]);
+        graph_node* const index = detail::counted_from_end(graph, *keys, n->extent()[0]);
         if (index) keys = index;
         graph.change(*n,
                      n->op().changed<scatter_op>([&](scatter_op& next) { next.from_end = index; }),

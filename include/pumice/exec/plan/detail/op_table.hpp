@@ -13,7 +13,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 using plan_json = nlohmann::ordered_json;
 
-/// As texts are compared.
+/// What two texts are compared by.
 inline std::string digest_in_plan(std::string_view text) {
     std::string digest;
     append_hex(digest, hash_of(text));
@@ -34,7 +34,7 @@ public:
         rows[name] = text;
         return name;
     }
-    /// Of a plan that was read, or null.
+    /// What a plan that was read calls so, or null.
     const op_info* find(std::string_view name) const {
         for (const auto& [known, op] : found_)
             if (known == name) return op;
@@ -64,7 +64,7 @@ private:
             if (is_it(op)) return *op;
         fail(errc::bad_file, "plan",
              {"the op `", name, of_name ? "` has another text here" : "` is not known here",
-              "; give the one that was saved by ", by, "::ops"});
+              "; put the one that was saved into ", by, "::ops"});
     }
 
     array_list<std::pair<std::string, const op_info*>> found_;
