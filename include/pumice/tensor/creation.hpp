@@ -300,10 +300,8 @@ PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& 
 }  // namespace detail
 
 PUMICE_BODY any_tensor full(dtype type, const shape& extent, double value, const context& home) {
-    const scalar number(value);
-    return detail::filled(type == dtype::boolean ? scalar(type, value)
-                                                 : detail::number_in(type, number, "full"),
-                          extent, home);
+    if (type == dtype::boolean) return detail::filled(scalar(type, value), extent, home);
+    return detail::filled(detail::number_in(type, scalar(value), "full"), extent, home);
 }
 
 PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step,
