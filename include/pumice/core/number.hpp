@@ -33,9 +33,9 @@ scalar typed_number(N number) {
     const auto n = plain_number(number);
     using given = decltype(plain_number(number));
     if constexpr (std::integral<given> && !is_floating(dtype_of<T>) && !std::same_as<T, bool>) {
-        constexpr integer_limits all = limits_of(dtype_of<T>), from = limits_of(dtype_of<given>);
-        if constexpr (from.min < all.min || from.max > all.max)
-            if (!all.holds(n)) return number_in(dtype_of<T>, scalar(n), "number");
+        constexpr integer_limits held = limits_of(dtype_of<T>), from = limits_of(dtype_of<given>);
+        if constexpr (from.min < held.min || from.max > held.max)
+            if (!held.holds(n)) return number_in(dtype_of<T>, scalar(n), "number");
     }
     return scalar(dtype_of<T>, n);
 }
@@ -63,16 +63,16 @@ PUMICE_BODY std::string bring_to(dtype type, const scalar& number, scalar& out) 
     const bool below = v < 0;
     out = below ? scalar(type, as_signed) : scalar(type, as_unsigned);
     if (is_floating(type) || type == dtype::boolean) return {};
-    const integer_limits all = limits_of(type);
+    const integer_limits held = limits_of(type);
     if ((!real || (v >= -0x1p63 && v < 0x1p64)) &&
-        (below ? all.holds(as_signed) : all.holds(as_unsigned)))
+        (below ? held.holds(as_signed) : held.holds(as_unsigned)))
         return {};
     std::string text = "the number ";
     if (real && !small) text += text_of(v);
     else if (below) append_text(text, {as_signed});
     else append_text(text, {as_unsigned});
-    append_text(text, {" does not fit ", to_string(type), ", which holds ", all.min, " to ",
-                       all.max, "; a wider type does (astype)"});
+    append_text(text, {" does not fit ", to_string(type), ", which holds ", held.min, " to ",
+                       held.max, "; a wider type does (astype)"});
     return text;
 }
 

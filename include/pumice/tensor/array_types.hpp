@@ -120,8 +120,8 @@ struct integer_info {
 inline integer_info iinfo(dtype type) {
     if (!isdtype(type, "integral"))
         fail(errc::dtype_mismatch, "iinfo", {to_string(type), " is not an integer"});
-    const integer_limits all = limits_of(type);
-    return {info(type).bits, all.max, all.min, type};
+    const integer_limits held = limits_of(type);
+    return {info(type).bits, held.max, held.min, type};
 }
 template <class X>
 integer_info iinfo(const X& x) {
