@@ -21,9 +21,9 @@ void once_more(op_graph& graph) {
 TEST_CASE("passes: a user's pass is listed with its name, and from then on graphs are checked") {
     policy_set set;
     without_pass{"merge_equal"}.apply(set);
-    CHECK_FALSE(static_cast<bool>(set.passes->check));
+    CHECK_FALSE(static_cast<bool>(set.passes->sort_and_check));
     graph_pass{"mine", once_more}.apply(set);
     REQUIRE(set.passes->added.size() == 1);
     CHECK(set.passes->added[0].name == "mine");
-    CHECK((set.passes->check == &check_graph));
+    CHECK((set.passes->sort_and_check == &sort_and_check));
 }

@@ -120,7 +120,7 @@ public:
     ~op_graph() {
         if (named_.values) detail::numbers_at_hand = named_.outer;
     }
-    /// Whether a pass has read numbers, so that others may ask another graph.
+    /// Whether a pass has read numbers: with others it might have left another graph.
     bool numbers_were_read() const noexcept { return named_.read; }
     /// Whether it is a number of this graph, or one of its own.
     bool has_number(const scalar& s) const noexcept {
@@ -133,7 +133,8 @@ public:
         if (!has_number(s.value())) detail::throw_number_of_another_graph();
         return sources_[s.value().bits];
     }
-    /// The number of this call, for what holds in each: who asks so is not asked again.
+    /// The number of this call, without tying the plan to it: for the library, which looks for what
+    /// it built itself.
     const scalar& value_of(const scalar& s) const noexcept {
         return s.graph == named_.graph && s.graph != 0 ? values_[s.bits] : s;
     }

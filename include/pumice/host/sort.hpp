@@ -129,10 +129,14 @@ void put_sorted(keyed_place<Key>* list, keyed_place<Key>* room, std::size_t n, s
         std::memcpy(to, &place, 8);
     }
 }
+/// Whether the first few are looked for; of more, it takes less to sort all.
+constexpr bool looks_for_first(std::int64_t wanted, std::int64_t n) noexcept {
+    return wanted <= n / 3;
+}
 template <class Key>
 void sort_row(const keys_of_row<Key>& row, std::size_t n, std::size_t wanted, std::byte* to,
               std::int64_t step) {
-    if (wanted <= n / 3) {  // of more, it takes less to sort all
+    if (looks_for_first(static_cast<std::int64_t>(wanted), static_cast<std::int64_t>(n))) {
         first_keys<Key> first(wanted, row, n);
         array_list<keyed_place<Key>> room(wanted);
         return put_sorted(first.list(), room.data(), wanted, wanted, to, step);
@@ -153,7 +157,8 @@ void sort_rows_of(const sort_problem& p, const host_buffers& buffers, const thre
     using key = typename read_sort_keys<T>::key;
     if (p.first == 0) return;
     const host_array values = buffers.array(p.values), output = buffers.array(p.output);
-    const std::int64_t rows = element_count(p.outer), work = p.first > p.length / 3 ? 8 : 1;
+    const std::int64_t rows = element_count(p.outer),
+                       work = looks_for_first(p.first, p.length) ? 1 : 8;
     shape domain = p.outer;
     domain.push_back(1);
     threads.run(rows, parts_for_a_thread(work * p.length), [&](std::int64_t row) {

@@ -60,6 +60,7 @@ private:
         const std::size_t picked = n < 512 ? 0 : n < 8192 ? most / 4 : most;
         const double below =
             static_cast<double>(wanted_) / static_cast<double>(n) * static_cast<double>(picked);
+        // Four deviations above what is expected; where that is half of all, a limit saves little.
         const auto rank = static_cast<std::size_t>(below + 4 * std::sqrt(below) + 4);
         if (rank >= picked / 2) return;
         Key some[most];

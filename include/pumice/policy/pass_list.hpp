@@ -23,7 +23,7 @@ struct pass_list {
     std::vector<graph_pass> added;      // behind the library's, in order
     std::vector<std::string> left_out;  // by name
     /// Sorts a graph and holds it to its rules after each pass; null: there are only the library's.
-    void (*check)(op_graph&, std::string_view pass) = nullptr;
+    void (*sort_and_check)(op_graph&, std::string_view pass) = nullptr;
     /// Told the graph after each pass, and, with an empty name, before the first.
     callback<void(const op_graph&, std::string_view)> watch;
 

@@ -10,7 +10,7 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Sorts the graph. Throws errc::invalid_argument that names the pass and what it got wrong.
-inline void check_graph(op_graph& graph, std::string_view pass) {
+inline void sort_and_check(op_graph& graph, std::string_view pass) {
     const auto refuse = [&](std::vector<std::string> faults) {
         if (!faults.empty())
             throw error(errc::invalid_argument, "pass", cat({"the graph is wrong after ", pass}),
@@ -32,7 +32,7 @@ inline void graph_pass::apply(policy_set& set) const {
                                   throw error(e.code(), e.where(), e.message(), std::move(reasons));
                               }
                           }});
-    list.check = &check_graph;
+    list.sort_and_check = &sort_and_check;
 }
 
 /// Leaves a pass out (exec/plan/passes.hpp names the library's).

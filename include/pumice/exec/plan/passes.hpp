@@ -46,7 +46,7 @@ inline void run_passes(op_graph& graph, const policy_set& policies) {
     const auto run = [&](std::string_view name, const auto& pass) {
         if (is_left_out(name, policies)) return;
         pass(graph);
-        if (list && list->check) list->check(graph, name);
+        if (list && list->sort_and_check) list->sort_and_check(graph, name);
         else graph.sort(name);
         watch(name);
     };

@@ -22,14 +22,6 @@ any_tensor ternary(const tosa_node& n) {
     return apply<Op>(n.tensor(0), n.tensor(1), n.tensor(2));
 }
 
-/// The numbers that an integer type holds.
-inline std::pair<std::int64_t, std::int64_t> range_of(dtype type, bool is_unsigned = false) {
-    const int bits = info(type).bits;
-    if (bits >= 64)
-        return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-    if (is_unsigned) return {0, (std::int64_t(1) << bits) - 1};
-    return {-(std::int64_t(1) << (bits - 1)), (std::int64_t(1) << (bits - 1)) - 1};
-}
 inline dtype unsigned_of(dtype type) {
     switch (type) {
         case dtype::i4: return dtype::u4;
@@ -39,6 +31,14 @@ inline dtype unsigned_of(dtype type) {
         case dtype::i64: return dtype::u64;
         default: return type;
     }
+}
+/// The numbers that an integer type holds, as far as i64 has them.
+inline std::pair<std::int64_t, std::int64_t> range_of(dtype type, bool is_unsigned = false) {
+    const bool wide = info(type).bits >= 64;
+    const integer_limits held = limits_of(wide          ? dtype::i64
+                                          : is_unsigned ? unsigned_of(type)
+                                                        : type);
+    return {held.min, static_cast<std::int64_t>(held.max)};
 }
 /// An operand of one element without axes, so that it stands beside any tensor.
 inline any_tensor scalar_of(const any_tensor& t) { return t.size() == 1 ? reshape(t, {}) : t; }
