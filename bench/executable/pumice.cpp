@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Chains of adds, recorded: what a kernel and a barrier cost, and the line C + S N through the
-// latencies of chains of N. Names as in bench/peers/torch_ref.py. usage: [regular expression]
+// Chains of adds, recorded: what a kernel and a barrier cost, alone and within megakernels, and the
+// line C + S N through the latencies of chains of N. Names as in bench/peers/torch_ref.py. usage:
+// [regular expression]
 #include <bench/support/measure.hpp>
 
 namespace pm = pumice;
@@ -55,22 +56,25 @@ void fit(const std::string& name, const std::vector<std::pair<double, double>>& 
 int main(int argc, char** argv) try {
     const bench::filter names(argc > 1 ? argv[1] : nullptr);
     asked = &names;
-    const pm::context fused, unfused{pm::fusion::none{}};
+    const pm::context fused, unfused{pm::fusion::none{}},
+        joined{pm::fusion::none{}, pm::megakernels{}};
     {
         bench::json_line line;
         bench::add_machine(line, fused);
     }
-    for (const bool apart : {false, true}) {
-        const pm::context& home = apart ? unfused : fused;
-        const std::string end = apart ? "_f32_unfused" : "_f32";
+    const std::pair<const pm::context*, std::string> ways[] = {
+        {&fused, "_f32"}, {&unfused, "_f32_unfused"}, {&joined, "_f32_megakernels"}};
+    for (const auto& [home, end] : ways) {
         std::vector<std::pair<double, double>> points;
         for (const int n : {1, 2, 4, 8, 10, 16, 32, 64, 100, 1000, 10000}) {
             const std::string name = "chain_add_n" + std::to_string(n) + end;
-            points.emplace_back(n, chain(home, name, n, 1));
+            points.emplace_back(n, chain(*home, name, n, 1));
         }
         fit("chain_add" + end, points);
-        for (const int n : {1, 16, 64})
-            chain(home, "chain_add_1Mi_n" + std::to_string(n) + end, n, 1 << 20);
+        for (const int n : {1, 16, 64}) {
+            chain(*home, "chain_add_64Ki_n" + std::to_string(n) + end, n, 1 << 16);
+            chain(*home, "chain_add_1Mi_n" + std::to_string(n) + end, n, 1 << 20);
+        }
     }
 } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -111,7 +111,9 @@ TEST_CASE("parameter blocks: Slang lays every kernel's struct out as its table i
         kernels.insert(std::string(k.name));
         if (!done.insert(key).second) return;
         CAPTURE(key);
-        pumice_test::check_layout(l, service.get(request_for(l))->words);
+        const auto code = service.get(request_for(l));
+        pumice_test::check_layout(l, code->words);
+        if (l.threads > 0) CHECK(pumice_test::threads_of(code->words) == l.threads);
     });
     std::size_t listed = 0;
     for (const kernel_entries list :

@@ -53,6 +53,7 @@ struct wishes {
         false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
     pumice::policy_set policies;
     bool without_f64 = false;  // the device says that it has no f64
+    std::int64_t shared_memory = 0;  // that the device says a workgroup has; 0: as it is
     bool gathers = false;      // evaluations may share a submit, which another thread may make
 };
 
@@ -62,6 +63,7 @@ inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}
     vulkan::candidate chosen = *f.best;
     if (w.staged) chosen.info.mapped_device_memory = chosen.info.unified_memory = false;
     if (w.without_f64) chosen.info.float64_arithmetic = false;
+    if (w.shared_memory > 0) chosen.info.shared_memory = w.shared_memory;
     vulkan::device_options options;
     options.edit_dispatcher = w.edit;
     pumice::policy_set policies = w.policies;

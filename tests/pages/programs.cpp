@@ -132,7 +132,7 @@ TEST_CASE("pages: contexts") {
     SHOWS("host", on_host(pm::choose_kernel{[](auto list) { return list.size() - 1; }}));
     SHOWS("host", on_host(pm::cpu_fallback::forbid{}));
     SHOWS("host", on_host(pm::cpu_fallback::allow{}, pm::cpu_fallback::warn{}));
-    SHOWS("host", on_host(pm::submit_budget{500}, pm::gathering::none{}, pm::poll_for{20}));
+    SHOWS("host", on_host(pm::submit_budget{500}, pm::megakernels{}, pm::gathering::none{}, pm::poll_for{20}));
     SHOWS("host", on_host(pm::gathering::up_to{32, 100}));
     SHOWS("host", on_host(pm::host_below{4096}));
     SHOWS("host", on_host(pm::cache_folder{"/tmp/pumice"}));

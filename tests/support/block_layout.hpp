@@ -168,6 +168,14 @@ private:
     std::map<word, std::vector<word>> types_;
 };
 
+/// Invocations of a workgroup, as OpExecutionMode LocalSize says.
+inline std::uint32_t threads_of(std::span<const std::uint32_t> spirv) {
+    for (std::size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
+        if ((spirv[at] & 0xffff) == 16 && spirv[at + 2] == 17)
+            return spirv[at + 3] * spirv[at + 4] * spirv[at + 5];
+    return 0;
+}
+
 /// The members of the table are those of the module's structs, by name and place; what is written
 /// before a dispatch is a pointer or a number there, and the block ends with its last member.
 inline void check_layout(const pumice::launch& l, std::span<const std::uint32_t> spirv) {

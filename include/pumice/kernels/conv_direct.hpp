@@ -74,6 +74,7 @@ struct conv_direct {
         if (run > 1)
             l.specialise({depthwise(p) ? 1 : 0, op.stride[1], op.dilation[1], op.pad_begin[1], run,
                           runs(p).masks[0], runs(p).masks[1]});
+        l.threads = group;
         const std::int64_t count = element_count(grid);
         const std::uint32_t width = spread(l, (count + group - 1) / group, device);
         write_block(l, wide, "DirectParams",

@@ -26,6 +26,7 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     const int rank = domain.rank();
     launch l("elementwise", entry, {emitted_name(p.body.body->view()), index_type(wide), rank},
              {&p.body});
+    l.threads = 256;
     const std::int64_t count = element_count(domain);
     const std::uint32_t width = spread(l, (count + together - 1) / together, device);
     write_block(l, wide, "ElementwiseParams",
@@ -218,6 +219,7 @@ struct elementwise_tiled {
             tiles[axis] = (tiles[axis] + side - 1) / side;
         launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
         const vector_runs r = t.reads();
+        l.threads = 0;  // a tile is a third of the shared memory that many devices have
         l.specialise({r.elements, t.stores().elements, r.masks[0], t.batch(16 / r.elements),
                       t.pitch(device)});
         return l;

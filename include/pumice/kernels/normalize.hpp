@@ -84,6 +84,7 @@ struct normalize_plan {
                   group, lanes, columns ? 1 : 0, kept, vectors.elements, vectors.masks[0],
                   vectors.masks[1]},
                  {&p.prologue, &p.epilogue});
+        l.threads = group;
         const std::int64_t rows = group / lanes;
         // Of several rows a workgroup the last may lack some, which an extent that varies decides.
         const bool full = length == std::int64_t{lanes} * kept && rows == 1;

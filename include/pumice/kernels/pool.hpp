@@ -117,6 +117,7 @@ struct pool_windows {
                   last ? 1 : 0, op.count_include_pad ? 1 : 0, small ? op.window[0] : 0,
                   small ? op.window[1] : 0},
                  {&p.input, &p.epilogue});
+        l.threads = 256;
         const std::int64_t count = element_count(output);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         const shape order = last ? shape{output[0], output[2], output[3], output[1]} : output;

@@ -164,6 +164,7 @@ struct reduce_plan {
                   index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank, counters},
                  {&p.prologue, &p.epilogue});
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
+        if (!columns || runs.elements == 1) l.threads = reduce_group;
         const bool join = step == reduce_step::joined;
         if (join) l.specialise({joining_lanes()});
         else {

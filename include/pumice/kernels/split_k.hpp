@@ -137,6 +137,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
               f.rows, f.together, f.lines * f.slices, any_slices ? 0 : f.slices, f.ahead, f.wide,
               counters},
              {&p.epilogue, &p.left, &p.right});
+    l.threads = static_cast<int>(f.lines * f.slices);
     const std::uint32_t width = spread(l, f.groups(), device);
     parameter_block block(l, wide, "SplitKParams");
     add_loader(block, "A.Params left", l, p.left, f.left, p.batch + p.m + p.depth, depth);

@@ -78,6 +78,7 @@ struct take_plan {
                   cat({p.indices.type == dtype::i64 ? "Pick64<" : "Pick32<", index, ">"}), rank,
                   picks},
                  {});
+        l.threads = 256;
         const std::int64_t count = element_count(p.domain);
         const std::uint32_t width = spread(l, (count + 255) / 256, device);
         l.accesses = {reads, looks, pumice::range_of(asked.output, asked.domain, true)};

@@ -130,6 +130,7 @@ struct policy_set {
     cpu_fallback::mode fallback = cpu_fallback::mode::warn;
     std::string cache_folder;        // empty: the default place
     bool compiler_messages = false;  // what Slang says of kernels that compile goes to the log
+    bool megakernels = false;        // kernels of one workgroup share a dispatch
     int queue_index = 0;             // of the device's queues
     bool transfer_queues = false;    // weights go up on queues that only copy
     /// Kernels that were compiled before: a pack's file or, where that is empty, its bytes.
@@ -370,6 +371,13 @@ struct up_to {
     }
 };
 }  // namespace gathering
+
+/// Kernels of a recording that have one workgroup each (some hundred elements, or rows) and follow
+/// each other are one dispatch, sixteen at most, whose workgroup goes through them: a megakernel.
+/// Own kernels, shader operators, sorts, scans, scatters and products by tiles stay apart.
+struct megakernels {
+    void apply(policy_set& set) const { set.megakernels = true; }
+};
 
 /// Which queue of a Vulkan device brings the weights of models up.
 namespace uploading {

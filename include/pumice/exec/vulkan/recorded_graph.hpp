@@ -10,6 +10,7 @@
 #include <pumice/exec/plan/arena.hpp>
 #include <pumice/exec/scheduler.hpp>
 #include <pumice/exec/vulkan/host_access.hpp>
+#include <pumice/exec/vulkan/megakernel.hpp>
 #include <pumice/exec/vulkan/recorder.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -56,8 +57,8 @@ public:
                    span<const scalar> numbers)
         : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
           list_(p, givings, runtime_->device().info(), policies),
-          pipelines_(runtime_->pipelines(list_.launches(), list_.naming())), order_(list_.order()),
-          arena_(plan_arena(list_, order_)), blocks_(list_.launches()) {
+          arena_(plan_arena(list_, list_.order())) {
+        join(policies);
         share();
         for (std::size_t i = 0; i < list_.size(); ++i)
             for (const relocation& r : list_.launches()[i]->relocations) {
@@ -66,17 +67,18 @@ public:
                 const plan_value& v = list_.of().values[memory];
                 if (v.role == value_role::input ||
                     (v.role == value_role::output && shared_[memory] < 0))
-                    patches_.push_back({blocks_.at[i] + r.at, r.byte_offset, v.role, v.index});
+                    patches_.push_back({blocks_->at[i] + r.at, r.byte_offset, v.role, v.index});
             }
-        begins_.resize(list_.of().outputs.size(), order_.size());
-        for (std::size_t i = order_.size(); i-- > 0;)
-            for (const int v : p.steps[list_.step_of(order_[i].index)].outputs)
-                if (p.at(v).role == value_role::output) begins_[p.at(v).index] = i;
+        begins_.resize(list_.of().outputs.size(), order().size());
+        for (std::size_t i = order().size(); i-- > 0;)
+            for (const std::size_t dispatch : joined_.dispatches_at(i, list_))
+                for (const int v : p.steps[list_.step_of(dispatch)].outputs)
+                    if (p.at(v).role == value_role::output) begins_[p.at(v).index] = i;
         // On unified memory every submit does it.
         for (const int v : list_.of().outputs)
             host_sees_ |= list_.of().at(v).bytes() <= least_worth_copying &&
                           !runtime_->device().info().unified_memory;
-        set_pieces(array_list<double>(order_.size(), 0), 1);
+        set_pieces(array_list<double>(order().size(), 0), 1);
     }
     recorded_graph(const recorded_graph&) = delete;
     recorded_graph& operator=(const recorded_graph&) = delete;
@@ -112,7 +114,7 @@ public:
     }
     /// Cut by the seconds of the kernels.
     void set_pieces(span<const double> seconds, double budget) {
-        chunks_ = std::make_shared<const array_list<chunk>>(cut(list_.stages(), seconds, budget));
+        chunks_ = std::make_shared<const array_list<chunk>>(cut(joined_.stages, seconds, budget));
     }
 
     /// Where the host sees, in a run's slot, what it makes for the device or the device for it, and
@@ -169,7 +171,7 @@ public:
         s.extent = -1;
         auto* block = static_cast<std::byte*>(s.block.mapped);
         for (std::size_t i = 0; i < list_.size(); ++i) {
-            std::byte* const to = block + blocks_.at[i];
+            std::byte* const to = block + blocks_->at[i];
             const launch& l = *list_.launches()[i];
             write_varying(l, extent, to);
             write_numbers(l, s.now->numbers, to);
@@ -178,12 +180,12 @@ public:
     }
 
     /// Bytes of all parameter blocks, and what no run changes of them.
-    std::uint64_t block_bytes() const noexcept { return blocks_.size; }
+    std::uint64_t block_bytes() const noexcept { return blocks_->size; }
     void write_blocks(const slot& s, std::byte* to) const {
-        for (std::size_t i = 0; i < list_.size(); ++i)
+        for (std::size_t i = 0; i < launches_.size(); ++i)
             write_block(
-                *list_.launches()[i], [&](int buffer) { return address_of(s, i, buffer); },
-                numbers_, to + blocks_.at[i]);
+                *launches_[i], [&](int buffer) { return address_of(s, i, buffer); }, numbers_,
+                to + blocks_->at[i]);
     }
     /// Writes a run's addresses into them.
     template <class InputAddress, class OutputAddress>
@@ -201,7 +203,7 @@ public:
                span<const std::uint32_t> keys) const {
         auto* block = static_cast<std::byte*>(s.block.mapped);
         write_addresses(block, input, output);
-        if (!keys.empty()) std::memcpy(block + blocks_.size, keys.data(), keys.size_bytes());
+        if (!keys.empty()) std::memcpy(block + blocks_->size, keys.data(), keys.size_bytes());
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
 
@@ -247,7 +249,8 @@ public:
         record_all(s);
     }
 
-    /// What a run in that slot asks the device for, recorded in `order()`.
+    /// What a run in that slot asks the device for, recorded in `order()`: the dispatches and,
+    /// behind them, the megakernels, by the numbers that the order has for them.
     array_list<command> commands_of(const slot& s) const {
         array_list<command> list = commands_of(s.block.device_address);
         for (std::size_t i = 0; i < s.pushed.size(); ++i) list[i].pushed = s.pushed[i];
@@ -257,16 +260,27 @@ public:
     array_list<command> commands_of(std::uint64_t blocks) const {
         array_list<command> list;
         for (std::size_t i = 0; i < list_.size(); ++i)
-            list.push_back(command_of(list_, i, pipelines_, blocks + blocks_.at[i]));
+            list.push_back(command_of(list_, i, pipelines_, blocks + blocks_->at[i]));
+        for (const megakernel& m : joined_.megakernels) {
+            const std::size_t i = list.size();
+            list.push_back({&m.what,
+                            pipelines_[i].get(),
+                            blocks + blocks_->at[i],
+                            nullptr,
+                            {},
+                            &m.record,
+                            nullptr});
+        }
         return list;
     }
-    const array_list<placed_item>& order() const noexcept { return order_; }
+    const array_list<placed_item>& order() const noexcept { return joined_.items; }
+    const array_list<megakernel>& megakernels() const noexcept { return joined_.megakernels; }
     void record(vulkan::commands& to, const array_list<command>& list, const chunk& piece,
                 bool reusable, const timestamps& times = {}) const {
         to.begin(reusable);
         to.barrier(any_access, any_access);  // whatever was submitted before
-        array_list<placed_item> part(order_.begin() + static_cast<std::ptrdiff_t>(piece.begin),
-                                     order_.begin() + static_cast<std::ptrdiff_t>(piece.end));
+        array_list<placed_item> part(order().begin() + static_cast<std::ptrdiff_t>(piece.begin),
+                                     order().begin() + static_cast<std::ptrdiff_t>(piece.end));
         if (!part.empty()) part[0].barrier = false;
         record_commands(to, list, part, times, vulkan::scope::compute);
         if ((host_sees_ && (piece.is_output || list_.stages().size() > 1)) || shared_size_ > 0)
@@ -284,6 +298,44 @@ private:
         value_role role;
         std::size_t index;  // within its role
     };
+
+    /// Compiles what is dispatched and places its parameter blocks. Kernels of one workgroup are
+    /// joined where the policies say so and the device takes their megakernel.
+    void join(const policy_set& policies) {
+        const array_list<placed_item> order = list_.order();
+        // Kernels of one dispatch share what a workgroup may have: fewer may fit where many do not.
+        std::size_t most = policies.megakernels ? most_parts_of_megakernel : 1;
+        for (; most > 1; most /= 2) {
+            joined_ = join_small(list_, order, most);
+            if (joined_.megakernels.empty()) break;
+            try {
+                return compile();
+            } catch (const error& e) {
+                write_log(severity::warning,
+                          cat({"a megakernel of ", most, " kernels cannot be had: ", e.what()}));
+            }
+        }
+        joined_ = {order, list_.stages(), {}};
+        compile();
+    }
+    void compile() {
+        launches_ = list_.launches();
+        for (const megakernel& m : joined_.megakernels) launches_.push_back(&m.what);
+        blocks_.emplace(launches_);
+        array_list<std::size_t> asked;  // in the order of `launches_`
+        for (const placed_item& item : order()) asked.push_back(item.index);
+        std::sort(asked.begin(), asked.end());
+        array_list<const launch*> wanted;
+        for (const std::size_t i : asked) wanted.push_back(launches_[i]);
+        const auto made = runtime_->pipelines(wanted, [&](std::size_t i, auto&& make) {
+            return asked[i] < list_.size() ? list_.at(asked[i], make) : make();
+        });
+        pipelines_.clear();
+        pipelines_.resize(launches_.size());
+        for (std::size_t i = 0; i < asked.size(); ++i) pipelines_[asked[i]] = made[i];
+        for (std::size_t j = 0; j < joined_.megakernels.size(); ++j)
+            write_places(joined_.megakernels[j], blocks_->at, blocks_->at[list_.size() + j]);
+    }
 
     /// Finds room for what is at the host: but for outputs that no kernel reads, which it writes
     /// where they stay.
@@ -327,7 +379,7 @@ private:
         if (shared_size_ > 0)
             made->shared = memory.allocate(static_cast<std::uint64_t>(shared_size_),
                                            vulkan::memory_kind::download);
-        made->block = memory.allocate(blocks_.size + 4 * list_.of().parameters.size(),
+        made->block = memory.allocate(blocks_->size + 4 * list_.of().parameters.size(),
                                       vulkan::memory_kind::parameters);
         write_blocks(*made, static_cast<std::byte*>(made->block.mapped));
         made->changed.resize(list_.of().outputs.size());
@@ -365,7 +417,7 @@ private:
             return s.shared.device_address + static_cast<std::uint64_t>(shared_[memory]);
         const plan_value& v = list_.of().values[memory];
         switch (v.role) {
-            case value_role::parameter: return s.block.device_address + blocks_.size + 4 * v.index;
+            case value_role::parameter: return s.block.device_address + blocks_->size + 4 * v.index;
             case value_role::constant: {
                 const constant& c = constants_[v.index];
                 return c.memory->piece.device_address + static_cast<std::uint64_t>(c.begin);
@@ -378,10 +430,11 @@ private:
     span<const constant> constants_;  // by their index
     span<const scalar> numbers_;
     dispatch_list list_;
-    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;
-    array_list<placed_item> order_;
     arena arena_;
-    block_offsets blocks_;
+    joined_order joined_;
+    array_list<const launch*> launches_;  // those of the list, then the megakernels'
+    array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;  // of those in the order
+    std::optional<block_offsets> blocks_;                            // of all of them
     array_list<patch> patches_;
     array_list<std::int64_t> shared_;  // of each value its place in `slot::shared`, or -1
     std::int64_t shared_size_ = 0;
