@@ -52,9 +52,9 @@ struct wishes {
     bool staged =
         false;  // device memory is not mapped, as on most cards: uploads and downloads are copies
     pumice::policy_set policies;
-    bool without_f64 = false;  // the device says that it has no f64
+    bool without_f64 = false;        // the device says that it has no f64
     std::int64_t shared_memory = 0;  // that the device says a workgroup has; 0: as it is
-    bool gathers = false;      // evaluations may share a submit, which another thread may make
+    bool gathers = false;  // evaluations may share a submit, which another thread may make
 };
 
 inline std::shared_ptr<pumice::vulkan_runtime> open_runtime(const wishes& w = {}) {

@@ -203,10 +203,9 @@ TEST_CASE("megakernels: where a workgroup has no shared memory for many kernels,
     std::vector<std::byte> found[2];
     std::uint64_t count[2] = {};
     static std::vector<std::string> told;
-    const pm::log_sink before = pm::set_log_sink(
-        [](pm::severity level, std::string_view line) {
-            if (level == pm::severity::warning) told.emplace_back(line);
-        });
+    const pm::log_sink before = pm::set_log_sink([](pm::severity level, std::string_view line) {
+        if (level == pm::severity::warning) told.emplace_back(line);
+    });
     int k = 0;
     for (const pm::context& home : {*apart, *joined}) {
         const any x = pm::random::uniform(pm::dtype::f32, {60, 3}, pm::random::key(1), 0, 1, home);
@@ -220,6 +219,7 @@ TEST_CASE("megakernels: where a workgroup has no shared memory for many kernels,
     CHECK(count[1] < count[0]);
     CHECK(count[1] > 2);
     REQUIRE(!told.empty());
-    CHECK_MESSAGE(told[0].find("a megakernel of 16 kernels cannot be had") != told[0].npos, told[0]);
+    CHECK_MESSAGE(told[0].find("a megakernel of 16 kernels cannot be had") != told[0].npos,
+                  told[0]);
     CHECK_MESSAGE(told[0].find("shared memory") != told[0].npos, told[0]);
 }
