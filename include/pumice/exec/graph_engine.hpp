@@ -312,9 +312,9 @@ protected:
     }
     std::string text_of(const plan& p,
                         const array_list<std::shared_ptr<const kernel_record>>& records,
-                        int submits = 0) const {
+                        int submits = 0, int spared = 0) const {
         std::string text;
-        int dispatches = 0;
+        int dispatches = -spared;
         std::int64_t bytes = 0;
         double seconds = 0;
         for (std::size_t i = 0; i < p.steps.size(); ++i) {

@@ -94,7 +94,7 @@ struct launch {
     array_list<access> accesses;
     std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
     int subgroup_size = 0;                       // required; 0: any
-    int threads = 0;    // of a workgroup, where the kernel may be part of a megakernel
+    int threads = 0;    // of a workgroup; 0: the kernel cannot be part of a megakernel
     bool wide = false;  // indices in the block have 8 bytes
 
     launch() = default;

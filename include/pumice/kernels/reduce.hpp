@@ -164,8 +164,9 @@ struct reduce_plan {
                   index_type(wide), reduction_struct(p, wide), outer_rank, inner_rank, counters},
                  {&p.prologue, &p.epilogue});
         if (p.by) l.programs.push_back(joining(*p.by, p.prologue.type()));
-        if (!columns || runs.elements == 1) l.threads = reduce_group;
         const bool join = step == reduce_step::joined;
+        // Runs of columns are as long as a constant says that the shader computes (see there).
+        if (join || !columns || runs.elements == 1) l.threads = reduce_group;
         if (join) l.specialise({joining_lanes()});
         else {
             const int subgroup = columns ? 1 : subgroup_for(lanes, device);

@@ -372,9 +372,9 @@ struct up_to {
 };
 }  // namespace gathering
 
-/// Kernels of a recording that have one workgroup each (some hundred elements, or rows) and follow
-/// each other are one dispatch, sixteen at most, whose workgroup goes through them: a megakernel.
-/// Own kernels, shader operators, sorts, scans, scatters and products by tiles stay apart.
+/// Kernels of a recording that have one workgroup each, of one size, and wait for each other are
+/// one dispatch, sixteen at most, whose workgroup goes through them: a megakernel. Own kernels,
+/// shader operators, tiles, sorts, scans, scatters and some reductions of columns stay apart.
 struct megakernels {
     void apply(policy_set& set) const { set.megakernels = true; }
 };

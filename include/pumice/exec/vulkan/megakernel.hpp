@@ -5,10 +5,14 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/hash.hpp>
+#include <pumice/exec/kernel_requests.hpp>
 #include <pumice/exec/plan/dispatch_list.hpp>
 #include <pumice/exec/vulkan/recorder.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -58,10 +62,10 @@ inline bool joins(const launch& l, int threads, int& subgroup) {
 class megakernel_text {
 public:
     explicit megakernel_text(const array_list<library_module>& library) : library_(library) {
-        import("megakernel");
+        add_import("megakernel");
     }
     void add(const launch& l) {
-        import(l.module);
+        add_import(l.module);
         for (const auto& p : l.programs) name(emitted_name(p->view()));
         append_text(calls_, {count_ > 0 ? "    next();\n    " : "    ", l.entry, "<"});
         for (std::size_t i = 0; i < l.arguments.size(); ++i)
@@ -82,14 +86,14 @@ private:
         append_text(imports_, {"import ", module, ";\n"});
         return true;
     }
-    void import(const std::string& module) {
+    void add_import(const std::string& module) {
         constexpr std::string_view line = "\nimport ";
         if (!name(module)) return;
         for (const library_module& m : library_)
             for (std::size_t at = 0;
                  m.name == module && (at = m.source.find(line, at)) != std::string::npos;) {
                 at += line.size();
-                import(m.source.substr(at, m.source.find(';', at) - at));
+                add_import(m.source.substr(at, m.source.find(';', at) - at));
             }
     }
 
@@ -106,7 +110,6 @@ inline megakernel join(const dispatch_list& list, span<const placed_item> parts,
     launch& l = made.what;
     kernel_record& r = made.record;
     r.kernel = "megakernel";
-    r.dispatches = 1;
     megakernel_text text(library);
     for (const placed_item& item : parts) {
         const launch& part = *list.launches()[item.index];
@@ -117,9 +120,10 @@ inline megakernel join(const dispatch_list& list, span<const placed_item> parts,
         l.programs.append(part.programs.begin(), part.programs.end());
         l.accesses.append(part.accesses.begin(), part.accesses.end());
         const kernel_record& of = *list.record(list.step_of(item.index));
-        append_text(r.fused, {r.fused.empty() ? "" : "; ", of.fused});
-        if (r.origin.empty()) r.origin = of.origin;
-        r.seconds += of.seconds;
+        append_text(r.fused,
+                    {r.fused.empty() ? "" : "; ", of.fused.empty() ? of.kernel : of.fused});
+        if (made.parts.size() == 1) r.origin = of.origin;
+        else if (r.origin != of.origin) r.origin.clear();
     }
     l.text = std::make_shared<const std::string>(text.whole(l.threads));
     l.module = "megakernel_";
@@ -131,33 +135,42 @@ inline megakernel join(const dispatch_list& list, span<const placed_item> parts,
 
 }  // namespace detail
 
-/// Where kernels of one workgroup follow each other, up to `parts` become one.
+/// Where kernels of one workgroup follow each other, each between two barriers, up to `parts`
+/// become one, which is expected to take no longer than `seconds`. What no barrier parts runs side
+/// by side.
 inline joined_order join_small(const dispatch_list& list, const array_list<placed_item>& order,
-                               std::size_t parts) {
+                               std::size_t parts, double seconds) {
     const auto launch_at = [&](std::size_t place) -> const launch& {
         return *list.launches()[order[place].index];
     };
-    const array_list<library_module> library = shader_library();
+    const auto seconds_at = [&](std::size_t place) {
+        return list.record(list.step_of(order[place].index))->seconds;
+    };
+    std::optional<array_list<library_module>> library;
     joined_order made;
-    bool behind = false;  // a megakernel
     for (const stage& s : list.stages()) {
+        const auto is_alone = [&](std::size_t place) {
+            return (place == s.first || order[place].barrier) &&
+                   (place + 1 == s.last || order[place + 1].barrier);
+        };
         stage placed = s;
         placed.first = made.items.size();
         for (std::size_t i = s.first; i < s.last;) {
             std::size_t end = i + 1;
             const launch& first = launch_at(i);
-            if (int subgroup = first.subgroup_size; detail::may_join(first))
-                while (end < s.last && end - i < parts &&
-                       detail::joins(launch_at(end), first.threads, subgroup))
-                    ++end;
-            const bool joined = end - i > 1;
-            // Barriers within it are none to those outside.
-            made.items.push_back({joined ? list.size() + made.megakernels.size() : order[i].index,
-                                  !made.items.empty() && (order[i].barrier || joined || behind)});
-            if (joined)
+            if (int subgroup = first.subgroup_size; is_alone(i) && detail::may_join(first))
+                for (double expected = seconds_at(i); end < s.last && end - i < parts; ++end)
+                    if (!is_alone(end) || (expected += seconds_at(end)) > seconds ||
+                        !detail::joins(launch_at(end), first.threads, subgroup))
+                        break;
+            if (end - i == 1) {
+                made.items.push_back(order[i]);
+            } else {
+                if (!library) library = shader_library();
+                made.items.push_back({list.size() + made.megakernels.size(), order[i].barrier});
                 made.megakernels.push_back(detail::join(list, {order.data() + i, end - i},
-                                                        library));
-            behind = joined;
+                                                        *library));
+            }
             i = end;
         }
         placed.last = made.items.size();

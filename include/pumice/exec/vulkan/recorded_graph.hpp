@@ -57,7 +57,7 @@ public:
                    span<const scalar> numbers)
         : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
           list_(p, givings, runtime_->device().info(), policies),
-          arena_(plan_arena(list_, list_.order())) {
+          joined_{list_.order(), list_.stages(), {}}, arena_(plan_arena(list_, joined_.items)) {
         join(policies);
         share();
         for (std::size_t i = 0; i < list_.size(); ++i)
@@ -275,6 +275,8 @@ public:
     }
     const array_list<placed_item>& order() const noexcept { return joined_.items; }
     const array_list<megakernel>& megakernels() const noexcept { return joined_.megakernels; }
+    /// Dispatches that they make fewer.
+    int spared() const noexcept { return static_cast<int>(list_.size() - joined_.items.size()); }
     void record(vulkan::commands& to, const array_list<command>& list, const chunk& piece,
                 bool reusable, const timestamps& times = {}) const {
         to.begin(reusable);
@@ -300,25 +302,29 @@ private:
     };
 
     /// Compiles what is dispatched and places its parameter blocks. Kernels of one workgroup are
-    /// joined where the policies say so and the device takes their megakernel.
+    /// joined where the policies say so and the device takes their megakernel: they share what a
+    /// workgroup may have, so that fewer may fit where many do not.
     void join(const policy_set& policies) {
-        const array_list<placed_item> order = list_.order();
-        // Kernels of one dispatch share what a workgroup may have: fewer may fit where many do not.
+        const array_list<placed_item> order = joined_.items;
+        const double seconds = policies.submit_budget > 0 ? policies.submit_budget : 1e-3;
         std::size_t most = policies.megakernels ? most_parts_of_megakernel : 1;
         for (; most > 1; most /= 2) {
-            joined_ = join_small(list_, order, most);
-            if (joined_.megakernels.empty()) break;
+            joined_ = join_small(list_, order, most, seconds);
+            std::atomic<bool> refused = false;  // a megakernel
             try {
-                return compile();
+                return compile(refused);
             } catch (const error& e) {
-                write_log(severity::warning,
-                          cat({"a megakernel of ", most, " kernels cannot be had: ", e.what()}));
+                if (!refused) throw;
+                write_log(severity::warning, cat({"of megakernels of up to ", most,
+                                                  " kernels one is refused: ", e.what()}));
+                if (e.code() == errc::no_slang) most = 1;  // there may be the kernels in a pack
             }
         }
         joined_ = {order, list_.stages(), {}};
-        compile();
+        std::atomic<bool> refused = false;
+        compile(refused);
     }
-    void compile() {
+    void compile(std::atomic<bool>& refused) {
         launches_ = list_.launches();
         for (const megakernel& m : joined_.megakernels) launches_.push_back(&m.what);
         blocks_.emplace(launches_);
@@ -328,7 +334,13 @@ private:
         array_list<const launch*> wanted;
         for (const std::size_t i : asked) wanted.push_back(launches_[i]);
         const auto made = runtime_->pipelines(wanted, [&](std::size_t i, auto&& make) {
-            return asked[i] < list_.size() ? list_.at(asked[i], make) : make();
+            if (asked[i] < list_.size()) return list_.at(asked[i], make);
+            try {
+                return make();
+            } catch (...) {
+                refused = true;
+                throw;
+            }
         });
         pipelines_.clear();
         pipelines_.resize(launches_.size());
@@ -430,8 +442,8 @@ private:
     span<const constant> constants_;  // by their index
     span<const scalar> numbers_;
     dispatch_list list_;
-    arena arena_;
     joined_order joined_;
+    arena arena_;
     array_list<const launch*> launches_;  // those of the list, then the megakernels'
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;  // of those in the order
     std::optional<block_offsets> blocks_;                            // of all of them

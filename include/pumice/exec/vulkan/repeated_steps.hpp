@@ -47,7 +47,7 @@ public:
             if (list.record(i)) one += list.record(i)->seconds;
         std::size_t most = steps;
         while (most > 1 &&
-               (most * list.size() > commands || static_cast<double>(most) * one > seconds))
+               (most * step.order().size() > commands || static_cast<double>(most) * one > seconds))
             most /= 2;
         return static_cast<std::int64_t>(most);
     }
