@@ -134,9 +134,7 @@ public:
     std::string explain() const override {
         const auto lock = lane_.lock();
         const recorded_graph& r = *recordings_[0];
-        return home_->text_of(what(), planned_.run.records, r.submits(), r.spared()) +
-               to_string(r.pieces()) + to_string(r.megakernels()) +
-               to_string(r.memory().memory, r.memory().buffers);
+        return home_->text_of(what(), planned_.run.records, r.submits(), r.spared()) + to_string(r);
     }
     memory_use memory() const override {
         const memory_plan& p = recordings_[0]->memory().memory;

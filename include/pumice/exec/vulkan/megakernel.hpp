@@ -11,6 +11,7 @@
 #include <pumice/exec/vulkan/recorder.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 
@@ -177,6 +178,31 @@ inline joined_order join_small(const dispatch_list& list, const array_list<place
         made.stages.push_back(placed);
     }
     return made;
+}
+
+/// Compiles an order by `compile(refused)`, which sets that flag where it throws for a megakernel.
+/// Kernels are joined where the policies say so; they share what a workgroup may have, so that
+/// fewer may fit where many do not.
+template <class Compile>
+void join_and_compile(joined_order& order, const dispatch_list& list, const policy_set& policies,
+                      Compile&& compile) {
+    joined_order apart = order;
+    const double seconds = policies.submit_budget > 0 ? policies.submit_budget : 1e-3;
+    std::size_t most = policies.megakernels ? most_parts_of_megakernel : 1;
+    for (std::atomic<bool> refused = false; most > 1; most /= 2, refused = false) {
+        order = join_small(list, apart.items, most, seconds);
+        try {
+            return compile(refused);
+        } catch (const error& e) {
+            if (!refused) throw;
+            write_log(severity::warning, cat({"of megakernels of up to ", most,
+                                              " kernels one is refused: ", e.what()}));
+            if (e.code() == errc::no_slang) most = 1;  // a pack may have the kernels
+        }
+    }
+    order = std::move(apart);
+    std::atomic<bool> refused = false;
+    compile(refused);
 }
 
 /// Writes its parameter block; `at` says where those of the launches lie, and it `own`.

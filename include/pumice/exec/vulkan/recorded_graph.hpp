@@ -58,7 +58,7 @@ public:
         : runtime_(std::move(runtime)), constants_(constants), numbers_(numbers),
           list_(p, givings, runtime_->device().info(), policies),
           joined_{list_.order(), list_.stages(), {}}, arena_(plan_arena(list_, joined_.items)) {
-        join(policies);
+        join_and_compile(joined_, list_, policies, [&](auto& refused) { compile(refused); });
         share();
         for (std::size_t i = 0; i < list_.size(); ++i)
             for (const relocation& r : list_.launches()[i]->relocations) {
@@ -301,29 +301,8 @@ private:
         std::size_t index;  // within its role
     };
 
-    /// Compiles what is dispatched and places its parameter blocks. Kernels of one workgroup are
-    /// joined where the policies say so and the device takes their megakernel: they share what a
-    /// workgroup may have, so that fewer may fit where many do not.
-    void join(const policy_set& policies) {
-        const array_list<placed_item> order = joined_.items;
-        const double seconds = policies.submit_budget > 0 ? policies.submit_budget : 1e-3;
-        std::size_t most = policies.megakernels ? most_parts_of_megakernel : 1;
-        for (; most > 1; most /= 2) {
-            joined_ = join_small(list_, order, most, seconds);
-            std::atomic<bool> refused = false;  // a megakernel
-            try {
-                return compile(refused);
-            } catch (const error& e) {
-                if (!refused) throw;
-                write_log(severity::warning, cat({"of megakernels of up to ", most,
-                                                  " kernels one is refused: ", e.what()}));
-                if (e.code() == errc::no_slang) most = 1;  // there may be the kernels in a pack
-            }
-        }
-        joined_ = {order, list_.stages(), {}};
-        std::atomic<bool> refused = false;
-        compile(refused);
-    }
+    /// Compiles what is dispatched and places its parameter blocks; says whether a megakernel was
+    /// refused.
     void compile(std::atomic<bool>& refused) {
         launches_ = list_.launches();
         for (const megakernel& m : joined_.megakernels) launches_.push_back(&m.what);
@@ -455,5 +434,11 @@ private:
     bool host_sees_ = false;
     array_list<unique_ptr<slot>> slots_;
 };
+
+/// In what pieces, in which megakernels and over what memory it runs.
+inline std::string to_string(const recorded_graph& r) {
+    return to_string(r.pieces()) + to_string(r.megakernels()) +
+           to_string(r.memory().memory, r.memory().buffers);
+}
 
 }}  // namespace pumice::PUMICE_ABI
