@@ -5,7 +5,6 @@
 #pragma once
 
 #include <pumice/base/unique_ptr.hpp>
-#include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/replay.hpp>
 #include <pumice/exec/vulkan/engine.hpp>
 #include <pumice/exec/vulkan/recorded_graph.hpp>

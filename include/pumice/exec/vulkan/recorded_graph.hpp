@@ -6,6 +6,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/unique_ptr.hpp>
+#include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/graph_engine.hpp>
 #include <pumice/exec/plan/arena.hpp>
 #include <pumice/exec/scheduler.hpp>
