@@ -171,7 +171,8 @@ private:
 /// Invocations of a workgroup, as OpExecutionMode LocalSize says.
 inline std::uint32_t threads_of(std::span<const std::uint32_t> spirv) {
     for (std::size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
-        if ((spirv[at] & 0xffff) == 16 && spirv[at + 2] == 17)
+        if ((spirv[at] & 0xffff) == spv::OpExecutionMode &&
+            spirv[at + 2] == spv::ExecutionModeLocalSize)
             return spirv[at + 3] * spirv[at + 4] * spirv[at + 5];
     return 0;
 }

@@ -310,6 +310,7 @@ protected:
         return indented(cat({"one of the ", p.steps.size(), " steps of an evaluation:\n",
                              indented(text_of(p, {}, submits_of(p)))}));
     }
+    /// `spared`: dispatches that megakernels make fewer.
     std::string text_of(const plan& p,
                         const array_list<std::shared_ptr<const kernel_record>>& records,
                         int submits = 0, int spared = 0) const {

@@ -26,7 +26,7 @@ inline launch elementwise_launch(const elementwise_problem& p, shape domain, std
     const int rank = domain.rank();
     launch l("elementwise", entry, {emitted_name(p.body.body->view()), index_type(wide), rank},
              {&p.body});
-    l.threads = 256;
+    l.threads = static_cast<int>(elementwise_group);
     const std::int64_t count = element_count(domain);
     const std::uint32_t width = spread(l, (count + together - 1) / together, device);
     write_block(l, wide, "ElementwiseParams",

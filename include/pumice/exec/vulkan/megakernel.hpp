@@ -65,6 +65,7 @@ public:
     explicit megakernel_text(const array_list<library_module>& library) : library_(library) {
         add_import("megakernel");
     }
+    /// The call of another kernel.
     void add(const launch& l) {
         add_import(l.module);
         for (const auto& p : l.programs) name(emitted_name(p->view()));
@@ -137,8 +138,8 @@ inline megakernel join(const dispatch_list& list, span<const placed_item> parts,
 }  // namespace detail
 
 /// Where kernels of one workgroup follow each other, each between two barriers, up to `parts`
-/// become one, which is expected to take no longer than `seconds`. What no barrier parts runs side
-/// by side.
+/// become one, which is expected to take no longer than `seconds`. Kernels without a barrier
+/// between them stay apart: the device may run them at once.
 inline joined_order join_small(const dispatch_list& list, const array_list<placed_item>& order,
                                std::size_t parts, double seconds) {
     const auto launch_at = [&](std::size_t place) -> const launch& {
@@ -182,27 +183,29 @@ inline joined_order join_small(const dispatch_list& list, const array_list<place
 
 /// Compiles an order by `compile(refused)`, which sets that flag where it throws for a megakernel.
 /// Kernels are joined where the policies say so; they share what a workgroup may have, so that
-/// fewer may fit where many do not.
+/// fewer may fit where many do not. Nobody can stop a megakernel: without a submit budget it takes
+/// a millisecond at most.
 template <class Compile>
 void join_and_compile(joined_order& order, const dispatch_list& list, const policy_set& policies,
                       Compile&& compile) {
-    joined_order apart = order;
+    if (!policies.megakernels) {
+        std::atomic<bool> refused = false;
+        return compile(refused);
+    }
+    const array_list<placed_item> apart = order.items;
     const double seconds = policies.submit_budget > 0 ? policies.submit_budget : 1e-3;
-    std::size_t most = policies.megakernels ? most_parts_of_megakernel : 1;
-    for (std::atomic<bool> refused = false; most > 1; most /= 2, refused = false) {
-        order = join_small(list, apart.items, most, seconds);
+    for (std::size_t most = most_parts_of_megakernel;; most /= 2) {
+        order = join_small(list, apart, most, seconds);  // of 1: none
+        std::atomic<bool> refused = false;
         try {
             return compile(refused);
         } catch (const error& e) {
             if (!refused) throw;
             write_log(severity::warning, cat({"of megakernels of up to ", most,
                                               " kernels one is refused: ", e.what()}));
-            if (e.code() == errc::no_slang) most = 1;  // a pack may have the kernels
+            if (e.code() == errc::no_slang) most = 2;  // a pack may have the kernels
         }
     }
-    order = std::move(apart);
-    std::atomic<bool> refused = false;
-    compile(refused);
 }
 
 /// Writes its parameter block; `at` says where those of the launches lie, and it `own`.

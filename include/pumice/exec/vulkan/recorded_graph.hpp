@@ -264,13 +264,12 @@ public:
             list.push_back(command_of(list_, i, pipelines_, blocks + blocks_->at[i]));
         for (const megakernel& m : joined_.megakernels) {
             const std::size_t i = list.size();
-            list.push_back({&m.what,
-                            pipelines_[i].get(),
-                            blocks + blocks_->at[i],
-                            nullptr,
-                            {},
-                            &m.record,
-                            nullptr});
+            command dispatch;
+            dispatch.what = &m.what;
+            dispatch.pipeline = pipelines_[i].get();
+            dispatch.parameters = blocks + blocks_->at[i];
+            dispatch.record = &m.record;
+            list.push_back(std::move(dispatch));
         }
         return list;
     }
@@ -302,8 +301,8 @@ private:
         std::size_t index;  // within its role
     };
 
-    /// Compiles what is dispatched and places its parameter blocks; says whether a megakernel was
-    /// refused.
+    /// Compiles what is dispatched and places its parameter blocks; `refused` becomes true where a
+    /// megakernel is what throws.
     void compile(std::atomic<bool>& refused) {
         launches_ = list_.launches();
         for (const megakernel& m : joined_.megakernels) launches_.push_back(&m.what);
