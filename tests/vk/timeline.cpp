@@ -50,19 +50,23 @@ TEST_CASE("timeline: waits end when the value is reached, and not before") {
     CHECK(gpu.device->stats().host_waits > 0);
 }
 
-TEST_CASE(
-    "timeline: short waits are polled for as long as the one before took, long ones briefly") {
+TEST_CASE("timeline: waits are polled while they are expected to end, no longer than is allowed") {
     using std::chrono::microseconds;
     const auto after = [](int took, int least, int most) {
-        return vulkan::polling_after(microseconds(took), microseconds(least), microseconds(most))
-            .count();
+        const vulkan::polling p =
+            vulkan::polling_after(microseconds(took), microseconds(least), microseconds(most));
+        return std::pair(p.from.count(), p.to.count());
     };
-    CHECK(after(0, 80, 1000) == 80);
-    CHECK(after(300, 80, 1000) == 375);
-    CHECK(after(1000, 80, 1000) == 1000);
-    CHECK(after(1001, 80, 1000) == 80);
-    CHECK(after(300, 80, 80) == 80);
-    CHECK(after(300, 0, 0) == 0);
+    using range = std::pair<std::int64_t, std::int64_t>;
+    CHECK(after(0, 80, 1000) == range{0, 80});
+    CHECK(after(300, 80, 1000) == range{0, 375});
+    CHECK(after(1000, 80, 1000) == range{0, 1000});
+    CHECK(after(2000, 80, 1000) == range{1750, 2250});
+    CHECK(after(80'000, 80, 1000) == range{70'000, 71'000});
+    CHECK(after(300, 80, 80) == range{0, 80});
+    CHECK(after(2000, 80, 80) == range{1750, 1830});
+    CHECK(after(300, 0, 0) == range{0, 0});
+    CHECK(after(2000, 0, 0) == range{1750, 1750});
 }
 
 TEST_CASE("timeline: a loss that another thread meets ends every wait") {

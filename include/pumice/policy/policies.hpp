@@ -392,9 +392,10 @@ struct on_transfer_queues {
 };
 }  // namespace uploading
 
-/// A wait for a device asks again and again for so long, which takes a processor and answers
-/// sooner (on an H200 by 45 us), and then sleeps; with 0 it sleeps at once. Without this policy it
-/// is 80 us, and up to a millisecond of a GPU whose wait before took no longer.
+/// A wait for a device asks again and again for so long at most, which takes a processor and
+/// answers sooner (on an H200 by 45 us and more), and sleeps otherwise: it asks from its beginning
+/// on, or, where the wait before took a millisecond or more, about when that one would end. Without
+/// this policy it is 80 us, and up to a millisecond of a GPU.
 struct poll_for {
     int microseconds;
     void apply(policy_set& set) const { set.poll_us = set.long_poll_us = microseconds; }

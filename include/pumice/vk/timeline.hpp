@@ -11,12 +11,22 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-/// How long a wait polls after one that took so long: as long again, and a quarter more, where that
-/// is no more than `most`.
-constexpr std::chrono::microseconds polling_after(std::chrono::microseconds took,
-                                                  std::chrono::microseconds least,
-                                                  std::chrono::microseconds most) noexcept {
-    return took > most ? least : std::max(least, std::min(most, took * 5 / 4));
+/// When, after its beginning, a wait polls; before and after that it blocks.
+struct polling {
+    std::chrono::microseconds from, to;
+};
+
+/// Of a wait that follows one which took so long. One of at most `most` was polled from its
+/// beginning on, so this one is for a quarter longer. A long one, of a millisecond or more, is
+/// expected to take as long again, and is polled about then, for no more than `most`; any other for
+/// `least`.
+constexpr polling polling_after(std::chrono::microseconds took, std::chrono::microseconds least,
+                                std::chrono::microseconds most) noexcept {
+    constexpr std::chrono::microseconds none{0}, is_long{1000};
+    if (took <= most) return {none, std::max(least, std::min(most, took * 5 / 4))};
+    if (took < is_long) return {none, least};
+    const std::chrono::microseconds from = took * 7 / 8;
+    return {from, from + std::min(most, took / 4)};
 }
 
 /// Values only rise. Any thread may ask and wait.
@@ -55,51 +65,59 @@ public:
 
     bool reached(std::uint64_t value) const { return value <= known() || value <= completed(); }
 
-    /// How long `wait` asks again and again before it blocks: `least`, or up to `most` where the
-    /// wait before took no longer. Before the first wait.
+    /// How long `wait` asks again and again: polling_after of these and of the wait before. Before
+    /// the first wait.
     void poll_for(std::chrono::microseconds least, std::chrono::microseconds most) noexcept {
         least_ = least, most_ = most;
     }
 
-    /// Returns once `value` is reached. Asks again and again at first (on an H200 that answers
-    /// after 12 us where a blocking wait takes 31, and after a longer run 57), then blocks. Throws
-    /// errc::device_lost, also when another thread meets the loss and nothing will ever signal.
-    /// False if `stop` was asked for before.
+    /// Returns once `value` is reached. Asks again and again while that is expected (on an H200
+    /// that answers after 12 us where a blocking wait takes 31, and after a longer run 57 to 130),
+    /// and blocks before and after. Throws errc::device_lost, also when another thread meets the
+    /// loss and nothing will ever signal. False if `stop` was asked for before.
     bool wait(std::uint64_t value, stop_view stop = {}) const {
+        using std::chrono::microseconds;
         if (reached(value)) return true;
         device_->stats().host_waits += 1;
         const auto start = std::chrono::steady_clock::now();
-        const auto took = [&] {
-            return std::chrono::duration_cast<std::chrono::microseconds>(
-                std::chrono::steady_clock::now() - start);
-        };
-        const auto polled = polling_after(waited_.load(std::memory_order_relaxed), least_, most_);
-        for (auto so_far = took(); so_far < polled; so_far = took())
-            if (reached(value)) {
-                waited_.store(so_far, std::memory_order_relaxed);
-                return true;
+        const polling polled =
+            polling_after(waited_.load(std::memory_order_relaxed), least_, most_);
+        // After which the loss and the stop are looked at.
+        const microseconds slice{stop.stop_possible() ? 1000 : 100'000};
+        for (bool there = false; !there;) {
+            const auto so_far =
+                std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
+            if (so_far >= polled.from && so_far < polled.to) {
+                there = reached(value);
+            } else {
+                if (stop.stop_requested()) return false;
+                there = block(value,
+                              so_far < polled.from ? std::min(slice, polled.from - so_far) : slice);
             }
+            if (there)
+                waited_.store(std::chrono::duration_cast<microseconds>(
+                                  std::chrono::steady_clock::now() - start),
+                              std::memory_order_relaxed);
+        }
+        return true;
+    }
+
+private:
+    /// Whether `value` is reached within that time.
+    bool block(std::uint64_t value, std::chrono::nanoseconds most) const {
+        device_->check_alive("vkWaitSemaphores");
         vk::SemaphoreWaitInfo info{};
         info.semaphoreCount = 1;
         info.pSemaphores = &semaphore_;
         info.pValues = &value;
-        // ns, after which the loss and the stop are looked at
-        const std::uint64_t slice = stop.stop_possible() ? 1'000'000 : 100'000'000;
-        for (;;) {
-            if (stop.stop_requested()) return false;
-            device_->check_alive("vkWaitSemaphores");
-            const vk::Result result =
-                device_->handle().waitSemaphores(&info, slice, device_->table());
-            if (result == vk::Result::eTimeout) continue;
-            device_->check(result, "vkWaitSemaphores");
-            device_->check_alive("vkWaitSemaphores");
-            waited_.store(took(), std::memory_order_relaxed);
-            remember(value);
-            return true;
-        }
+        const vk::Result result =
+            device_->handle().waitSemaphores(&info, std::uint64_t(most.count()), device_->table());
+        if (result == vk::Result::eTimeout) return false;
+        device_->check(result, "vkWaitSemaphores");
+        device_->check_alive("vkWaitSemaphores");
+        remember(value);
+        return true;
     }
-
-private:
     std::uint64_t remember(std::uint64_t value) const noexcept {
         std::uint64_t old = known_.load(std::memory_order_relaxed);
         while (old < value &&

@@ -29,10 +29,11 @@ public:
         unique_ptr<scheduler> order;
         /// Of each launch of a shader operator what it is given; empty before the first run.
         array_list<std::shared_ptr<const vulkan::pushed_buffers>> pushed;
-        std::uint64_t value = 0;         // of its last submit
-        bool busy = false;               // a run is not through with its submits
-        bool shows = false;              // what it writes is the user's, who reads it in place
-        std::shared_ptr<void> repeated;  // what is recorded of many steps (repeated_steps.hpp)
+        std::uint64_t value = 0;              // of its last submit
+        bool busy = false;                    // a run is not through with its submits
+        array_list<std::uint64_t> addresses;  // of inputs and outputs, that `block` has
+        bool shows = false;                   // what it writes is the user's, who reads it in place
+        std::shared_ptr<void> repeated;       // what is recorded of many steps (repeated_steps.hpp)
 
         // What a run works with, so that it needs no memory of its own.
         std::vector<any_tensor> changed;  // outputs that are new tensors
@@ -61,6 +62,7 @@ public:
           joined_{list_.order(), list_.stages(), {}}, arena_(plan_arena(list_, joined_.items)) {
         join_and_compile(joined_, list_, policies, [&](auto& refused) { compile(refused); });
         share();
+        patches_.resize(p.inputs.size() + p.outputs.size());
         for (std::size_t i = 0; i < list_.size(); ++i)
             for (const relocation& r : list_.launches()[i]->relocations) {
                 const std::size_t memory = list_.memory_of(i, r.buffer);
@@ -68,7 +70,8 @@ public:
                 const plan_value& v = list_.of().values[memory];
                 if (v.role == value_role::input ||
                     (v.role == value_role::output && shared_[memory] < 0))
-                    patches_.push_back({blocks_->at[i] + r.at, r.byte_offset, v.role, v.index});
+                    patches_[v.index + (v.role == value_role::output ? p.inputs.size() : 0)]
+                        .push_back({blocks_->at[i] + r.at, r.byte_offset});
             }
         begins_.resize(list_.of().outputs.size(), order().size());
         for (std::size_t i = order().size(); i-- > 0;)
@@ -86,9 +89,7 @@ public:
     ~recorded_graph() {
         for (const auto& s : slots_) {
             s->repeated.reset();
-            if (s->arena) runtime_->memory().free(s->arena, s->value);
-            if (s->shared) runtime_->memory().free(s->shared, s->value);
-            runtime_->memory().free(s->block, s->value);
+            free_memory(*s, s->value);
             give_back(*s);
         }
     }
@@ -150,10 +151,8 @@ public:
 
     /// Whether some run may take a slot, now or when the device is through.
     bool has_idle() const noexcept {
-        if (slots_.size() < most_in_flight) return true;
-        for (const auto& s : slots_)
-            if (!s->busy) return true;
-        return false;
+        return slots_.size() < most_in_flight ||
+               std::any_of(slots_.begin(), slots_.end(), [](const auto& s) { return !s->busy; });
     }
 
     /// Of all runs, the timeline value of the last submit; 0 before the first.
@@ -188,14 +187,20 @@ public:
                 *launches_[i], [&](int buffer) { return address_of(s, i, buffer); }, numbers_,
                 to + blocks_->at[i]);
     }
-    /// Writes a run's addresses into them.
+    /// Writes a run's addresses into them, but for those that they have: `known` keeps these.
     template <class InputAddress, class OutputAddress>
-    void write_addresses(std::byte* block, InputAddress&& input, OutputAddress&& output) const {
-        for (const patch& p : patches_) {
-            const std::uint64_t address =
-                (p.role == value_role::input ? input(p.index) : output(p.index)) +
-                static_cast<std::uint64_t>(p.byte_offset);
-            std::memcpy(block + p.at, &address, sizeof address);
+    void write_addresses(std::byte* block, array_list<std::uint64_t>& known, InputAddress&& input,
+                         OutputAddress&& output) const {
+        known.resize(patches_.size(), 0);
+        const std::size_t inputs = list_.of().inputs.size();
+        for (std::size_t v = 0; v < patches_.size(); ++v) {
+            if (patches_[v].empty()) continue;
+            const std::uint64_t begin = v < inputs ? input(v) : output(v - inputs);
+            if (std::exchange(known[v], begin) == begin) continue;
+            for (const patch& p : patches_[v]) {
+                const std::uint64_t address = begin + static_cast<std::uint64_t>(p.byte_offset);
+                std::memcpy(block + p.at, &address, sizeof address);
+            }
         }
     }
     /// Writes a run's addresses and random keys.
@@ -203,7 +208,7 @@ public:
     void write(slot& s, InputAddress&& input, OutputAddress&& output,
                span<const std::uint32_t> keys) const {
         auto* block = static_cast<std::byte*>(s.block.mapped);
-        write_addresses(block, input, output);
+        write_addresses(block, s.addresses, input, output);
         if (!keys.empty()) std::memcpy(block + blocks_->size, keys.data(), keys.size_bytes());
         runtime_->memory().flush(s.block, 0, s.block.size);
     }
@@ -293,12 +298,10 @@ public:
 private:
     static constexpr std::size_t most_in_flight = 4;
 
-    /// A place in the parameter blocks where a run writes an address.
+    /// A place in the parameter blocks where a run writes the address of a value, or one within it.
     struct patch {
         std::uint64_t at;
         std::int64_t byte_offset;
-        value_role role;
-        std::size_t index;  // within its role
     };
 
     /// Compiles what is dispatched and places its parameter blocks; `refused` becomes true where a
@@ -352,15 +355,12 @@ private:
         vulkan::memory& memory = runtime_->memory();
         auto made = make_owned<slot>();
         struct guard {  // gives back what was taken if a later call throws
-            vulkan_runtime& runtime;
+            const recorded_graph& of;
             unique_ptr<slot>& made;
             ~guard() {
-                if (!made) return;
-                if (made->arena) runtime.memory().free(made->arena);
-                if (made->shared) runtime.memory().free(made->shared);
-                if (made->block) runtime.memory().free(made->block);
+                if (made) of.free_memory(*made, 0);
             }
-        } const undo{*runtime_, made};
+        } const undo{*this, made};
         slots_.reserve(slots_.size() + 1);
         if (arena_.memory.size > 0)
             made->arena =
@@ -378,6 +378,12 @@ private:
         record_all(*made);
         slots_.push_back(std::move(made));
         return slots_.back().get();
+    }
+
+    /// For others once the timeline reaches `value`.
+    void free_memory(const slot& s, std::uint64_t value) const noexcept {
+        for (const vulkan::allocation* piece : {&s.arena, &s.shared, &s.block})
+            runtime_->memory().free(*piece, value);
     }
 
     /// Pre: the device does not use the slot.
@@ -426,8 +432,8 @@ private:
     array_list<const launch*> launches_;  // those of the list, then the megakernels'
     array_list<std::shared_ptr<const vulkan::pipeline>> pipelines_;  // of those in the order
     std::optional<block_offsets> blocks_;                            // of all of them
-    array_list<patch> patches_;
-    array_list<std::int64_t> shared_;  // of each value its place in `slot::shared`, or -1
+    array_list<array_list<patch>> patches_;  // of the inputs, then of the outputs
+    array_list<std::int64_t> shared_;        // of each value its place in `slot::shared`, or -1
     std::int64_t shared_size_ = 0;
     array_list<std::size_t> begins_;  // of each output the first place in the order that writes it
     chunks chunks_;

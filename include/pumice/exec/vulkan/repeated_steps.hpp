@@ -56,7 +56,7 @@ public:
     void bind(span<const std::uint64_t> inputs) {
         for (std::uint64_t turn = 0; turn < 2; ++turn)
             step_.write_addresses(
-                block(turn),
+                block(turn), addresses_[turn],
                 [&](std::size_t i) { return turn == 0 ? inputs[i] : other(inputs, i); },
                 [&](std::size_t i) { return turn == 0 ? other(inputs, i) : inputs[i]; });
         memory_.flush(blocks_.piece, 0, blocks_.piece.size);
@@ -122,6 +122,7 @@ private:
     std::uint64_t block_bytes_;
     array_list<std::int64_t> back_;  // of each output its place in `back_memory_`; -1: in place
     held_memory back_memory_{*this, {}}, blocks_{*this, {}};
+    array_list<std::uint64_t> addresses_[2];            // that the blocks of a step have
     array_list<unique_ptr<held_commands>> recordings_;  // of 2^i steps
 };
 
