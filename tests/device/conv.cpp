@@ -213,6 +213,7 @@ TEST_CASE("conv: an output channel at a time") {
         all.push_back(geometry(1, 3, 6, 11, 32, 3, 3, 2, 1));     // of every other element
         all.push_back(geometry(1, 4, 4, 8, 16, 3, 2, 1, 2, 2));   // with gaps
         all.push_back(geometry(1, 2, 2, 5, 8, 5, 2, 1, 2));       // mostly padding
+        all.push_back(geometry(1, 2, 2, 5, 8, 1, 2, 1, 4));       // more outputs than inputs
         for (const conv_problem& p : all)
             for (const dtype t : {dtype::f32, dtype::f16})
                 run<conv_direct>(*m, sample(d, t, p, false, d.chance(0.5), placing::dense), count);

@@ -4,6 +4,7 @@
 
 #include <pumice/vk/timeline.hpp>
 
+#include <array>
 #include <thread>
 
 using namespace pumice;
@@ -55,18 +56,23 @@ TEST_CASE("timeline: waits are polled while they are expected to end, no longer 
     const auto after = [](int took, int least, int most) {
         const vulkan::polling p =
             vulkan::polling_after(microseconds(took), microseconds(least), microseconds(most));
-        return std::pair(p.from.count(), p.to.count());
+        return std::array{p.first.count(), p.from.count(), p.to.count()};
     };
-    using range = std::pair<std::int64_t, std::int64_t>;
-    CHECK(after(0, 80, 1000) == range{0, 80});
-    CHECK(after(300, 80, 1000) == range{0, 375});
-    CHECK(after(1000, 80, 1000) == range{0, 1000});
-    CHECK(after(2000, 80, 1000) == range{1750, 2250});
-    CHECK(after(80'000, 80, 1000) == range{70'000, 71'000});
-    CHECK(after(300, 80, 80) == range{0, 80});
-    CHECK(after(2000, 80, 80) == range{1750, 1830});
-    CHECK(after(300, 0, 0) == range{0, 0});
-    CHECK(after(2000, 0, 0) == range{1750, 1750});
+    using times = std::array<std::int64_t, 3>;
+    CHECK(after(0, 80, 1000) == times{80, 0, 0});
+    CHECK(after(300, 80, 1000) == times{375, 0, 0});
+    CHECK(after(1000, 80, 1000) == times{1000, 0, 0});
+    CHECK(after(2000, 80, 1000) == times{80, 1750, 2250});
+    CHECK(after(80'000, 80, 1000) == times{80, 70'000, 71'000});
+    CHECK(after(300, 80, 80) == times{80, 0, 0});
+    CHECK(after(2000, 80, 80) == times{80, 1750, 1830});
+    CHECK(after(300, 0, 0) == times{0, 0, 0});
+    CHECK(after(2000, 0, 0) == times{0, 1750, 1750});
+    const vulkan::polling p{microseconds(80), microseconds(1750), microseconds(2250)};
+    for (const int t : {0, 79, 1750, 2249}) CHECK(p.at(microseconds(t)));
+    for (const int t : {80, 1749, 2250}) CHECK_FALSE(p.at(microseconds(t)));
+    CHECK(p.blocks(microseconds(80)).count() == 1670);
+    CHECK(p.blocks(microseconds(2250)) == microseconds::max());
 }
 
 TEST_CASE("timeline: a loss that another thread meets ends every wait") {

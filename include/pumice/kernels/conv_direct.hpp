@@ -73,7 +73,7 @@ struct conv_direct {
                       known ? p.window[1] : 0});
         if (run > 1)
             l.specialise({depthwise(p) ? 1 : 0, op.stride[1], op.dilation[1], op.pad_begin[1], run,
-                          runs(p).masks[0], runs(p).masks[1]});
+                          runs(p).masks[0], runs(p).masks[1], reads_own(p, run) ? 1 : 0});
         l.threads = group;
         const std::int64_t count = element_count(grid);
         const std::uint32_t width = spread(l, (count + group - 1) / group, device);
@@ -156,6 +156,10 @@ private:
         return static_cast<int>((shift + (run - 1) * op.stride[1] +
                                  (p.window[1] - 1) * op.dilation[1] + run) /
                                 run);
+    }
+    /// Whether each run of results reads a whole run of the input from its own x, times the stride.
+    static bool reads_own(const conv_problem& p, int run) {
+        return (p.out_size[1] - run) * p.shape_of.stride[1] + run <= p.in_size[1];
     }
     static shape grid_of(const conv_problem& p, int lines, int run) {
         const std::int64_t high = (p.out_size[0] + lines - 1) / lines;

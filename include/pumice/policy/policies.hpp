@@ -392,10 +392,10 @@ struct on_transfer_queues {
 };
 }  // namespace uploading
 
-/// A wait for a device asks again and again for so long at most, which takes a processor and
-/// answers sooner (on an H200 by 45 us and more), and sleeps otherwise: it asks from its beginning
-/// on, or, where the wait before took a millisecond or more, about when that one would end. Without
-/// this policy it is 80 us, and up to a millisecond of a GPU.
+/// A wait for a device asks again and again for so long, which takes a processor and answers sooner
+/// (on an H200 by 45 us and more), and then sleeps; where the wait before took a millisecond or
+/// more, it asks once more for so long at most, about when that one would end. With 0 it only
+/// sleeps. Without this policy it is 80 us, and up to a millisecond of a GPU.
 struct poll_for {
     int microseconds;
     void apply(policy_set& set) const { set.poll_us = set.long_poll_us = microseconds; }

@@ -11,22 +11,30 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
-/// When, after its beginning, a wait polls; before and after that it blocks.
+/// When, after its beginning, a wait polls: before `first`, and from one time to another. Otherwise
+/// it blocks.
 struct polling {
-    std::chrono::microseconds from, to;
+    std::chrono::microseconds first, from, to;
+
+    constexpr bool at(std::chrono::microseconds t) const noexcept {
+        return t < first || (t >= from && t < to);
+    }
+    /// For how long a wait blocks at most that begins to at `t`.
+    constexpr std::chrono::microseconds blocks(std::chrono::microseconds t) const noexcept {
+        return t < from ? from - t : std::chrono::microseconds::max();
+    }
 };
 
-/// Of a wait that follows one which took so long. One of at most `most` was polled from its
-/// beginning on, so this one is for a quarter longer. A long one, of a millisecond or more, is
-/// expected to take as long again, and is polled about then, for no more than `most`; any other for
-/// `least`.
+/// Of a wait that follows one which took so long. After one of at most `most` it is polled from its
+/// beginning on for as long again and a quarter more; after others for `least`, and about when a
+/// long one, of a millisecond or more, would end, for no more than `most`.
 constexpr polling polling_after(std::chrono::microseconds took, std::chrono::microseconds least,
                                 std::chrono::microseconds most) noexcept {
     constexpr std::chrono::microseconds none{0}, is_long{1000};
-    if (took <= most) return {none, std::max(least, std::min(most, took * 5 / 4))};
-    if (took < is_long) return {none, least};
+    if (took <= most) return {std::max(least, std::min(most, took * 5 / 4)), none, none};
+    if (took < is_long) return {least, none, none};
     const std::chrono::microseconds from = took * 7 / 8;
-    return {from, from + std::min(most, took / 4)};
+    return {least, from, from + std::min(most, took / 4)};
 }
 
 /// Values only rise. Any thread may ask and wait.
@@ -87,12 +95,11 @@ public:
         for (bool there = false; !there;) {
             const auto so_far =
                 std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
-            if (so_far >= polled.from && so_far < polled.to) {
+            if (polled.at(so_far)) {
                 there = reached(value);
             } else {
                 if (stop.stop_requested()) return false;
-                there = block(value,
-                              so_far < polled.from ? std::min(slice, polled.from - so_far) : slice);
+                there = block(value, std::min(slice, polled.blocks(so_far)));
             }
             if (there)
                 waited_.store(std::chrono::duration_cast<microseconds>(
