@@ -185,6 +185,7 @@ TEST_CASE("a view costs no dispatch, and shares memory with what it looks at") {
 TEST_CASE("a view of a lazy view looks at what that one looks at, and reads the same") {
     std::mt19937 random(3);
     const auto below = [&](std::int64_t n) { return std::int64_t(random() % std::uint64_t(n)); };
+    int shown = 0;
     for (int round = 0; round < 2000; ++round) {
         const any_tensor x = counting(home, {1 + below(4), 1 + below(4), 1 + below(3)});
         any_tensor composed = x, settled = x;
@@ -221,8 +222,30 @@ TEST_CASE("a view of a lazy view looks at what that one looks at, and reads the 
             if (composed.get()->op.is<view_op>()) CHECK(composed.get()->inputs[0] == x.get());
             CHECK(composed.shape() == settled.shape());
         }
+        const bool in_order = detail::will_show_row_major(*composed.get());
+        shown += in_order && composed.get()->op.is<view_op>();
         CHECK(values(composed) == values(settled));
+        if (in_order) CHECK(composed.get()->row_major());
     }
+    CHECK(shown > 50);
+}
+
+TEST_CASE("a lazy view with axes of one element more or less will lie in order") {
+    const any_tensor x = apply<op::multiply>(counting(home, {2, 1, 3, 1}), 10.0);
+    const auto shows = [](const any_tensor& v) {
+        CHECK_FALSE(v.get()->realised());
+        return detail::will_show_row_major(*v.get());
+    };
+    CHECK(shows(x));
+    CHECK(shows(squeeze(x, 1)));
+    CHECK(shows(expand_dims(squeeze(squeeze(x, 3), 1), 0)));
+    CHECK(shows(permuted(x, {1, 0, 3, 2})));
+    CHECK_FALSE(detail::will_be_row_major(*squeeze(x, 1).get()));
+    CHECK_FALSE(shows(permuted(x, {2, 1, 0, 3})));
+    CHECK_FALSE(shows(flipped(x, {2})));
+    CHECK_FALSE(shows(cut(x, {{}, {}, {0, 2}})));
+    CHECK_FALSE(shows(cut(x, {{1, 2}})));
+    CHECK_FALSE(shows(broadcast_to(x, {2, 2, 3, 1})));
 }
 
 TEST_CASE("views that cancel are the tensor itself") {

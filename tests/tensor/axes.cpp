@@ -91,6 +91,12 @@ TEST_CASE("axes: products of every pair of ranks") {
     const auto batch = pm::matmul(counting<2, 2, 3>(), counting<3, 2>());
     static_assert(std::same_as<decltype(batch)::extents_type, pm::extents<2, 2, 2>>);
     CHECK(values(batch) == reals{10, 13, 28, 40, 46, 67, 64, 94});
+    // A vector is a matrix that is seen without one of its axes: nothing is copied for it.
+    const pm::vector<float> seen = pm::matmul(m, v + 0.0f);
+    const std::uint64_t before = home.stats().dispatches;
+    pm::eval(seen);
+    CHECK(home.stats().dispatches - before == 1);
+    CHECK(values(seen) == reals{5, 14});
 }
 
 TEST_CASE("axes: joins and gathers") {

@@ -277,7 +277,9 @@ PUMICE_BODY node_ptr link_node(dtype type, const shape& extent, operation op,
     for (const node_ptr& input : inputs)
         if (input->owner != inputs.front()->owner)
             fail(errc::context_mismatch, "graph",
-                 {"the operands belong to two contexts; copy one with `to(tensor, context)`"});
+                 {"operands of shapes ", to_string(inputs.front()->extent), " and ",
+                  to_string(input->extent),
+                  " belong to two contexts; copy one with `to(tensor, context)`"});
     node_ptr n = allocate_node(type, extent, std::move(op),
                                inputs.empty() ? nullptr : inputs.front()->owner);
     if (!is_view(*n))

@@ -14,8 +14,12 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// True where a node's memory is, or will be, row-major in its own extent.
+/// True where a node's memory is, or will be, row-major in its own extent; of a lazy view it is not
+/// said.
 PUMICE_FUNCTION bool will_be_row_major(const node& n);
+/// The same, and true as well of a lazy view of such a node that has axes of one element more or
+/// less.
+PUMICE_FUNCTION bool will_show_row_major(const node& n);
 
 /// `x` seen through `v` with the shape `extent`. A view of a lazy view is one view of what that one
 /// looks at, so views never grow deep; one that shows all of it as it is, is that node itself.
@@ -129,6 +133,25 @@ PUMICE_FUNCTION std::optional<view_op> split_axes(const shape& from, const shape
 
 PUMICE_BODY bool will_be_row_major(const node& n) {
     return (n.realised() || !n.op.is<view_op>()) && n.row_major();
+}
+
+PUMICE_BODY bool will_show_row_major(const node& n) {
+    const node_ptr from = viewed_by<view_op>(n);
+    if (!from) return will_be_row_major(n);
+    const auto& v = *n.op.get_if<view_op>();
+    int next = 0;  // axis of `from`
+    const auto pass = [&](std::int64_t end) {
+        while (next < end && from->extent[next] == 1) ++next;
+        return next == end;
+    };
+    for (int d = 0; d < n.extent.rank(); ++d) {
+        if (n.extent[d] == 1) continue;
+        const std::int64_t axis = v.source[d];
+        if (axis < next || !pass(axis) || from->extent[next] != n.extent[d] || v.step[d] != 1)
+            return false;
+        ++next;
+    }
+    return pass(from->extent.rank()) && will_be_row_major(*from);
 }
 
 }  // namespace detail

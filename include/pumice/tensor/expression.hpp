@@ -311,6 +311,7 @@ auto wanted_elements(std::index_sequence<I...>)
 template <class X>
 any_operand settle(const X& x) {
     if constexpr (number_argument<X>) return any_operand(scalar(plain_number(x)));
+    else if constexpr (std::same_as<X, scalar>) return any_operand(x);
     else return any_operand(any_tensor(x.get()));
 }
 template <class Op, class... A>

@@ -193,7 +193,7 @@ private:
     /// Brings what the handle refers to into the type's layout.
     void settle() {
         if constexpr (std::same_as<Layout, row_major>) {
-            if (detail::will_be_row_major(*get())) return;
+            if (detail::will_show_row_major(*get())) return;
         }
         if constexpr (!std::same_as<Layout, strided>)
             static_cast<any_tensor&>(*this) = copy<Layout>(*this);
