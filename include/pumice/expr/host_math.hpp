@@ -205,6 +205,7 @@ template <floating T> T pm_nextafter(T x, T y) {
     const bits b = std::bit_cast<bits>(x);
     return std::bit_cast<T>(bits((x < y) == (x > 0) ? b + 1 : b - 1));
 }
+
 template <floating T> T pm_sqrt(T x) { return libm::sqrt(x); }
 template <floating T> T pm_cbrt(T x) { return libm::cbrt(x); }
 template <floating T> T pm_hypot(T x, T y) { return libm::hypot(x, y); }
@@ -242,6 +243,7 @@ template <integer T> T pm_floor(T x) { return x; }
 template <integer T> T pm_ceil(T x) { return x; }
 template <integer T> T pm_trunc(T x) { return x; }
 template <integer T> T pm_round(T x) { return x; }
+
 template <floating T> T pm_erf(T x) { return libm::erf(x); }
 /// x times the normal distribution's share below x (Hendrycks and Gimpel, arXiv 1606.08415); of
 /// -Inf the limit, 0.

@@ -183,7 +183,9 @@ std::vector<T> to_vector(const any_tensor& t) {
 /// Which kernels made (or will make) the tensor, why, and what was rejected.
 inline std::string explain(const any_tensor& t) { return t.get()->owner->explain(t.get()); }
 
-/// Counters of the process-wide context.
+/// Counters of the process-wide context: `evals`, `plans`, `dispatches`, `submits`, `host_kernels`,
+/// `uploads`, `downloads`, `transfers`, `written_bytes`, `recordings`, `pipelines`,
+/// `slang_compiles`, `device_bytes`, `memory` and more (`struct statistics`).
 PUMICE_FUNCTION statistics stats();
 
 #ifndef PUMICE_COMPILED
