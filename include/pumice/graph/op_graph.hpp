@@ -171,7 +171,12 @@ public:
     /// Puts inputs before readers again, and drops what nobody needs any more. Throws
     /// errc::invalid_argument where a node reads what is made of it, after the pass `after`.
     void sort(std::string_view after = "fuse", std::string (*name)(const graph_node&) = nullptr) {
-        if (!std::exchange(changed_, false)) return;
+        if (!changed_) return;
+        // Nobody else would hold the memory of what a pass made: a result that became a view of it
+        // is a copy.
+        for (graph_node* const r : roots_)
+            if (lies_in_made(*r)) change(*r, copy_op{r->layout()}, {&add_copy(*r)});
+        changed_ = false;
         enum : char { fresh, open, done };
         array_list<char> seen(by_number_.size(), fresh);
         array_list<graph_node*> kept = roots_;
@@ -246,6 +251,12 @@ private:
         graph_node* last = &n;
         while (last->replaced_by) last = last->replaced_by;
         return *last;
+    }
+    bool lies_in_made(graph_node& result) const noexcept {
+        if (result.is_given() || !is_view(result)) return false;
+        const graph_node* base = &result;
+        while (!base->is_given() && is_view(*base)) base = &read_instead(*base->inputs[0]);
+        return !base->is_given() && (traced_ || !base->origin);
     }
     /// What a reshape may look at: no view, as when the user makes one.
     graph_node& memory_of(graph_node& n) {

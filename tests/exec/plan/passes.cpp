@@ -11,7 +11,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 
 namespace pm = pumice;
 
@@ -152,6 +154,39 @@ TEST_CASE("passes: a write to one of two equal results does not show in the othe
     CHECK(b.to_vector() == std::vector<float>(4, 2));
     a += 1.0f;
     CHECK(b.to_vector() == std::vector<float>(4, 2));
+}
+
+TEST_CASE("passes: a result in whose place one puts what it makes, or a view of that") {
+    const auto made = [](pm::op_graph& graph, const pm::graph_node& n) -> pm::graph_node& {
+        return graph.add(n.type(), n.extent(),
+                         pm::elementwise_op{*n.op().get_if<pm::elementwise_op>()}, n.inputs);
+    };
+    const auto replaces = [&](pm::op_graph& graph) {
+        for (pm::graph_node* n : graph.order())
+            if (n->op().get_if<pm::elementwise_op>()) graph.replace(*n, made(graph, *n));
+    };
+    const auto shows = [&](pm::op_graph& graph) {
+        for (pm::graph_node* n : graph.order())
+            if (n->op().get_if<pm::elementwise_op>() && n->extent().rank() == 1) {
+                pm::graph_node& other = made(graph, *n);
+                graph.change(*n, pm::view_op{{0}, {0}, {1}}, {&other});
+            }
+    };
+    const std::function<void(pm::op_graph&)> passes[] = {replaces, shows};
+    for (const auto& pass : passes) {
+        const pm::context home(pm::host_only{}, pm::graph_pass{"mine", pass});
+        std::vector<float> numbers(100'000);
+        std::iota(numbers.begin(), numbers.end(), 0.0f);
+        const pm::any_tensor x = pm::from_span<float>({100'000}, numbers, home);
+        const auto f = [](const pm::any_tensor& a) { return pm::sqrt(a) + 1; };
+        CHECK(pm::to_vector<float>(f(x))[4] == 3);
+        CHECK(pm::to_vector<float>(f(f(x)))[81] == doctest::Approx(1 + std::sqrt(10.0)));
+        CHECK(pm::to_vector<float>(pm::compile(f)(x))[4] == 3);
+        const pm::any_tensor y = f(x), z = f(y);
+        pm::eval(y, z);
+        CHECK(pm::to_vector<float>(y)[81] == 10);
+        CHECK(pm::to_vector<float>(z)[81] == doctest::Approx(1 + std::sqrt(10.0)));
+    }
 }
 
 namespace {
