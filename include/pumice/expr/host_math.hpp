@@ -239,6 +239,7 @@ template <floating T> T pm_ceil(T x) { return libm::ceil(x); }
 template <floating T> T pm_trunc(T x) { return libm::trunc(x); }
 /// Half to even, as NumPy and ONNX round.
 template <floating T> T pm_round(T x) { return libm::nearbyint(x); }
+
 template <integer T> T pm_floor(T x) { return x; }
 template <integer T> T pm_ceil(T x) { return x; }
 template <integer T> T pm_trunc(T x) { return x; }

@@ -171,12 +171,7 @@ public:
     /// Puts inputs before readers again, and drops what nobody needs any more. Throws
     /// errc::invalid_argument where a node reads what is made of it, after the pass `after`.
     void sort(std::string_view after = "fuse", std::string (*name)(const graph_node&) = nullptr) {
-        if (!changed_) return;
-        // Nobody else would hold the memory of what a pass made: a result that became a view of it
-        // is a copy.
-        for (graph_node* const r : roots_)
-            if (lies_in_made(*r)) change(*r, copy_op{r->layout()}, {&add_copy(*r)});
-        changed_ = false;
+        if (!std::exchange(changed_, false)) return;
         enum : char { fresh, open, done };
         array_list<char> seen(by_number_.size(), fresh);
         array_list<graph_node*> kept = roots_;
@@ -215,6 +210,11 @@ public:
                 stack.push_back({input, 0});
             }
         }
+        // Nobody else would hold the memory of what a pass made: a result that became a view of it
+        // is a copy.
+        for (graph_node* const r : roots_)
+            if (lies_in_made(*r)) change(*r, copy_op{r->layout()}, {&add_copy(*r)});
+        sort(after, name);
     }
 
     /// Of each node, by number, those that read it, each as often as it does.
@@ -252,17 +252,19 @@ private:
         while (last->replaced_by) last = last->replaced_by;
         return *last;
     }
-    bool lies_in_made(graph_node& result) const noexcept {
-        if (result.is_given() || !is_view(result)) return false;
+    /// Pre: the graph is sorted, so that no view is made of itself.
+    bool lies_in_made(const graph_node& result) const noexcept {
         const graph_node* base = &result;
-        while (!base->is_given() && is_view(*base)) base = &read_instead(*base->inputs[0]);
-        return !base->is_given() && (traced_ || !base->origin);
+        while (!base->is_given() && is_view(*base)) base = base->inputs[0];
+        return base != &result && !base->is_given() && (traced_ || !base->origin);
     }
     /// What a reshape may look at: no view, as when the user makes one.
     graph_node& memory_of(graph_node& n) {
         graph_node* base = &n;
-        while (!base->is_given() && base->op().is<reshape_op>())
+        for (std::size_t i = 0; !base->is_given() && base->op().is<reshape_op>(); ++i) {
+            if (i == by_number_.size()) return n;  // made of itself, which is found
             base = &read_instead(*base->inputs[0]);
+        }
         if (base->is_given() ? base->what->row_major() : !is_view(*base)) return *base;
         return add(n.type(), n.extent(), copy_op{row_major_strides(n.extent())}, {&n});
     }

@@ -386,12 +386,19 @@ TEST_CASE("passes: one that gets a shape wrong is named") {
 }
 
 TEST_CASE("passes: one that makes a node read what is made of it is an error, and no hang") {
-    for (const bool replaces : {false, true}) {
+    for (const int kind : {0, 1, 2, 3}) {
+        CAPTURE(kind);
         const pm::graph_pass loop{"loop", [=](pm::op_graph& g) {
                                       pm::graph_node &first = *g.order()[0],
                                                      &last = *g.order().back();
-                                      if (replaces) return g.replace(first, last);
-                                      g.change(first, pm::copy_op{first.layout()}, {&last});
+                                      if (kind == 0) return g.replace(first, last);
+                                      const auto op = [&]() -> pm::operation {
+                                          if (kind == 1) return pm::copy_op{first.layout()};
+                                          if (kind == 3) return pm::reshape_op{};
+                                          return pm::view_op{{0, 0}, {0, 1}, {1, 1}};
+                                      };
+                                      g.change(first, op(), {&last});
+                                      if (kind > 1) g.change(last, op(), {&first});
                                   }};
         const pm::context home(pm::host_only{}, loop);
         const pm::matrix<float> x = pm::ones<float>({2, 2}, home), y = pm::matmul(x, x),
