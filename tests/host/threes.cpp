@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace pm = pumice;
@@ -54,6 +56,27 @@ TEST_CASE("host threes: sums and sums of products, as of one row after the other
             compare<std::int64_t>(rows, products);
             compare<std::uint64_t>(rows, products);
         }
+}
+
+TEST_CASE("host threes: zeros keep no sign, infinities and NaN stay what they are") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double special[] = {0.0, -0.0, 1.0, -1.0, infinity, -infinity, 1e308, -1e308, NAN};
+    std::vector<double> v;
+    for (const double a : special)
+        for (const double b : special)
+            for (const double c : special) v.insert(v.end(), {a, b, c});
+    std::vector<double> got(v.size() / 3), one(1);
+    const pm::detail::sum_threes<double> sums;
+    sums(v.data(), nullptr, static_cast<std::int64_t>(got.size()), got.data());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        pm::detail::sum_threes<double>::some(v.data() + 3 * i, 1, one.data());  // by no vector
+        CAPTURE(i);
+        CHECK(std::isnan(got[i]) == std::isnan(one[0]));
+        if (!std::isnan(one[0])) {
+            CHECK(got[i] == one[0]);
+            CHECK(std::signbit(got[i]) == std::signbit(one[0]));
+        }
+    }
 }
 
 TEST_CASE("products of integers are those modulo their width") {

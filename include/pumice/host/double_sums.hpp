@@ -10,12 +10,20 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// A length that is known is what -O2 vectorises; a divisor of the length of a block.
 inline constexpr std::int64_t lane_step = 32;
 
-/// Adds v to a sum of doubles, or to sums in lanes, and what the addition loses to `lost`.
+/// Adds v to a sum of doubles, or to sums in lanes; `lost` is what the addition loses (Knuth's
+/// two-sum), which is not a number where the sum is infinite.
+template <class V>
+[[gnu::always_inline]] inline void two_sum(V& sum, V& lost, const V& v) {
+    const V s = sum + v, part = s - sum;
+    lost = (sum - (s - part)) + (v - part);
+    sum = s;
+}
+/// The same, where `lost` is what all additions lost.
 template <class V>
 [[gnu::always_inline]] inline void add_exactly(V& sum, V& lost, const V& v) {
-    const V s = sum + v, part = s - sum;
-    lost += (sum - (s - part)) + (v - part);
-    sum = s;
+    V more;
+    two_sum(sum, more, v);
+    lost += more;
 }
 
 /// The sum of `rounds` times 32 doubles, in 32 lanes that stay in registers.

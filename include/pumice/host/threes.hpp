@@ -56,46 +56,59 @@ struct sum_threes {
             __builtin_shufflevector(two, r, ((Lane + 2 * count) % 3 == K ? count + Lane : Lane)...);
         to = __builtin_shufflevector(all, all, ((3 * Lane + K) % count)...);
     }
-    /// What `some` computes, of as many rows as a vector has lanes.
-    [[gnu::always_inline]] static void lanes(const T* v, T* out) {
+    /// As many values as a vector has lanes, or their products with those of `w`.
+    template <bool Products>
+    [[gnu::always_inline]] static void read(const stored& v, const stored& w, vector& to) {
+        if constexpr (!Products) {
+            to = __builtin_convertvector(v, vector);
+        } else if constexpr (way::real) {
+            const stored products = v * w;
+            to = __builtin_convertvector(products, vector);
+        } else {  // unsigned, so modulo their width
+            to = __builtin_convertvector(v, vector) * __builtin_convertvector(w, vector);
+        }
+    }
+    /// What `some` computes, of as many rows as a vector has lanes, of products with `w` if Products.
+    template <bool Products>
+    [[gnu::always_inline]] static void lanes(const T* v, const T* w, T* out) {
         constexpr int count = lanes_of<number>::count;
         const auto* const from = reinterpret_cast<const stored*>(v);
-        const vector p = __builtin_convertvector(from[0], vector),
-                     q = __builtin_convertvector(from[1], vector),
-                     r = __builtin_convertvector(from[2], vector);
+        const auto* const by = reinterpret_cast<const stored*>(w);
+        vector p, q, r;
+        read<Products>(from[0], by[0], p);
+        read<Products>(from[1], by[1], q);
+        read<Products>(from[2], by[2], r);
         constexpr std::make_integer_sequence<int, count> each;
         vector sum, b, c;
         pick<0>(p, q, r, sum, each);
         pick<1>(p, q, r, b, each);
         pick<2>(p, q, r, c, each);
-        if constexpr (way::real) sum += 0.0;
         if constexpr (way::keeps_lost) {
-            vector lost{};
-            add_exactly(sum, lost, b);
-            add_exactly(sum, lost, c);
-            const vector total = sum + lost;
+            vector lost, more;
+            two_sum(sum, lost, b);
+            two_sum(sum, more, c);
+            const vector total = sum + (lost + more);
             sum = total == total ? total : sum;
         } else {
+            if constexpr (way::real) sum += 0.0;
             sum += b;
             sum += c;
         }
         *reinterpret_cast<stored*>(out) = __builtin_convertvector(sum, stored);
     }
+    template <bool Products>
+    [[gnu::always_inline]] static void rows(const T* a, const T* b, std::int64_t n, T* out) {
+        constexpr std::int64_t step = lanes_of<number>::count;
+        std::int64_t i = 0;
+        for (; i + step <= n; i += step) lanes<Products>(a + 3 * i, b + 3 * i, out + i);
+        a += 3 * i, b += 3 * i, out += i, n -= i;
+        T room[3 * step];
+        if constexpr (Products) multiply_each<T>{}(a, b, 3 * n, room);
+        some(Products ? room : a, n, out);
+    }
     [[gnu::always_inline]] void operator()(const T* a, const T* b, std::int64_t n, T* out) const {
-        T room[3 * lane_step];
-        for (; n > 0; n -= lane_step, a += 3 * lane_step, out += lane_step) {
-            const std::int64_t rows = std::min(n, lane_step);
-            const T* v = a;
-            if (b) {
-                multiply_each<T>{}(a, b, 3 * rows, room);
-                v = room;
-                b += 3 * lane_step;
-            }
-            constexpr std::int64_t step = lanes_of<number>::count;
-            std::int64_t i = 0;
-            for (; i + step <= rows; i += step) lanes(v + 3 * i, out + i);
-            some(v + 3 * i, rows - i, out + i);
-        }
+        if (b) rows<true>(a, b, n, out);
+        else rows<false>(a, a, n, out);
     }
 };
 
