@@ -306,6 +306,21 @@ bool static_own() {
     return computes(h.home[0]);
 }
 
+/// What runs when the first thread returns from main is done before any handler of exit runs.
+bool atexit_unfinished() {
+    static pm::submission last;
+    const pm::matrix<float> a = pm::ones<float>({700, 700});
+    auto powers = pm::compile([](pm::matrix<float> x) {
+        for (int i = 0; i < 16; ++i) x = pm::matmul(x, x) * 0.001f;
+        return x;
+    });
+    std::vector<pm::any_tensor> to{powers(a)};
+    const pm::any_tensor from = a;
+    pm::eval(to[0]);
+    std::atexit([] { end_with(last.done()); });
+    last = powers.get(a).run_into(to, std::span(&from, 1));
+    return on_host() || !last.done();
+}
 /// The process ends while its threads compute.
 bool exit_busy() {
     const pm::context place;
@@ -430,6 +445,7 @@ const std::map<std::string, bool (*)()> cases = {
     {"fork_busy", fork_busy},
     {"atexit_before", atexit_before},
     {"atexit_after", atexit_after},
+    {"atexit_unfinished", atexit_unfinished},
     {"static_early", static_early},
     {"static_late", static_late},
     {"static_own", static_own},

@@ -5,6 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/span.hpp>
+#include <pumice/vk/exit_wait.hpp>
 #include <pumice/vk/timeline.hpp>
 
 #include <mutex>
@@ -31,17 +32,22 @@ protected:
 };
 
 /// Any thread may submit and wait. Destroying it waits for what was submitted.
-class queue {
+class queue : exit_wait {
 public:
     /// The device's queue that computes.
     explicit queue(const std::shared_ptr<const vulkan::device>& owner)
         : queue(owner, owner->queue()) {}
     /// One of the device's queues.
     queue(std::shared_ptr<const vulkan::device> owner, const device_queue& submits_to)
-        : device_(std::move(owner)), to_(submits_to), timeline_(device_) {}
+        : device_(std::move(owner)), to_(submits_to), timeline_(device_) {
+        arm();
+    }
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
-    ~queue() { wait_idle(); }
+    ~queue() {
+        leave();
+        wait_idle();
+    }
 
     const std::shared_ptr<const vulkan::device>& device() const noexcept { return device_; }
     const vulkan::timeline& timeline() const noexcept { return timeline_; }
@@ -60,6 +66,7 @@ public:
                          span<const semaphore_point> waits = {},
                          span<const semaphore_point> signals = {}) {
         device_->check_alive("vkQueueSubmit2");
+        arm();
         few<vk::CommandBufferSubmitInfo> commands(buffers.size());
         for (std::size_t i = 0; i < buffers.size(); ++i) commands[i].commandBuffer = buffers[i];
         few<vk::SemaphoreSubmitInfo> before(waits.size()), after(signals.size() + 1);
@@ -129,6 +136,16 @@ public:
     }
 
 private:
+    /// Also for what is held back.
+    void wait_at_exit() noexcept override {
+        if (device_->left_behind()) return;
+        try {
+            if (unsubmitted_) unsubmitted_->before_wait(promised());
+        } catch (...) {
+            return;  // what was not submitted, no driver has to do
+        }
+        wait_idle();
+    }
     /// Waits; false where neither call could, as for want of memory.
     bool is_idle() const noexcept {
         try {
