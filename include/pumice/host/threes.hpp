@@ -68,7 +68,8 @@ struct sum_threes {
             to = __builtin_convertvector(v, vector) * __builtin_convertvector(w, vector);
         }
     }
-    /// What `some` computes, of as many rows as a vector has lanes, of products with `w` if Products.
+    /// What `some` computes, of as many rows as a vector has lanes, of products with `w` if
+    /// Products.
     template <bool Products>
     [[gnu::always_inline]] static void lanes(const T* v, const T* w, T* out) {
         constexpr int count = lanes_of<number>::count;
@@ -98,7 +99,7 @@ struct sum_threes {
     }
     template <bool Products>
     [[gnu::always_inline]] static void rows(const T* a, const T* b, std::int64_t n, T* out) {
-        constexpr std::int64_t step = lanes_of<number>::count;
+        constexpr int step = lanes_of<number>::count;
         std::int64_t i = 0;
         for (; i + step <= n; i += step) lanes<Products>(a + 3 * i, b + 3 * i, out + i);
         a += 3 * i, b += 3 * i, out += i, n -= i;
