@@ -46,6 +46,22 @@ struct affine {
         return m;
     }
 
+    /// The indices of a node of extent `to`, which has axes of one element more or less than `from`
+    /// (this map's).
+    affine but_for_unit_axes(const shape& from, const shape& to) const {
+        affine m;
+        m.axes = to.rank();
+        m.coordinates = coordinates;
+        for (int i = 0, a = 0; i < m.axes; ++i) {
+            if (to[i] == 1) continue;
+            while (from[a] == 1) ++a;
+            m.start[i] = start[a];
+            for (int d = 0; d < coordinates; ++d) m.step[i][d] = step[a][d];
+            ++a;
+        }
+        return m;
+    }
+
     /// The indices of the view's input, where this map gives the indices of the view.
     affine through(const view_op& v) const {
         affine m;

@@ -14,6 +14,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
+/// Whether a view shows all elements in their row-major order: axes of one element come, go or
+/// move, the others stay.
+PUMICE_FUNCTION bool keeps_order(const view_op& v, const shape& from, const shape& to);
 /// True where a node's memory is, or will be, row-major in its own extent; of a lazy view it is not
 /// said.
 PUMICE_FUNCTION bool will_be_row_major(const node& n);
@@ -131,6 +134,21 @@ PUMICE_FUNCTION std::optional<view_op> split_axes(const shape& from, const shape
     return v;
 }
 
+PUMICE_BODY bool keeps_order(const view_op& v, const shape& from, const shape& to) {
+    int next = 0;  // axis of `from`
+    const auto skip_to = [&](std::int64_t end) {
+        while (next < end && from[next] == 1) ++next;
+        return next == end;
+    };
+    for (int d = 0; d < to.rank(); ++d) {
+        if (to[d] == 1) continue;
+        const std::int64_t axis = v.source[d];
+        if (axis < next || !skip_to(axis) || from[next] != to[d] || v.step[d] != 1) return false;
+        ++next;
+    }
+    return skip_to(from.rank());
+}
+
 PUMICE_BODY bool will_be_row_major(const node& n) {
     return (n.realised() || !n.op.is<view_op>()) && n.row_major();
 }
@@ -138,20 +156,7 @@ PUMICE_BODY bool will_be_row_major(const node& n) {
 PUMICE_BODY bool will_show_row_major(const node& n) {
     const node_ptr from = viewed_by<view_op>(n);
     if (!from) return will_be_row_major(n);
-    const auto& v = *n.op.get_if<view_op>();
-    int next = 0;  // axis of `from`
-    const auto pass = [&](std::int64_t end) {
-        while (next < end && from->extent[next] == 1) ++next;
-        return next == end;
-    };
-    for (int d = 0; d < n.extent.rank(); ++d) {
-        if (n.extent[d] == 1) continue;
-        const std::int64_t axis = v.source[d];
-        if (axis < next || !pass(axis) || from->extent[next] != n.extent[d] || v.step[d] != 1)
-            return false;
-        ++next;
-    }
-    return pass(from->extent.rank()) && will_be_row_major(*from);
+    return keeps_order(*n.op.get_if<view_op>(), from->extent, n.extent) && will_be_row_major(*from);
 }
 
 }  // namespace detail
@@ -176,6 +181,13 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
               to_string(to)});
     if (to == x.shape()) return x;
     node_ptr source = detail::viewed_by<reshape_op>(*x.get());
+    if (!source && !x.get()->realised() && x.size() != 0) {
+        // What an affine view can show needs not be stored.
+        if (const auto v = detail::split_axes(x.shape(), to);
+            v && detail::keeps_order(*v, x.shape(), to))
+            return detail::make_view(x, to, *v);
+        if (detail::will_show_row_major(*x.get())) source = detail::viewed_by<view_op>(*x.get());
+    }
     if (!source) source = x.get();
     if (to == source->extent) return any_tensor(std::move(source));
     if (!detail::will_be_row_major(*source)) {

@@ -75,6 +75,25 @@ TEST_CASE("relu(matmul + bias) is the product's kernel") {
     CHECK(g.groups({g.name("r", apply<op::relu>(s))}) == "p(s) r");
 }
 
+TEST_CASE("axes of one element stop no epilogue, other views and what is asked for do") {
+    graph g;
+    const any_tensor p = g.name("p", matmul(g.data({4, 8}), g.data({8, 1}))),
+                     s = g.name("s", apply<op::add>(squeeze(p, 1), g.data({4})));
+    CHECK(g.groups({g.name("r", apply<op::relu>(s))}) == "p(s) r");
+    const any_tensor up = apply<op::multiply>(expand_dims(s, 0), g.data({1, 4}));
+    CHECK(g.groups({g.name("u", up)}) == "p(s) u");
+
+    graph h;
+    const any_tensor q = h.name("q", reduce(reduction::sum, h.data({4, 5, 6}), last)),
+                     t = h.name("t", apply<op::exp>(turned(q)));
+    CHECK(h.groups({t}) == "() q | () t");
+    const any_tensor one = h.name("one", reduce(reduction::sum, h.data({4, 5, 6}), last)),
+                     seen = h.name("seen", expand_dims(one, 0)),
+                     e = h.name("e", apply<op::exp>(seen));
+    CHECK(h.groups({seen, e}) == "() one | () e");
+    CHECK(h.groups({e}) == "one() e");
+}
+
 TEST_CASE("a root in the middle of a chain is an output of the same kernel") {
     graph g;
     const any_tensor x = g.data({8});

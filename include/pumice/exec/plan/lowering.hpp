@@ -43,10 +43,14 @@ public:
     const array_list<graph_node*>& outputs() const { return group_.outputs; }
     bool is_placed(graph_node* part) const { return parts_.contains(part); }
 
-    /// The program that writes the group's outputs, over coordinates that `at` maps to their
-    /// extent. It is given what the kernel makes of the anchor.
-    bool epilogue(buffer_list& buffers, const affine& at, fused& f) const {
-        flattener flat = make(buffers, group_.anchor ? &at : nullptr);
+    /// The program that writes the group's outputs, over coordinates that `at_anchor` maps to the
+    /// extent of the anchor, or of the outputs where there is none. It is given what the kernel
+    /// makes of the anchor.
+    bool epilogue(buffer_list& buffers, const affine& at_anchor, fused& f) const {
+        flattener flat = make(buffers, group_.anchor ? &at_anchor : nullptr);
+        const shape& to = group_.outputs[0]->extent();
+        const affine at =
+            group_.anchor && extent() != to ? at_anchor.but_for_unit_axes(extent(), to) : at_anchor;
         for (graph_node* n : group_.outputs) {
             if (n == group_.anchor) flat.output_given(n->type());
             else flat.output(n, at);
@@ -55,8 +59,8 @@ public:
         f = flat.finish();
         for (graph_node* n : group_.outputs) {
             const placed_part* const part = parts_.find(n);
-            const placed_part to = part ? *part : placed_part{n, 0, false};
-            operand o{buffers.number_of(to.whole), n->type(), to.offset, {}};
+            const placed_part in = part ? *part : placed_part{n, 0, false};
+            operand o{buffers.number_of(in.whole), n->type(), in.offset, {}};
             at.locate(n->layout(), o);
             f.outputs.push_back(o);
         }

@@ -109,7 +109,8 @@ private:
             n->op().is<elementwise_op>())
             return frames_.push_back({n, at, 0, numbers_.size()});
         const std::uint16_t number = n == given_ ? push_given(n->type()) : stored(n, at);
-        PUMICE_ASSERT(n != given_ || at == given_at_);
+        PUMICE_ASSERT(n != given_ || at.but_for_unit_axes(n->extent(), n->extent()) ==
+                                         given_at_.but_for_unit_axes(n->extent(), n->extent()));
         known_.push_back({n, at, number});
         numbers_.push_back(number);
     }

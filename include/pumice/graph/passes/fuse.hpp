@@ -7,6 +7,7 @@
 #include <pumice/base/hash.hpp>
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/op_graph.hpp>
+#include <pumice/graph/view.hpp>
 
 #include <algorithm>
 
@@ -69,7 +70,7 @@ private:
     };
     struct membership {
         int group = -1;
-        bool direct = false;  // read at the group's own coordinates only
+        bool direct = false;  // read at the group's own coordinates only, unit axes aside
     };
 
     static const elementwise_op* elementwise(const graph_node& n) {
@@ -149,8 +150,8 @@ private:
         if (!reader_groups(n, groups, direct)) return false;
         if (groups.size() > 1 && (!direct || anchor || !mergeable(groups, n))) return false;
         const building& g = at(groups[0]);
-        if ((anchor || store) && (!direct || g.group.anchor || n->extent() != g.domain))
-            return false;
+        if ((anchor || store) && (!direct || g.group.anchor)) return false;
+        if (store && n->extent() != g.domain) return false;
         if (anchor && (store || !has_epilogue(*n))) return false;
         // A product computes its prologue again for each tile, another kernel its epilogue once;
         // and that kernel writes where a concatenation wants it.
@@ -240,8 +241,7 @@ private:
         for (std::size_t i = 0; i < inside.size(); ++i) {
             instructions += weight(*inside[i]);
             for (const graph_node* input : inside[i]->inputs) {
-                const bool alone = !input->is_given() && elementwise(*input) && !input->kept &&
-                                   readers_[input->number].size() == 1;
+                const bool alone = is_read_once(*input) && elementwise(*input);
                 array_list<const graph_node*>& to = alone ? inside : list;
                 if (std::find(to.begin(), to.end(), input) == to.end()) to.push_back(input);
             }
@@ -276,14 +276,22 @@ private:
     /// lies between.
     bool finishes_anchor(const graph_node* n, int depth = 16) const {
         for (const graph_node* i : n->inputs) {
-            if (i->is_given() || i->extent() != n->extent() || i->kept ||
-                readers_[i->number].size() != 1 || reads_memory(*elementwise(*n), *n, i))
-                continue;
+            if (i->extent() != n->extent() || reads_memory(*elementwise(*n), *n, i)) continue;
+            if (is_read_once(*i) && is_view(*i) && keeps_order(*i)) i = i->inputs[0];
+            if (!is_read_once(*i)) continue;
             if (elementwise(*i) ? depth > 0 && finishes_anchor(i, depth - 1)
                                 : !is_view(*i) && has_epilogue(*i))
                 return true;
         }
         return false;
+    }
+    bool is_read_once(const graph_node& n) const {
+        return !n.is_given() && !n.kept && readers_[n.number].size() == 1;
+    }
+    /// Whether a view differs from what it shows by axes of one element alone.
+    static bool keeps_order(const graph_node& view) {
+        const auto* const v = view.op().get_if<view_op>();
+        return v && detail::keeps_order(*v, view.inputs[0]->extent(), view.extent());
     }
     /// Whether the op reads `from` as memory that lies in blocks, or by an index map: nothing can
     /// compute that on the way.
@@ -311,7 +319,7 @@ private:
         for (graph_node* u : readers_[(via ? via : n)->number]) {
             if (is_view(*u)) {
                 if (u->op().is<reshape_op>() || u->kept) return false;
-                direct = false;
+                direct = direct && keeps_order(*u);
                 if (!readers_[u->number].empty() && !reader_groups(n, groups, direct, u))
                     return false;
                 continue;
@@ -320,8 +328,8 @@ private:
             PUMICE_ASSERT(group >= 0);
             if (const auto* e = elementwise(*u)) {
                 if (reads_memory(*e, *u, via ? via : n)) return false;
-                direct = direct && member_[u->number].direct && u->extent() == n->extent() &&
-                         u->extent() == at(group).domain;
+                const shape& read = (via ? via : n)->extent();
+                direct = direct && member_[u->number].direct && u->extent() == read;
             } else {
                 if (!has_prologue(*u, via ? via : n)) return false;
                 direct = false;
