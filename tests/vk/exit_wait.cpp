@@ -13,7 +13,7 @@
 namespace {
 
 struct counting final : pumice::vulkan::exit_wait {
-    explicit counting(int& waits) : waits(&waits) {}
+    explicit counting(int& count) : waits(&count) {}
     ~counting() { leave(); }
     void wait_at_exit() noexcept override { ++*waits; }
     int* waits;

@@ -99,11 +99,11 @@ struct sum_threes {
     }
     template <bool Products>
     [[gnu::always_inline]] static void rows(const T* a, const T* b, std::int64_t n, T* out) {
-        constexpr int step = lanes_of<number>::count;
+        constexpr std::int64_t step = lanes_of<number>::count;
         std::int64_t i = 0;
         for (; i + step <= n; i += step) lanes<Products>(a + 3 * i, b + 3 * i, out + i);
         a += 3 * i, b += 3 * i, out += i, n -= i;
-        T room[3 * step];
+        T room[3 * lane_step];  // of fewer rows than a vector has lanes
         if constexpr (Products) multiply_each<T>{}(a, b, 3 * n, room);
         some(Products ? room : a, n, out);
     }

@@ -32,7 +32,7 @@ protected:
 };
 
 /// Any thread may submit and wait. Destroying it waits for what was submitted.
-class queue : exit_wait {
+class queue final : exit_wait {
 public:
     /// The device's queue that computes.
     explicit queue(const std::shared_ptr<const vulkan::device>& owner)
