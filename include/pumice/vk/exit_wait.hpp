@@ -5,9 +5,8 @@
 // below Mesa's drivers on the CPU, whose thread then never ends.)
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/lock.hpp>
 
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -23,7 +22,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 class exit_wait {
 public:
     exit_wait() {
-        const std::lock_guard lock(mutex_);
+        const small_lock lock(mutex_);
         next_ = std::exchange(first_, this);
     }
     exit_wait(const exit_wait&) = delete;
@@ -38,7 +37,7 @@ public:
 protected:
     ~exit_wait() = default;
     void leave() noexcept {
-        const std::lock_guard lock(mutex_);
+        const small_lock lock(mutex_);
         for (exit_wait** at = &first_; *at; at = &(*at)->next_)
             if (*at == this) {
                 *at = next_;
@@ -50,9 +49,10 @@ protected:
 private:
     struct at_thread_end {
         const bool first = is_first_thread();
+        const std::uint32_t process = pumice::detail::process_number();
         ~at_thread_end() {
-            if (!first) return;
-            const std::lock_guard lock(mutex_);
+            if (!first || process != pumice::detail::process_number()) return;
+            const small_lock lock(mutex_);
             for (exit_wait* each = first_; each; each = each->next_) each->wait_at_exit();
         }
     };
@@ -65,7 +65,7 @@ private:
     }
 
     exit_wait* next_ = nullptr;
-    static inline constinit std::mutex mutex_;
+    static inline constinit small_mutex mutex_;
     static inline constinit exit_wait* first_ = nullptr;
 #ifndef __linux__
     static inline const std::thread::id loaded_by_ = std::this_thread::get_id();
