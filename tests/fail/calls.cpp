@@ -35,6 +35,15 @@ void min_with_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
+// expect: join_masks_by_one_bar.*tensor<bool
+void either_mask(pm::matrix<bool>& a, pm::matrix<bool>& b) {
+#ifdef RIGHT
+    auto y = a | b;
+#else
+    auto y = a || b;
+#endif
+}
+
 // expect: tensor_is_no_number_use_item_or_all.*bool.*extents<-1, ?-1>
 void if_equal(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT
@@ -62,7 +71,7 @@ void cast_to_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
-// expect: tensor_is_no_number_use_item_or_all.*bool.*extents<-1>|operator&&|to 'bool'
+// expect: join_masks_by_one_ampersand.*greater.*less
 void and_of_conditions(pm::vector<float>& a) {
 #ifdef RIGHT
     auto y = (a > 0) & (a < 1);

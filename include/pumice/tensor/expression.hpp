@@ -31,6 +31,8 @@ template <class Number, class Element> struct number_does_not_fit_the_element_ty
 template <class Element> struct condition_must_be_bool;
 template <class Array> struct tensor_is_no_number_use_item_or_all;
 template <class... Operands> struct no_operand_is_a_tensor;
+template <class... Masks> struct join_masks_by_one_ampersand;
+template <class... Masks> struct join_masks_by_one_bar;
 
 namespace detail {
 

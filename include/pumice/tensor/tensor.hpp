@@ -321,6 +321,18 @@ template <class T, class X> requires std::derived_from<T, any_tensor> T& operato
 template <class T, class X> requires std::derived_from<T, any_tensor> T& operator>>=(T& a, X&& x) { return a = a >> std::forward<X>(x); }
 // clang-format on
 
+/// Refused: && and || are of one bool each, masks are joined by & and |.
+template <class A, class B>
+    requires detail::operands<A, B>
+auto operator&&(A&&, B&&) {
+    return join_masks_by_one_ampersand<std::remove_cvref_t<A>, std::remove_cvref_t<B>>{};
+}
+template <class A, class B>
+    requires detail::operands<A, B>
+auto operator||(A&&, B&&) {
+    return join_masks_by_one_bar<std::remove_cvref_t<A>, std::remove_cvref_t<B>>{};
+}
+
 /// Bits of integers; on bool tensors & | ^ ~ are the logical ops, as in NumPy.
 template <class A, class B>
     requires detail::operands<A, B>
