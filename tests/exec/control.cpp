@@ -286,6 +286,82 @@ TEST_CASE("control: random numbers without a key are new in each step and each r
     CHECK(std::adjacent_find(rows.begin(), rows.end()) == rows.end());
 }
 
+TEST_CASE("control: what kernels compute of captured values alone is computed before any step") {
+    for (const pm::context& home : {pm::context(), pm::context(pm::host_only{})}) {
+        const pm::matrix<float> a = pm::full<float>({30, 30}, 0.1f, home),
+                                b = pm::full<float>({30, 30}, 0.2f, home);
+        const pm::vector<float> x = pm::ones<float>({30}, home);
+        pm::eval(a, b, x);
+        const auto step = [&](const pm::vector<float>& v) {
+            return pm::vector<float>(pm::matmul(pm::matmul(a, b), v) * 0.05f +
+                                     pm::sum(pm::relu(a * 2.0f), pm::axis<0>));
+        };
+        const auto loop = [&](int steps) {
+            return pm::fori_loop(
+                0, steps, [&](const i32&, const pm::vector<float>& v) { return step(v); }, x);
+        };
+        const auto nested = [&](int steps) {
+            return pm::fori_loop(
+                0, steps,
+                [&](const i32&, const pm::vector<float>& v) {
+                    return pm::fori_loop(
+                        0, 3,
+                        [&](const i32&, const pm::vector<float>& w) {
+                            return pm::vector<float>(step(w) + pm::sum(v) * 0.01f);
+                        },
+                        v);
+                },
+                x);
+        };
+        const auto dispatches = [&](const auto& f, int steps) {
+            const std::uint64_t before = home.stats().dispatches;
+            const pm::vector<float> y = f(steps);
+            pm::eval(y);
+            return home.stats().dispatches - before;
+        };
+        // Each step: its number, and the product with v.
+        CHECK(dispatches(loop, 20) - dispatches(loop, 10) == 20);
+        // The sum of v once for three steps, and the numbers of both loops, of which one begins
+        // anew.
+        CHECK(dispatches(nested, 20) - dispatches(nested, 10) == 10 * (2 + 1 + 3 * 2));
+        pm::vector<float> want = x, also = x;
+        for (int i = 0; i < 10; ++i) {
+            want = step(want);
+            const pm::vector<float> v = also;
+            for (int k = 0; k < 3; ++k) also = pm::vector<float>(step(also) + pm::sum(v) * 0.01f);
+        }
+        CHECK(pm::vector<float>(loop(10)).to_vector() == want.to_vector());
+        CHECK(pm::vector<float>(nested(10)).to_vector() == also.to_vector());
+        CHECK(pm::vector<float>(loop(0)).to_vector() == x.to_vector());
+        const auto recorded = pm::compile([&](const pm::matrix<float>& m) {
+            return pm::fori_loop(
+                0, 4,
+                [&](const i32&, const pm::vector<float>& v) {
+                    return pm::vector<float>(v + pm::sum(pm::sort(pm::matmul(m, m)), pm::axis<0>));
+                },
+                x);
+        });
+        const pm::vector<float> once = pm::sum(pm::sort(pm::matmul(a, a)), pm::axis<0>);
+        CHECK(recorded(a).to_vector()[29] == doctest::Approx(1 + 4 * once.to_vector()[29]));
+        CHECK(recorded(b).to_vector()[29] != doctest::Approx(1 + 4 * once.to_vector()[29]));
+    }
+}
+
+TEST_CASE("control: what is made of random numbers is new in each step") {
+    const pm::context home;
+    const pm::vector<float> sums = std::get<1>(pm::scan(
+        [&](const pm::vector<float>& c, const pm::vector<float>&) {
+            const pm::vector<float> u =
+                pm::random::uniform<float>({64}, pm::random::detail::fresh(), 0, 1, home);
+            return std::tuple(pm::vector<float>(c + 1.0f), pm::sum(pm::sort(u)));
+        },
+        pm::vector<float>(pm::zeros<float>({4}, home)),
+        pm::matrix<float>(pm::zeros<float>({5, 4}, home))));
+    std::vector<float> each = sums.to_vector();
+    std::sort(each.begin(), each.end());
+    CHECK(std::adjacent_find(each.begin(), each.end()) == each.end());
+}
+
 namespace {
 
 /// x + 1 on the host, which throws or stops when it is called for the time that `calls` counts to.

@@ -48,9 +48,10 @@ private:
 /// rest is captured: those values become inputs. The nodes that were there stay as they are.
 class closed_graph {
 public:
-    /// Pre: the inputs and keys are realised, without memory, and of the scope.
+    /// Pre: the inputs and keys are realised, without memory, and of the scope. `repeats`: what a
+    /// kernel of its own computes of neither is captured too, and so computed once for many runs.
     closed_graph(std::uint64_t scope, array_list<node_ptr> inputs, array_list<node_ptr> keys,
-                 const char* place);
+                 const char* place, bool repeats);
     /// Adds an output. Throws errc::invalid_argument for what was made of the inputs of another
     /// function that is traced.
     void add(const node_ptr& n);
@@ -60,10 +61,13 @@ public:
 
 private:
     node_ptr captured_as(const node_ptr& n);
+    bool is_fixed(const node& n);
 
     std::uint64_t scope_;
     const char* place_;
+    bool repeats_;
     graph_copy copy_;
+    key_map<const node*, bool> fixed_;  // of what is made of no input and no key
     key_set<const node*> listed_;
 };
 
@@ -120,10 +124,13 @@ PUMICE_INLINE operation graph_copy::op_of(const node& n, std::shared_ptr<kernel_
 }
 
 PUMICE_INLINE closed_graph::closed_graph(std::uint64_t scope, array_list<node_ptr> inputs,
-                                         array_list<node_ptr> keys, const char* place)
-    : scope_(scope), place_(place) {
+                                         array_list<node_ptr> keys, const char* place, bool repeats)
+    : scope_(scope), place_(place), repeats_(repeats) {
     for (const auto* list : {&inputs, &keys})
-        for (const node_ptr& n : *list) copy_.stands_for(n, n);
+        for (const node_ptr& n : *list) {
+            copy_.stands_for(n, n);
+            fixed_[n.get()] = false;
+        }
     graph.inputs = std::move(inputs);
     graph.keys = std::move(keys);
 }
@@ -142,8 +149,10 @@ PUMICE_INLINE void closed_graph::add(const node_ptr& n) {
 
 /// The input that stands for what is not computed in the graph; null for what is.
 PUMICE_INLINE node_ptr closed_graph::captured_as(const node_ptr& n) {
-    if (n->scope >= scope_ && !n->realised()) return nullptr;
-    if (n->scope >= scope_ && !n->data)
+    if (n->scope >= scope_ && !n->realised() &&
+        !(repeats_ && !is_view(*n) && !n->op.is<elementwise_op>() && is_fixed(*n)))
+        return nullptr;
+    if (n->scope >= scope_ && n->realised() && !n->data)
         fail(errc::invalid_argument, place_,
              {"the function uses an argument of another one, which is traced no more; hand the "
               "value over as a carried value or an operand"});
@@ -151,6 +160,27 @@ PUMICE_INLINE node_ptr closed_graph::captured_as(const node_ptr& n) {
     graph.inputs.push_back(make_data(n->type, n->extent, nullptr, n->owner));
     graph.inputs.back()->label.set(n->label.get());
     return graph.inputs.back();
+}
+
+/// Whether a node is the same in each run of the graph.
+PUMICE_INLINE bool closed_graph::is_fixed(const node& n) {
+    array_list<const node*> stack;
+    stack.push_back(&n);
+    while (!stack.empty()) {
+        const node& top = *stack.back();
+        bool fixed = true;
+        const std::size_t before = stack.size();
+        if (!fixed_.find(&top) && top.scope >= scope_ && !top.realised())
+            for (const node_ptr& input : top.inputs) {
+                const bool* const known = fixed_.find(input.get());
+                if (!known) stack.push_back(input.get());
+                else fixed = fixed && *known;
+            }
+        if (stack.size() > before) continue;
+        stack.pop_back();
+        if (!fixed_.find(&top)) fixed_[&top] = fixed;
+    }
+    return *fixed_.find(&n);
 }
 
 #endif

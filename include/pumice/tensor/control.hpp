@@ -62,8 +62,9 @@ public:
         inputs_.push_back(make_data(type, extent, nullptr, open_.home));
         return any_tensor(inputs_.back());
     }
-    closed_graph close(span<const any_tensor> results) {
-        closed_graph made(scope_.number, std::move(inputs_), std::move(open_.keys), name_);
+    /// `repeats`: as of closed_graph.
+    closed_graph close(span<const any_tensor> results, bool repeats) {
+        closed_graph made(scope_.number, std::move(inputs_), std::move(open_.keys), name_, repeats);
         for (const any_tensor& t : results) {
             if (t.get()->owner != open_.home)
                 fail(errc::context_mismatch, name_,
@@ -291,7 +292,7 @@ PUMICE_BODY std::vector<any_tensor> run_cond(const any_tensor& predicate, const 
                      {"result ", i, " has shape ", to_string(results[i].shape()), " where true, ",
                       to_string(other.shape), " where false"});
         }
-        add_part(*call, inputs, trace.close(results), reads);
+        add_part(*call, inputs, trace.close(results, false), reads);
     }
     return make_control(call, inputs, home);
 }
@@ -356,7 +357,7 @@ PUMICE_BODY std::vector<any_tensor> run_loop(const loop_bounds& bounds, const tr
              {"the body gives ", next.size(), " values for the ", init.size(),
               " that are carried"});
     if (test) next.insert(next.begin(), tested(next));
-    add_part(*call, inputs, trace.close(next), reads);
+    add_part(*call, inputs, trace.close(next, true), reads);
     return make_control(call, inputs, home);
 }
 
@@ -416,7 +417,7 @@ PUMICE_BODY std::vector<any_tensor> run_scan(const loop_bounds& bounds, const tr
         next.back() =
             any_tensor(make_node(stack.dtype(), stack.shape(), scatter_op{}, std::move(read)));
     }
-    closed_graph body_graph = trace.close(next);
+    closed_graph body_graph = trace.close(next, true);
     for (std::size_t i = init.size(); i < made.size(); ++i) {
         const node_ptr& stack = body_graph.graph.inputs[inputs.size()];
         inputs.push_back(filled(scalar(stack->type, 0), stack->extent, here));
