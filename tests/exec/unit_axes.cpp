@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace pm = pumice;
@@ -64,6 +66,15 @@ std::vector<anchor> anchors() {
          {4, 1, 6}},
         {"pool", {2, 3, 1, 4}, maximum_of_squares, {2, 3, 2, 8}},
     };
+}
+
+/// The largest difference: a kernel may round an anchor's last step and its epilogue's first at
+/// once.
+double off_by(const std::vector<float>& got, const std::vector<float>& want) {
+    double most = got.size() == want.size() ? 0 : 1;
+    for (std::size_t i = 0; i < std::min(got.size(), want.size()); ++i)
+        most = std::max(most, double(std::abs(got[i] - want[i])) / (1 + std::abs(want[i])));
+    return most;
 }
 
 /// Shapes with the same axes but for those of one element.
@@ -129,7 +140,7 @@ TEST_CASE("unit axes: an epilogue behind them is its kernel's, and gives what it
                         pm::eval(y);
                         if (!is_host(home)) CHECK(home.stats().dispatches - before == 1);
                         CHECK(y.shape() == to);
-                        CHECK(pm::to_vector<float>(y) == want);
+                        CHECK(off_by(pm::to_vector<float>(y), want) < 1e-6);
                     }
                 }
 }
