@@ -13,7 +13,7 @@
 namespace {
 
 struct counting final : pumice::vulkan::exit_wait {
-    explicit counting(int& count) : waits(&count) {}
+    explicit counting(int& count) : waits(&count) { enter(); }
     ~counting() { leave(); }
     void wait_at_exit() noexcept override { ++*waits; }
     int* waits;

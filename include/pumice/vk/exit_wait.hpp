@@ -18,13 +18,11 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// Is waited for when the process's first thread ends, as by returning from main: its thread-local
-/// objects go before all that exit destroys. Derived classes call `leave` in their destructor.
+/// objects go before all that exit destroys. Derived classes call `enter` when they are made and
+/// `leave` before they go.
 class exit_wait {
 public:
-    exit_wait() {
-        const small_lock lock(mutex_);
-        next_ = std::exchange(first_, this);
-    }
+    exit_wait() = default;
     exit_wait(const exit_wait&) = delete;
     exit_wait& operator=(const exit_wait&) = delete;
 
@@ -36,6 +34,10 @@ public:
 
 protected:
     ~exit_wait() = default;
+    void enter() noexcept {
+        const small_lock lock(mutex_);
+        next_ = std::exchange(first_, this);
+    }
     void leave() noexcept {
         const small_lock lock(mutex_);
         for (exit_wait** at = &first_; *at; at = &(*at)->next_)

@@ -40,6 +40,7 @@ public:
     /// One of the device's queues.
     queue(std::shared_ptr<const vulkan::device> owner, const device_queue& submits_to)
         : device_(std::move(owner)), to_(submits_to), timeline_(device_) {
+        enter();
         arm();
     }
     queue(const queue&) = delete;
