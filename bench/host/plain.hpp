@@ -10,6 +10,9 @@
 #include <numeric>
 #include <utility>
 
+// libstdc++ 12 deprecates what its std::stable_sort calls, and clang++ says so.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace bench {
 
 /// What elements are computed in: half types by the library's converter, others as they are.
