@@ -35,7 +35,7 @@ TEST_CASE("closed graph: what was made in the scope is copied, the rest captured
         inside = add(input, lazy);
         made = add(add(inside, there), pm::flip(lazy));
     }
-    pm::closed_graph g(7, {input.get()}, {}, "test");
+    pm::closed_graph g(7, {input.get()}, {}, "test", false);
     g.add(made.get());
     REQUIRE(g.captured.size() == 2);
     CHECK(g.captured[0] == lazy.get());
@@ -66,7 +66,7 @@ TEST_CASE("closed graph: outputs are distinct lazy nodes, no views") {
         sum = add(input, there);
         view = pm::flip(sum);
     }
-    pm::closed_graph g(3, {input.get()}, {}, "test");
+    pm::closed_graph g(3, {input.get()}, {}, "test", false);
     for (const auto& t : {sum, sum, view, input, there}) g.add(t.get());
     REQUIRE(g.graph.outputs.size() == 5);
     for (std::size_t i = 0; i < 5; ++i) {
@@ -84,8 +84,34 @@ TEST_CASE("closed graph: an argument of another function is refused") {
         other = pm::any_tensor(pm::make_data(pm::dtype::f32, {4}, nullptr, engine));
         made = add(other, other);
     }
-    pm::closed_graph g(5, {}, {}, "test");
+    pm::closed_graph g(5, {}, {}, "test", false);
     CHECK(pumice_test::code_of([&] { g.add(made.get()); }) == pm::errc::invalid_argument);
+}
+
+TEST_CASE("closed graph: for many runs what kernels compute of no input is captured too") {
+    const auto engine = std::make_shared<fake_engine>();
+    const pm::any_tensor there = pumice_test::data(engine, {4, 4});
+    const std::int64_t last[] = {1};
+    const auto sums = [&](const pm::any_tensor& x) {
+        return pm::reduce(pm::reduction::sum, x, last);
+    };
+    pm::any_tensor input, other, fixed, made, stale;
+    {
+        const scope in(5);
+        input = pm::any_tensor(pm::make_data(pm::dtype::f32, {4, 4}, nullptr, engine));
+        other = pm::any_tensor(pm::make_data(pm::dtype::f32, {4, 4}, nullptr, engine));
+        fixed = sums(add(there, there));
+        made = add(sums(add(input, there)), add(fixed, fixed));
+        stale = sums(other);
+    }
+    for (const bool repeats : {false, true}) {
+        pm::closed_graph g(5, {input.get()}, {}, "test", repeats);
+        g.add(made.get());
+        REQUIRE(g.captured.size() == (repeats ? 2 : 1));
+        CHECK(g.captured[0] == there.get());
+        CHECK((g.captured.back() == fixed.get()) == repeats);
+        CHECK(pumice_test::code_of([&] { g.add(stale.get()); }) == pm::errc::invalid_argument);
+    }
 }
 
 TEST_CASE("closed graph: a chain of nodes is copied without recursion") {
@@ -96,7 +122,7 @@ TEST_CASE("closed graph: a chain of nodes is copied without recursion") {
         x = pm::any_tensor(pm::make_data(pm::dtype::f32, {1}, nullptr, engine));
         const pm::node_ptr input = x.get();
         for (int i = 0; i < 200000; ++i) x = pm::apply<pm::op::negative>(x);
-        pm::closed_graph g(9, {input}, {}, "test");
+        pm::closed_graph g(9, {input}, {}, "test", false);
         g.add(x.get());
         CHECK(g.captured.empty());
     }

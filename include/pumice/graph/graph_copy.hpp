@@ -168,7 +168,7 @@ PUMICE_INLINE bool closed_graph::is_fixed(const node& n) {
     stack.push_back(&n);
     while (!stack.empty()) {
         const node& top = *stack.back();
-        bool fixed = true;
+        bool fixed = top.scope < scope_ || !top.realised() || top.data;
         const std::size_t before = stack.size();
         if (!fixed_.find(&top) && top.scope >= scope_ && !top.realised())
             for (const node_ptr& input : top.inputs) {
