@@ -42,6 +42,16 @@ TEST_CASE("broadcast_to aligns to the right and pins axes of length 1") {
     CHECK(id.broadcast_to({2, 3, 4}, {2, 3, 4}).is_identity());
 }
 
+TEST_CASE("but_for_unit_axes: axes of one element come and go, the others keep their indices") {
+    const affine id = affine::identity(3);
+    CHECK(apply_map(id.but_for_unit_axes({2, 1, 4}, {2, 4}), {1, 0, 3}) == index_list{1, 3});
+    CHECK(apply_map(id.but_for_unit_axes({2, 1, 4}, {1, 2, 4, 1}), {1, 0, 3}) ==
+          index_list{0, 1, 3, 0});
+    CHECK(apply_map(id.but_for_unit_axes({1, 1, 1}, {}), {0, 0, 0}) == index_list{});
+    CHECK(apply_map(affine::identity(2).but_for_unit_axes({0, 5}, {1, 0, 5}), {0, 4}) ==
+          index_list{0, 0, 4});
+}
+
 TEST_CASE("through a view: slices, transposes and new axes compose") {
     // y[i, j] = x[10 - 2 i, j + 1] ; z = transpose(y): z[a, b] = y[b, a]
     const view_op slice{{10, 1}, {0, 1}, {-2, 1}}, turn{{0, 0}, {1, 0}, {1, 1}};
