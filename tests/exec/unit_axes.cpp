@@ -173,3 +173,22 @@ TEST_CASE("unit axes: a reshape of lazy values that only has others copies nothi
     if (!is_host(home)) CHECK(home.stats().dispatches - before == 1);
     CHECK(pm::to_vector<float>(flat) == pm::to_vector<float>(pm::apply<pm::op::add>(x, 1.0)));
 }
+
+TEST_CASE("unit axes: reshapes of views of reshapes read what the first one does") {
+    for (const pm::context& home : {pm::context(), pm::context(pm::host_only{})}) {
+        const any_tensor x = numbers({1, 2, 5}, home);
+        const auto chain = [](const any_tensor& t) {
+            any_tensor y = pm::reshape(t, {2, 5, 1});
+            y = pm::expand_dims(pm::expand_dims(y, 1), 4);
+            y = pm::expand_dims(pm::reshape(y, {10}), 0);
+            return pm::reshape(pm::reshape(y, {10, 1}), {5, 2});
+        };
+        const auto compiled = pm::compile(chain);
+        const std::vector<float> want = pm::to_vector<float>(x);
+        CHECK(pm::to_vector<float>(chain(x)) == want);
+        CHECK(pm::to_vector<float>(compiled(x)) == want);
+        const any_tensor lazy = pm::apply<pm::op::negative>(pm::apply<pm::op::negative>(x));
+        CHECK(pm::to_vector<float>(chain(lazy)) == want);
+        CHECK(pm::to_vector<float>(compiled(lazy)) == want);
+    }
+}

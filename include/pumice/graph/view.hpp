@@ -186,7 +186,11 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
         if (const auto v = detail::split_axes(x.shape(), to);
             v && detail::keeps_order(*v, x.shape(), to))
             return detail::make_view(x, to, *v);
-        if (detail::will_show_row_major(*x.get())) source = detail::viewed_by<view_op>(*x.get());
+        if (detail::will_show_row_major(*x.get())) {
+            source = detail::viewed_by<view_op>(*x.get());
+            if (source)
+                if (node_ptr of = detail::viewed_by<reshape_op>(*source)) source = std::move(of);
+        }
     }
     if (!source) source = x.get();
     if (to == source->extent) return any_tensor(std::move(source));
