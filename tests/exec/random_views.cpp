@@ -52,27 +52,27 @@ private:
         if (rank == 0 || rank > 4) return pm::apply<pm::op::add>(pm::reshape(a, {-1}), b);
         const std::int64_t axes[] = {axis};
         switch (below(10)) {
-        case 0: return pm::apply<pm::op::add>(a, b);
-        case 1: return pm::apply<pm::op::tanh>(a);
-        case 2: return pm::reduce(pm::reduction::sum, a, axes, below(2));
-        case 3: return pm::expand_dims(a, below(rank + 1));
-        case 4: return pm::squeeze(a, axis);
-        case 5: {
-            pm::shape to;
-            for (int k = 0; k < rank; ++k)
-                if (a.shape()[k] != 1 || below(2)) to.push_back(a.shape()[k]);
-            if (below(2)) to.push_back(1);
-            return pm::reshape(a, to);
-        }
-        case 6: {
-            std::vector<std::int64_t> order;
-            for (int k = 0; k < rank; ++k) order.push_back(k);
-            std::swap(order[std::size_t(axis)], order[std::size_t(below(rank))]);
-            return pm::permute_dims(a, order);
-        }
-        case 7: return pm::softmax(a, axis);
-        case 8: return pm::reshape(a, {-1});
-        default: return pm::matmul(a, b);
+            case 0: return pm::apply<pm::op::add>(a, b);
+            case 1: return pm::apply<pm::op::tanh>(a);
+            case 2: return pm::reduce(pm::reduction::sum, a, axes, below(2));
+            case 3: return pm::expand_dims(a, below(rank + 1));
+            case 4: return pm::squeeze(a, axis);
+            case 5: {
+                pm::shape to;
+                for (int k = 0; k < rank; ++k)
+                    if (a.shape()[k] != 1 || below(2)) to.push_back(a.shape()[k]);
+                if (below(2)) to.push_back(1);
+                return pm::reshape(a, to);
+            }
+            case 6: {
+                std::vector<std::int64_t> order;
+                for (int k = 0; k < rank; ++k) order.push_back(k);
+                std::swap(order[std::size_t(axis)], order[std::size_t(below(rank))]);
+                return pm::permute_dims(a, order);
+            }
+            case 7: return pm::softmax(a, axis);
+            case 8: return pm::reshape(a, {-1});
+            default: return pm::matmul(a, b);
         }
     }
     std::mt19937 numbers_;
