@@ -40,7 +40,7 @@ struct anchor {
 const std::int64_t first[] = {0}, second[] = {1}, outer[] = {0, 2};
 
 any_tensor product(const any_tensor& x, const any_tensor& b) { return pm::matmul(x, b); }
-any_tensor maximum_of_squares(const any_tensor& x, const any_tensor&) {
+any_tensor max_pool(const any_tensor& x, const any_tensor&) {
     return pm::pool(x, {.what = pm::pooling::max, .window = {2, 2}, .stride = {2, 2}});
 }
 
@@ -64,7 +64,7 @@ std::vector<anchor> anchors() {
          {4, 1, 6},
          [](auto& x, auto&) { return pm::cumulative(reduction::sum, x, 2); },
          {4, 1, 6}},
-        {"pool", {2, 3, 1, 4}, maximum_of_squares, {2, 3, 2, 8}},
+        {"pool", {2, 3, 1, 4}, max_pool, {2, 3, 2, 8}},
     };
 }
 

@@ -149,13 +149,15 @@ PUMICE_INLINE void closed_graph::add(const node_ptr& n) {
 
 /// The input that stands for what is not computed in the graph; null for what is.
 PUMICE_INLINE node_ptr closed_graph::captured_as(const node_ptr& n) {
-    if (n->scope >= scope_ && !n->realised() &&
-        !(repeats_ && !is_view(*n) && !n->op.is<elementwise_op>() && is_fixed(*n)))
-        return nullptr;
-    if (n->scope >= scope_ && n->realised() && !n->data)
+    const bool made_here = n->scope >= scope_;
+    if (made_here && !n->realised()) {
+        const bool has_kernel = !is_view(*n) && !n->op.is<elementwise_op>();
+        if (!repeats_ || !has_kernel || !is_fixed(*n)) return nullptr;
+    } else if (made_here && !n->data) {
         fail(errc::invalid_argument, place_,
              {"the function uses an argument of another one, which is traced no more; hand the "
               "value over as a carried value or an operand"});
+    }
     captured.push_back(n);
     graph.inputs.push_back(make_data(n->type, n->extent, nullptr, n->owner));
     graph.inputs.back()->label.set(n->label.get());

@@ -180,19 +180,15 @@ PUMICE_BODY any_tensor reshape(const any_tensor& x, shape to) {
              {"shape ", to_string(x.shape()), " with ", x.size(), " elements does not fit ",
               to_string(to)});
     if (to == x.shape()) return x;
-    node_ptr source = detail::viewed_by<reshape_op>(*x.get());
-    if (!source && !x.get()->realised() && x.size() != 0) {
+    if (!x.get()->realised() && !x.get()->op.is<reshape_op>() && x.size() != 0)
         // What an affine view can show needs not be stored.
         if (const auto v = detail::split_axes(x.shape(), to);
             v && detail::keeps_order(*v, x.shape(), to))
             return detail::make_view(x, to, *v);
-        if (detail::will_show_row_major(*x.get())) {
-            source = detail::viewed_by<view_op>(*x.get());
-            if (source)
-                if (node_ptr of = detail::viewed_by<reshape_op>(*source)) source = std::move(of);
-        }
-    }
-    if (!source) source = x.get();
+    node_ptr source = x.get();  // or what that shows in its order
+    if (detail::will_show_row_major(*source))
+        if (node_ptr of = detail::viewed_by<view_op>(*source)) source = std::move(of);
+    if (node_ptr of = detail::viewed_by<reshape_op>(*source)) source = std::move(of);
     if (to == source->extent) return any_tensor(std::move(source));
     if (!detail::will_be_row_major(*source)) {
         if (x.size() != 0)

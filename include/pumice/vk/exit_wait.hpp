@@ -26,7 +26,7 @@ public:
     exit_wait(const exit_wait&) = delete;
     exit_wait& operator=(const exit_wait&) = delete;
 
-    /// Called by the threads that submit: one of them may be the first.
+    /// Called by the threads that make or use such an object: one of them may be the first.
     static void arm() noexcept {
         static thread_local const at_thread_end armed;
         static_cast<void>(armed);
