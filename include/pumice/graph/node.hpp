@@ -78,7 +78,9 @@ struct node {
     const std::uint64_t scope = detail::current_scope;  // in which it was made
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
-        : type(t), extent(s), op(std::move(o)), owner(home), layout_(row_major_strides(s)) {}
+        : type(t), extent(s), op(std::move(o)),
+          owner(home, home.get()),  // a plain copy waits for its own store: a tenth of a small call
+          layout_(row_major_strides(s)) {}
     node(const node&) = delete;
     node& operator=(const node&) = delete;
     ~node() {

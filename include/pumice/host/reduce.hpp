@@ -68,10 +68,11 @@ struct columns_of_floats {
                 join(found, totals + i, 2 * lane_count);
             }
         }
-        if constexpr (std::is_same_v<Total, float>)
-            std::fill(totals + i, totals + n,
-                      Sign == 0 ? 0.0f : -Sign * std::numeric_limits<float>::infinity());
-        for (std::int64_t r = 0; r < rows; ++r) join(v + r * step + i, totals + i, n - i);
+        constexpr bool fresh = std::is_same_v<Total, float>;
+        if constexpr (fresh)
+            for (std::int64_t k = i; k < n; ++k) totals[k] = Sign == 0 ? v[k] + 0.0f : v[k];
+        for (std::int64_t r = fresh ? 1 : 0; r < rows; ++r)
+            join(v + r * step + i, totals + i, n - i);
     }
     template <class Total>
     [[gnu::always_inline]] static void join(const float* v, Total* __restrict totals,
@@ -123,19 +124,18 @@ inline void reduce_short_rows(reduction what, const float* in, std::int64_t rows
     else by(joined_sum<float, as_it_is>{});
 }
 
-/// Reduces `rows` rows of n floats that lie dense, or rows of `rows` floats down their columns.
-inline void reduce_dense(reduction what, bool down, const float* in, std::int64_t rows,
-                         std::int64_t n, float* out) {
-    if (!down && n < short_axis / 2) return reduce_short_rows(what, in, rows, n, out);
-    if (!down) {
-        const bool adds = what == reduction::sum || what == reduction::mean;
-        for (std::int64_t i = 0; i < rows; ++i, in += n)
-            out[i] = finished(what,
-                              adds ? run_wide(sum_of_floats{}, in, n)
-                                   : reduce_floats(what, in, n, first_of(what)),
-                              n);
-        return;
-    }
+inline void reduce_long_rows(reduction what, const float* in, std::int64_t rows, std::int64_t n,
+                             float* out) {
+    const bool adds = what == reduction::sum || what == reduction::mean;
+    for (std::int64_t i = 0; i < rows; ++i, in += n)
+        out[i] = finished(what,
+                          adds ? run_wide(sum_of_floats{}, in, n)
+                               : reduce_floats(what, in, n, first_of(what)),
+                          n);
+}
+/// Of lines of `rows` floats, n of them, each column.
+inline void reduce_down(reduction what, const float* in, std::int64_t rows, std::int64_t n,
+                        float* out) {
     if (n <= columns_of_floats<0>::most_rows && what != reduction::mean)
         return join_few(what, in, rows, n, rows, out);
     constexpr std::int64_t block = 256;
@@ -160,11 +160,10 @@ void reduce_dense_by(const host_loop& bound, dtype type, bool mean, std::byte* t
                                  count);
                     });
 }
-template <std::same_as<reduce_op> Op>
+template <auto& Reduce, std::same_as<reduce_op> Op>
 void reduce_dense_floats(const host_loop& bound, std::byte* to, const thread_pool&) {
-    reduce_dense(static_cast<const Op*>(bound.what)->what, bound.down,
-                 static_cast<const float*>(bound.from[0]), bound.rows, bound.length,
-                 reinterpret_cast<float*>(to));
+    Reduce(static_cast<const Op*>(bound.what)->what, static_cast<const float*>(bound.from[0]),
+           bound.rows, bound.length, reinterpret_cast<float*>(to));
 }
 template <std::same_as<reduce_op> Op>
 void reduce_dense_numbers(const host_loop& bound, std::byte* to, const thread_pool&) {
@@ -222,24 +221,28 @@ constexpr bool takes_one_pass(reduction what, dtype type) noexcept {
 template <std::same_as<reduce_op> Op>
 void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const dtype type = given.inputs[0]->type;
-    if (!takes_one_pass(op.what, type)) return;
     const bool floats = type == dtype::f32 && reduces_fast(op.what);
-    out.take_rows(op, given, least_part,
-                  floats ? reduce_dense_floats<Op> : reduce_dense_numbers<Op>);
+    if (!floats && !takes_one_pass(op.what, type)) return;
+    out.take_rows(op, given, least_part, reduce_dense_numbers<Op>);
     if (!out) return;
-    const bool doubles = op.what == reduction::sum && type == dtype::f64;
-    if (op.what == reduction::sum && !out.down && out.length == 3 && computed_as(type) == type) {
+    if (out.length == 3 && !out.down && op.what == reduction::sum && computed_as(type) == type) {
         out.loop = sum_dense_threes<Op>;
     } else if (given.multiplied) {
         out.loop = nullptr;
-    } else if (doubles && (out.down ? out.length <= most_rows_held : out.length > most_short)) {
-        out.loop = sum_dense_doubles<Op>;
     } else if (floats) {
         // Blocks along an axis of few elements are not worth their loop. Few short rows are reduced
         // one by one, many by blocks.
-        if (out.down ? out.rows < short_axis / 2 && out.count > 2048
-                     : out.length < short_axis / 2 && out.rows > short_axis)
-            out.loop = reduce_dense_numbers<Op>;
+        if (out.down) {
+            if (out.rows >= short_axis / 2 || out.count <= 2048)
+                out.loop = reduce_dense_floats<reduce_down, Op>;
+        } else if (out.length >= short_axis / 2) {
+            out.loop = reduce_dense_floats<reduce_long_rows, Op>;
+        } else if (out.rows <= short_axis) {
+            out.loop = reduce_dense_floats<reduce_short_rows, Op>;
+        }
+    } else if (op.what == reduction::sum && type == dtype::f64 &&
+               (out.down ? out.length <= most_rows_held : out.length > most_short)) {
+        out.loop = sum_dense_doubles<Op>;
     }
 }
 

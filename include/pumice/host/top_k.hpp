@@ -38,6 +38,16 @@ public:
     first_keys(std::size_t wanted, const keys_of_row<Key>& row, std::size_t n)
         : wanted_(wanted), most_(std::min(n, wanted + std::max<std::size_t>(3 * wanted, 32))),
           list_(most_ + block), keys_(most_ + block) {
+        if (wanted == 1) take_least(row, n);
+        else take_wanted(row, n);
+    }
+    /// In the order of places.
+    keyed_place<Key>* list() noexcept { return list_.data(); }
+
+private:
+    static constexpr std::size_t block = 64, read_at_once = 8 * block;
+
+    void take_wanted(const keys_of_row<Key>& row, std::size_t n) {
         guess(row, n);
         take_all(row, n);
         if (count_ < wanted_) {  // a guess that was too low: equal keys, or bad luck
@@ -47,12 +57,6 @@ public:
         }
         drop();
     }
-    /// In the order of places.
-    keyed_place<Key>* list() noexcept { return list_.data(); }
-
-private:
-    static constexpr std::size_t block = 64, read_at_once = 8 * block;
-
     /// A limit that more than enough keys are below, by a few that are picked at random: without it
     /// a row that lies in the opposite order would be held whole.
     void guess(const keys_of_row<Key>& row, std::size_t n) {
@@ -74,13 +78,32 @@ private:
         limited_ = true;
     }
     void take_all(const keys_of_row<Key>& row, std::size_t n) {
+        for_each_block(row, n, [&](const Key* keys, std::size_t count, std::size_t place) {
+            take(keys, count, place);
+        });
+    }
+    /// One alone needs no list.
+    void take_least(const keys_of_row<Key>& row, std::size_t n) {
+        row.read(0, 1, &limit_);
+        limited_ = true;
+        list_[0] = {limit_, 0};
+        for_each_block(row, n, [&](const Key* keys, std::size_t count, std::size_t place) {
+            const Key* const least = std::min_element(keys, keys + count);
+            if (!(*least < limit_)) return;
+            limit_ = *least;
+            list_[0] = {limit_, static_cast<std::uint32_t>(place + (least - keys))};
+        });
+    }
+    /// Of what may hold keys below the limit.
+    template <class F>
+    void for_each_block(const keys_of_row<Key>& row, std::size_t n, F&& f) {
         Key keys[read_at_once];
         for (std::size_t at = 0; at < n; at += read_at_once) {
             const std::size_t count = std::min(n - at, read_at_once);
             row.read(at, count, keys);
             for (std::size_t i = 0; i < count; i += block)
                 if (count - i < block || !limited_ || run_wide(below_limit{}, keys + i, limit_))
-                    take(keys + i, std::min(count - i, block), at + i);
+                    f(keys + i, std::min(count - i, block), at + i);
         }
     }
     /// Whether a key of a block is below the limit.
@@ -108,8 +131,7 @@ private:
         if (count_ == wanted_) return;
         for (std::size_t i = 0; i < count_; ++i) keys_[i] = list_[i].key;
         Key *const begin = keys_.data(), *const last = begin + wanted_ - 1;
-        if (wanted_ == 1) *last = *std::min_element(begin, begin + count_);
-        else std::nth_element(begin, last, begin + count_);
+        std::nth_element(begin, last, begin + count_);
         limit_ = *last;
         limited_ = true;
         std::size_t equal = wanted_;  // of those that equal the last, which are the first by place

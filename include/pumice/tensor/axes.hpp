@@ -425,12 +425,17 @@ auto squeeze(const X& x, std::int64_t axis) {
 
 namespace detail {
 
+/// What was not computed at once, out of the way of what is.
+PUMICE_FUNCTION [[gnu::noinline]] node_ptr reduce_later(const reduce_op& op, const node_ptr& x,
+                                                        span<const std::int64_t> axes) {
+    return noted(reduce_by(op.what, op.by, any_tensor(x), axes, op.keepdims)).get();
+}
+
 PUMICE_BODY node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
                                   span<const std::int64_t> axes) {
     const reduce_op& op = *lasting.get_if<reduce_op>();
     node_ptr n = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1});
-    if (n) return n;
-    n = noted(reduce_by(op.what, op.by, any_tensor(x), axes, op.keepdims)).get();
+    if (!n) n = reduce_later(op, x, axes);
     return n;
 }
 
