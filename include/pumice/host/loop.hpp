@@ -39,7 +39,7 @@ struct host_loop {
     std::int64_t count;
     const void* from[max_leaves];  // where operands begin that lie dense
     bool down;                     // see take_rows
-    std::int64_t rows, length;
+    std::int64_t rows, length;     // rows: of those that are joined
 
     host_loop() noexcept {}  // the nanoseconds of zeros count
 
@@ -57,25 +57,23 @@ struct host_loop {
         };
     }
 
-    /// Binds a function of an op's to what lies dense, seen as `rows` rows of `length` along the
-    /// axes, which are the last or, `down`, the first. None where they are neither, and of more
-    /// than `most` elements, which are a job for threads.
+    /// Binds a function of an op's to what lies dense, seen as rows of `length` along the axes,
+    /// which are the last or, `down`, the first. None where they are neither, and of more than
+    /// `most` elements, which are a job for threads. `joined`: a row gives one element.
     template <class Op>
-    void take_rows(const Op& op, const host_operands& given, std::int64_t most,
+    void take_rows(const Op& op, const host_operands& given, bool joined, std::int64_t most,
                    function* how) noexcept {
         const node& in = *given.inputs[0];
         const int rank = in.extent.rank(), reduced = static_cast<int>(op.axes.size());
         if (given.layout || !in.row_major() || reduced == 0) return;
         down = op.axes[0] != rank - reduced;  // ascending: no gap behind the first
         if (down && op.axes.back() != reduced - 1) return;
-        std::int64_t first = 1, last = 1;
-        const int cut = down ? reduced : rank - reduced;
-        for (int i = 0; i < cut; ++i) first *= in.extent[i];
-        for (int i = cut; i < rank; ++i) last *= in.extent[i];
-        count = first * last;
+        std::int64_t n = 1;
+        for (const int axis : op.axes) n *= in.extent[axis];
+        count = joined ? given.count * n : given.count;
         if (count == 0 || count > most) return;
-        rows = down ? last : first;
-        length = down ? first : last;
+        rows = given.count;
+        length = n;
         dense = true;
         from[0] = first_value(in);
         what = &op;

@@ -93,7 +93,7 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const dtype type = given.inputs[0]->type;
     if ((type != dtype::f32 && type != dtype::f64) || op.axes.empty() || op.axes[0] != rank - count)
         return;
-    out.take_rows(op, given, least_part / 8,
+    out.take_rows(op, given, false, least_part / 8,
                   [](const host_loop& bound, std::byte* to, const thread_pool&) {
                       const auto& norm = *static_cast<const Op*>(bound.what);
                       const auto all = [&]<class T>(T) {

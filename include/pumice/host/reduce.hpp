@@ -223,7 +223,7 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     const dtype type = given.inputs[0]->type;
     const bool floats = type == dtype::f32 && reduces_fast(op.what);
     if (!floats && !takes_one_pass(op.what, type)) return;
-    out.take_rows(op, given, least_part, reduce_dense_numbers<Op>);
+    out.take_rows(op, given, true, least_part, reduce_dense_numbers<Op>);
     if (!out) return;
     if (out.length == 3 && !out.down && op.what == reduction::sum && computed_as(type) == type) {
         out.loop = sum_dense_threes<Op>;

@@ -79,12 +79,6 @@ template <class X, bool Keep, class Axes>
 using reduced_t = decltype(reduced<extents_of<X>, Keep>(
     Axes{}, std::make_index_sequence<static_cast<std::size_t>(extents_of<X>::rank)>{}));
 
-/// Tells the engine of a new lazy node.
-inline any_tensor noted(any_tensor t) {
-    if (!t.get()->realised()) t.get()->owner->note(t.get());
-    return t;
-}
-
 /// The reduction `lasting`, over these axes; computed at once where the engine does so.
 PUMICE_FUNCTION node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
                                       span<const std::int64_t> axes);
@@ -425,26 +419,22 @@ auto squeeze(const X& x, std::int64_t axis) {
 
 namespace detail {
 
-/// What was not computed at once, out of the way of what is.
-PUMICE_FUNCTION [[gnu::noinline]] node_ptr reduce_later(const reduce_op& op, const node_ptr& x,
-                                                        span<const std::int64_t> axes) {
-    return noted(reduce_by(op.what, op.by, any_tensor(x), axes, op.keepdims)).get();
-}
-
 PUMICE_BODY node_ptr reduce_typed(const operation& lasting, dtype type, const node_ptr& x,
                                   span<const std::int64_t> axes) {
     const reduce_op& op = *lasting.get_if<reduce_op>();
     node_ptr n = at_once(lasting, {}, type, reduced_shape(op, x->extent), {&x, 1});
-    if (!n) n = reduce_later(op, x, axes);
+    if (!n) n = later([&] { return reduce_by(op.what, op.by, any_tensor(x), axes, op.keepdims); });
     return n;
 }
 
 PUMICE_BODY node_ptr softmax_typed(const operation& lasting, const node_ptr& x) {
     node_ptr n = at_once(lasting, {}, x->type, x->extent, {&x, 1});
-    if (n) return n;
-    const normalize_op& op = *lasting.get_if<normalize_op>();
-    const std::int64_t axis = op.axes[0];
-    n = noted(normalize(op.what, any_tensor(x), span(&axis, 1))).get();
+    if (!n)
+        n = later([&] {
+            const normalize_op& op = *lasting.get_if<normalize_op>();
+            const std::int64_t axis = op.axes[0];
+            return normalize(op.what, any_tensor(x), {&axis, 1});
+        });
     return n;
 }
 

@@ -281,6 +281,17 @@ constexpr bool check_reshaped() {
         static_cast<void>(number_of_elements_differs<From, To>{});
     return true;
 }
+/// Tells the engine of a new lazy node.
+inline any_tensor noted(any_tensor t) {
+    if (!t.get()->realised()) t.get()->owner->note(t.get());
+    return t;
+}
+/// The node of what is not computed at once, in a function of its own: the frame that it needs
+/// would cost a small call that is.
+template <class F>
+[[gnu::noinline]] node_ptr later(F&& make) {
+    return noted(make()).get();
+}
 }  // namespace detail
 
 /// Elementwise, of tensors, expressions and numbers (NumPy's operators): operands broadcast, a
