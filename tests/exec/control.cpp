@@ -13,9 +13,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace pm = pumice;
 using i32 = pm::tensor<std::int32_t, pm::dims<0>>;
+using vec = pm::vector<float>;
 using test::code_of;
 
 namespace {
@@ -344,6 +346,35 @@ TEST_CASE("control: what kernels compute of captured values alone is computed be
         const pm::vector<float> once = pm::sum(pm::sort(pm::matmul(a, a)), pm::axis<0>);
         CHECK(recorded(a).to_vector()[29] == doctest::Approx(1 + 4 * once.to_vector()[29]));
         CHECK(recorded(b).to_vector()[29] != doctest::Approx(1 + 4 * once.to_vector()[29]));
+    }
+}
+
+TEST_CASE("control: a loop or branch within a body draws anew in each step") {
+    for (const pm::context& home : {pm::context(), pm::context(pm::host_only{})}) {
+        const vec one(pm::ones<float>({1}, home));
+        const auto fresh = [&] {
+            return vec(pm::random::uniform<float>({1}, pm::random::detail::fresh(), 0, 1, home));
+        };
+        const auto loop = [&] {
+            return vec(pm::fori_loop(
+                0, 2, [&](const auto&, const vec& v) { return vec(v + fresh()); }, one));
+        };
+        const auto branch = [&](const auto& f) {
+            return vec(pm::cond(pm::sum(one) > 0.0f, f, [&] { return one; }));
+        };
+        const std::function<vec()> bodies[] = {loop, [&] { return branch(fresh); },
+                                               [&] { return branch(loop); },
+                                               [&] { return vec(pm::sort(loop()) * 2.0f); }};
+        for (const auto& body : bodies) {
+            std::vector<float> each =
+                std::get<1>(pm::scan([&](const vec& c,
+                                         const vec&) { return std::tuple(vec(c + 1.0f), body()); },
+                                     one, pm::matrix<float>(pm::zeros<float>({5, 1}, home))))
+                    .to_vector();
+            std::sort(each.begin(), each.end());
+            CHECK(each.size() == 5);
+            CHECK(std::adjacent_find(each.begin(), each.end()) == each.end());
+        }
     }
 }
 

@@ -223,6 +223,25 @@ TEST_CASE("join assignments: what scatters and assignments write to is made wher
     }
 }
 
+TEST_CASE(
+    "join assignments: a view of what was assigned keeps its values beside what comes later") {
+    for (const pm::context& home : {pm::context(), pm::context(pm::host_only{})})
+        for (const bool whole : {false, true}) {
+            pm::matrix<float> x = counting(home);
+            const pm::matrix<float> ones = pm::matrix<float>(counting(home) * 0.0f + 1.0f);
+            if (whole) at(x, slice{0, rows}) = ones;
+            else at(x, 0) = 1.0f;
+            const auto turned = pm::flip(pm::transpose(x), pm::axis<1>);
+            at(x, 1) = 2.0f;
+            pm::eval(turned, x);
+            const std::vector<float> then = turned.to_vector(), now = x.to_vector();
+            CHECK(then[rows - 1] == 1);
+            CHECK(then[rows - 2] == (whole ? 1 : columns));
+            CHECK(now[0] == 1);
+            CHECK(now[columns] == 2);
+        }
+}
+
 TEST_CASE("join assignments: random ones are what a plain array does") {
     const pm::context home;
     std::mt19937 random(7);

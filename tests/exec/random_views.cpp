@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of views, reshapes and what computes between them: fused, compiled and on a
-// device they give what each op gives alone.
+// Random programs of views, reshapes, parts and what computes between them: fused, compiled and on
+// a device they give what each op gives alone.
 #include <pumice/front.hpp>
 #include <pumice/graph/array_api.hpp>
 
@@ -51,7 +51,7 @@ private:
         const int rank = a.rank(), axis = rank ? below(rank) : 0;
         if (rank == 0 || rank > 4) return pm::apply<pm::op::add>(pm::reshape(a, {-1}), b);
         const std::int64_t axes[] = {axis};
-        switch (below(10)) {
+        switch (below(14)) {
             case 0: return pm::apply<pm::op::add>(a, b);
             case 1: return pm::apply<pm::op::tanh>(a);
             case 2: return pm::reduce(pm::reduction::sum, a, axes, below(2));
@@ -72,6 +72,19 @@ private:
             }
             case 7: return pm::softmax(a, axis);
             case 8: return pm::reshape(a, {-1});
+            case 9: return pm::flip(a, axes);
+            case 10: {
+                const any_tensor list[] = {a, below(2) ? a : b};
+                return pm::concat(list, axis);
+            }
+            case 11:
+            case 12: {
+                std::vector<pm::slice> part(std::size_t(rank), pm::slice{});
+                const std::int64_t n = a.shape()[axis], begin = below(int(n));
+                part[std::size_t(axis)] = {begin, begin + 1 + below(int(n - begin))};
+                const bool fits = pm::slice_view(a, part).shape() == b.shape();
+                return pm::slice_update(a, fits ? b : pm::reduce(pm::reduction::sum, b), part);
+            }
             default: return pm::matmul(a, b);
         }
     }
@@ -104,7 +117,7 @@ bool same(float a, float b) {
 }
 
 void against_single_ops(const pm::context& home, int count, unsigned seed) {
-    const pm::context alone(pm::host_only{}, pm::fusion::none{});
+    const pm::context alone(pm::host_only{}, pm::fusion::none{}, pm::eager{});
     for (int k = 0; k < count; ++k) {
         const unsigned program = seed + unsigned(k);
         CAPTURE(program);

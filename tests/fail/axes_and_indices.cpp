@@ -158,7 +158,7 @@ void more_indices_in_at(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
-// expect: indices_must_be_integers<float>
+// expect: indices_must_be_i32_or_i64<float>
 void indices_of_reals(pm::matrix<float>& a, pm::vector<float>& b) {
 #ifdef RIGHT
     auto y = a[pm::astype<int>(b)];
@@ -167,7 +167,34 @@ void indices_of_reals(pm::matrix<float>& a, pm::vector<float>& b) {
 #endif
 }
 
-// expect: indices_must_be_integers<double>
+// expect: indices_must_be_i32_or_i64<unsigned char>
+void take_by_bytes(pm::matrix<float>& a, pm::vector<std::uint8_t>& b) {
+#ifdef RIGHT
+    auto y = pm::take(a, pm::astype<int>(b));
+#else
+    auto y = pm::take(a, b);
+#endif
+}
+
+// expect: windows_need_four_axes<2>
+void conv_of_matrices(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::conv(pm::reshape<1, 1, 8, 8>(a), pm::reshape<1, 1, 3, 3>(b));
+#else
+    auto y = pm::conv(a, b);
+#endif
+}
+
+// expect: pad_needs_widths_for_each_axis<2, 1>
+void pad_of_one_axis(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    auto y = pm::pad(a, {{1, 1}, {0, 0}});
+#else
+    auto y = pm::pad(a, {{1, 1}});
+#endif
+}
+
+// expect: indices_must_be_i32_or_i64<double>
 void take_of_reals(pm::matrix<float>& a, pm::vector<double>& b) {
 #ifdef RIGHT
     auto y = pm::take(a, pm::astype<int>(b));

@@ -8,6 +8,8 @@
 #include <pumice/base/key_map.hpp>
 #include <pumice/graph/control.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Copies of nodes, each once.
@@ -164,15 +166,40 @@ PUMICE_INLINE node_ptr closed_graph::captured_as(const node_ptr& n) {
     return graph.inputs.back();
 }
 
+namespace detail {
+inline bool draws_numbers(const traced_graph& g);
+/// Whether a loop or branch draws random numbers anew in each of its runs.
+inline bool draws_numbers(const node& n) {
+    const auto* const control = n.op.get_if<control_op>();
+    return control && std::any_of(control->call->parts.begin(), control->call->parts.end(),
+                                  [](const auto& part) { return draws_numbers(part.graph); });
+}
+inline bool draws_numbers(const traced_graph& g) {
+    if (!g.keys.empty()) return true;
+    key_set<const node*> seen;
+    array_list<const node*> stack;
+    for (const node_ptr& n : g.outputs) stack.push_back(n.get());
+    while (!stack.empty()) {
+        const node& n = *stack.back();
+        stack.pop_back();
+        if (!seen.insert(&n)) continue;
+        if (draws_numbers(n)) return true;
+        for (const node_ptr& input : n.inputs) stack.push_back(input.get());
+    }
+    return false;
+}
+}  // namespace detail
+
 /// Whether a node is the same in each run of the graph.
 PUMICE_INLINE bool closed_graph::is_fixed(const node& n) {
     array_list<const node*> stack;
     stack.push_back(&n);
     while (!stack.empty()) {
         const node& top = *stack.back();
-        bool fixed = top.scope < scope_ || !top.realised() || top.data;
+        const bool lazy = top.scope >= scope_ && !top.realised();
+        bool fixed = top.scope < scope_ || lazy || top.data;
         const std::size_t before = stack.size();
-        if (!fixed_.find(&top) && top.scope >= scope_ && !top.realised())
+        if (lazy && !fixed_.find(&top))
             for (const node_ptr& input : top.inputs) {
                 const bool* const known = fixed_.find(input.get());
                 if (!known) stack.push_back(input.get());
@@ -180,7 +207,7 @@ PUMICE_INLINE bool closed_graph::is_fixed(const node& n) {
             }
         if (stack.size() > before) continue;
         stack.pop_back();
-        if (!fixed_.find(&top)) fixed_[&top] = fixed;
+        if (!fixed_.find(&top)) fixed_[&top] = fixed && !(lazy && detail::draws_numbers(top));
     }
     return *fixed_.find(&n);
 }

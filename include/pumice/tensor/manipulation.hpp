@@ -12,6 +12,10 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Named in compile errors; never defined.
+template <int Rank, int Widths> struct pad_needs_widths_for_each_axis;
+template <int Rank> struct windows_need_four_axes;
+
 /// The extents are a list: reshape(x, {n, m}), reshape(x, {-1}).
 template <array_argument X, std::integral... N>
     requires(sizeof...(N) > 0)
@@ -104,20 +108,35 @@ auto roll(const X& x, std::int64_t shift) {
 }
 
 /// x with a width before and after each axis: `pad(x, {{1, 1}, {0, 2}}, pm::pad_mode::edge)`.
-template <array_argument X>
-auto pad(const X& x, const pad_width (&widths)[std::size_t(detail::extents_of<X>::rank)],
-         pad_mode mode = pad_mode::constant, const any_operand& value = scalar(0.0)) {
+template <array_argument X, std::size_t N>
+auto pad(const X& x, const pad_width (&widths)[N], pad_mode mode = pad_mode::constant,
+         const any_operand& value = scalar(0.0)) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    if constexpr (N != std::size_t(rank))
+        static_cast<void>(pad_needs_widths_for_each_axis<rank, int(N)>{});
     return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), span(widths), mode, value)));
 }
 
-/// Convolution and pooling over the last two axes (graph/window.hpp).
+namespace detail {
+template <class X>
+constexpr bool check_windows() {
+    if constexpr (extents_of<X>::rank != 4)
+        static_cast<void>(windows_need_four_axes<extents_of<X>::rank>{});
+    return true;
+}
+}  // namespace detail
+
+/// Convolution and pooling over the last two axes (graph/window.hpp); of one axis with an extent of
+/// 1 for the other.
 template <array_argument X, array_argument Weight>
 auto conv(const X& x, const Weight& weight, const conv_op& options = {}) {
+    static_assert(detail::check_windows<X>() && detail::check_windows<Weight>());
     return detail::of_rank<X>(detail::noted(conv(any_tensor(x.get()), any_tensor(weight.get()),
                                                  options)));
 }
 template <array_argument X>
 auto pool(const X& x, const pool_op& options) {
+    static_assert(detail::check_windows<X>());
     return detail::of_rank<X>(detail::noted(pool(any_tensor(x.get()), options)));
 }
 

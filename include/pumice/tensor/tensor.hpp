@@ -12,7 +12,7 @@ template <class Length> struct length_makes_no_tensor_use_zeros_or_empty;
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
-template <class Element> struct indices_must_be_integers;
+template <class Element> struct indices_must_be_i32_or_i64;
 template <class From, class To> struct number_of_elements_differs;
 
 namespace detail {
@@ -266,7 +266,8 @@ constexpr bool check_joined() {
 template <class Indices>
 constexpr bool check_indices() {
     using e = element_of_argument<Indices>;
-    if constexpr (!std::integral<e>) static_cast<void>(indices_must_be_integers<e>{});
+    if constexpr (!std::same_as<e, std::int32_t> && !std::same_as<e, std::int64_t>)
+        static_cast<void>(indices_must_be_i32_or_i64<e>{});
     return true;
 }
 template <class From, class To>

@@ -30,7 +30,7 @@ inline graph_node& behind_reshapes(graph_node& n) noexcept {
 /// lie in one piece there.
 inline part_map find_parts(const array_list<kernel_group>& groups, const op_graph& graph) {
     // Of each node: a kernel stores it through its epilogue, and nobody else holds it; how often it
-    // is read, a view while somebody reads the view.
+    // is read, a view where somebody reads or holds the view.
     array_list<char> computed(graph.size(), 0), assigned(graph.size(), 0);
     array_list<int> reads(graph.size(), 0);
     const auto writes_parts = [](const graph_node& n) {
@@ -42,7 +42,7 @@ inline part_map find_parts(const array_list<kernel_group>& groups, const op_grap
         else if (g.anchor && writes_parts(*g.anchor)) assigned[g.anchor->number] = !g.anchor->kept;
     const array_list<graph_node*>& order = graph.order();
     for (auto n = order.rbegin(); n != order.rend(); ++n)
-        if (!is_view(**n) || reads[(*n)->number] > 0)
+        if (!is_view(**n) || (*n)->kept || reads[(*n)->number] > 0)
             for (const graph_node* input : (*n)->inputs) ++reads[input->number];
     part_map parts;
     array_list<char> scattered(graph.size(), 0);  // of a part: in the same memory
