@@ -97,6 +97,34 @@ TEST_CASE("pages: scattering") {
     // end
 }
 
+TEST_CASE("pages: recipes") {
+    // code: recipes
+    // Along one axis: the other has an extent of 1.
+    const pm::vector<float> signal = {1, 2, 3, 4, 5}, window = {0.25f, 0.5f, 0.25f};
+    const auto smooth = pm::conv(pm::reshape(signal, {1, 1, 1, 5}), pm::reshape(window, {1, 1, 1, 3}), {.pad_begin = {0, 1}, .pad_end = {0, 1}});
+    SHOWS("[[[[1. 2. 3. 4. 3.5]]]]", smooth);
+
+    // Batch normalisation of what a network has learnt, NCHW: arithmetic, fused into what makes x.
+    const pm::tensor<float, pm::dims<4>> x = pm::reshape(pm::vector<float>{1, 2, 3, 4}, {1, 2, 1, 2});
+    const auto of_channels = [](const pm::vector<float>& v) { return pm::reshape(v, {1, -1, 1, 1}); };
+    const pm::vector<float> average = {1, 3}, variance = {1, 4}, scale = {2, 2}, shift = {0, 1};
+    const auto y = (x - of_channels(average)) * of_channels(scale / pm::sqrt(variance)) + of_channels(shift);
+    SHOWS("[[[[0. 2.]] [[1. 2.]]]]", y);
+
+    // A quantile, between the two elements next to it.
+    const pm::vector<float> sorted = pm::sort(pm::vector<float>{9, 1, 4, 2});
+    const float at = 0.5f * 3;  // of 4 elements: q * (n - 1)
+    const std::int64_t below = static_cast<std::int64_t>(at);
+    SHOWS("3.", pm::lerp(sorted(below), sorted(below + 1), at - static_cast<float>(below)));
+
+    // How many elements are in each of 4 bins of width 1.
+    const pm::vector<float> values = {0.5f, 1.5f, 1.7f, 3.2f};
+    const auto counts = pm::scatter_elements(pm::vector<int>{0, 0, 0, 0}, pm::astype<int>(values), pm::vector<int>{1, 1, 1, 1}, pm::axis<0>,
+                                             pm::scattering::sum);
+    SHOWS("[1 2 0 1]", counts);
+    // end
+}
+
 TEST_CASE("pages: einsum") {
     const pm::matrix<float> a = {{1, 2}, {3, 4}}, b = {{1, 0}, {1, 1}};
     // code: einsum

@@ -37,7 +37,10 @@ any_tensor apply(const Operands&... operands) {
     return apply(op_info_of<Op>, list);
 }
 
-/// x converted to another element type (see core/scalar.hpp for the rules); x itself if it has it.
+/// x converted to another element type; x itself if it has it. A number with a fraction becomes the
+/// whole number towards zero, or the nearest that the type has, and NaN becomes 0; whole numbers
+/// wrap; bool is "not zero" (NaN is true); to fewer bits of floating point: the nearest, ties to
+/// even.
 PUMICE_FUNCTION any_tensor astype(const any_tensor& x, dtype type);
 
 /// Reduces over `axes` (all where empty). sum and prod keep the element type (pm::sum and pm::prod
@@ -80,7 +83,8 @@ PUMICE_FUNCTION any_tensor matmul(any_tensor a, any_tensor b);
 PUMICE_FUNCTION any_tensor concat(span<const any_tensor> parts, std::int64_t axis = 0);
 
 /// values[..., indices, ...]: the array API's take with indices of any rank, ONNX Gather. Negative
-/// indices count from the end; an index outside is clamped to the axis (kernels cannot throw).
+/// indices count from the end; an index outside is clamped to the axis (kernels cannot throw), and
+/// an axis without elements throws errc::index_out_of_range.
 PUMICE_FUNCTION any_tensor take(const any_tensor& values, const any_tensor& indices,
                                 std::int64_t axis = 0);
 

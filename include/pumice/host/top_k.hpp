@@ -91,7 +91,8 @@ private:
             const Key* const least = std::min_element(keys, keys + count);
             if (!(*least < limit_)) return;
             limit_ = *least;
-            list_[0] = {limit_, static_cast<std::uint32_t>(place + (least - keys))};
+            place += static_cast<std::size_t>(least - keys);
+            list_[0] = {limit_, static_cast<std::uint32_t>(place)};
         });
     }
     /// Of what may hold keys below the limit.

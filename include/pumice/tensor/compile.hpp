@@ -171,7 +171,9 @@ private:
 /// What tracing hands to a function for an argument of type A, and keeps of a result of type A.
 template <class A>
 struct traced_type {
-    static_assert(any_array<A>, "a compiled function takes and gives tensors and any_tensors");
+    static_assert(
+        any_array<A>,
+        "a compiled function takes and gives tensors and any_tensors; a number is a scalar_tensor");
     using type = any_tensor;
 };
 template <element T, extents_type E, layout L>

@@ -394,7 +394,7 @@ auto to(const X& x, const context& place) {
                   typename detail::argument_of<X>::extents>(to(any_tensor(x.get()), place));
 }
 
-/// A copy in another element type; conversions as core/scalar.hpp states.
+/// A copy in another element type.
 template <element To, array_argument X>
 auto astype(X&& x) {
     using a = detail::argument_of<X>;
