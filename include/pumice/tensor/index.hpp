@@ -83,7 +83,7 @@ auto indexed(const X& x, const I&... index) {
     } else if constexpr (sizeof...(I) == 1) {
         constexpr int own = extents_of<X>::rank, by = (extents_of<I>::rank + ...);
         constexpr bool mask = (is_bool<I>() && ...);
-        static_assert(mask || (check_indices<I>() && ...));
+        if constexpr (!mask) static_assert((check_indices<I>() && ...));
         if constexpr (mask && by > own) static_cast<void>(more_indices_than_axes<by, own>{});
         return tensor<element_of_argument<X>,
                       dims<mask ? own - by + 1 : own - 1 + by>>(selected(x, index...));
