@@ -79,7 +79,7 @@ struct node {
 
     node(dtype t, const shape& s, operation&& o, const std::shared_ptr<engine>& home)
         : type(t), extent(s), op(std::move(o)),
-          owner(home, home.get()),  // a plain copy waits for its own store: a tenth of a small call
+          owner(home, home.get()),  // of a plain copy g++ waits to read back what it stored
           layout_(row_major_strides(s)) {}
     node(const node&) = delete;
     node& operator=(const node&) = delete;

@@ -39,7 +39,7 @@ struct host_loop {
     std::int64_t count;
     const void* from[max_leaves];  // where operands begin that lie dense
     bool down;                     // see take_rows
-    std::int64_t rows, length;     // rows: of those that are joined
+    std::int64_t rows, length;     // as many rows as results, where rows are joined
 
     host_loop() noexcept {}  // the nanoseconds of zeros count
 

@@ -124,6 +124,7 @@ inline void reduce_short_rows(reduction what, const float* in, std::int64_t rows
     else by(joined_sum<float, as_it_is>{});
 }
 
+/// Each of `rows` rows of n floats that lie dense.
 inline void reduce_long_rows(reduction what, const float* in, std::int64_t rows, std::int64_t n,
                              float* out) {
     const bool adds = what == reduction::sum || what == reduction::mean;
@@ -133,7 +134,7 @@ inline void reduce_long_rows(reduction what, const float* in, std::int64_t rows,
                                : reduce_floats(what, in, n, first_of(what)),
                           n);
 }
-/// Of lines of `rows` floats, n of them, each column.
+/// Each of `rows` columns of n lines of `rows` floats.
 inline void reduce_down(reduction what, const float* in, std::int64_t rows, std::int64_t n,
                         float* out) {
     if (n <= columns_of_floats<0>::most_rows && what != reduction::mean)
