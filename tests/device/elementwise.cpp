@@ -256,7 +256,7 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
     for (const auto& m : machines()) {
         tally count("tiles on " + m->info().name);
         dice d(6);
-        int taken = 0, runs = 0;
+        int taken = 0, runs = 0, skewed = 0;
         for (int i = 0; i < samples(150); ++i) {
             const dtype type = all_dtypes[static_cast<std::size_t>(i) % std::size(all_dtypes)];
             const int rank = static_cast<int>(d.in(2, 4)),
@@ -268,6 +268,7 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
                 domain[k] = tiled ? d.in(2, 200) : d.in(1, rank == 4 ? 2 : 3);
                 if (tiled && aligned) domain[k] = (domain[k] + 3) & ~std::int64_t{3};
             }
+            if (d.chance(0.3)) domain[rank - 1] += 4 * detail::elementwise_tiles::side;
             workspace w(d, d.chance(0.15));
             maker make;
             const std::int64_t unit = aligned ? 4 : 1;
@@ -306,7 +307,8 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
             CHECK_MESSAGE(s.yes == able, s.reason);
             if (s.yes) {
                 const launch l = elementwise_tiled::make(p, m->info());
-                runs += l.arguments[l.arguments.size() - 4] != "1";
+                runs += l.arguments.end()[-5] != "1";
+                skewed += l.arguments.back() == "1";
             }
             taken +=
                 check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}}, about, count);
@@ -314,6 +316,7 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
         CHECK(taken >= samples(150) / 2);
         CHECK(runs >= taken / 8);
         CHECK(runs <= taken * 7 / 8);
+        CHECK(skewed >= taken / 16);
     }
 }
 
@@ -332,7 +335,7 @@ TEST_CASE("tiles: long programs, whose evaluations are not written out, with loo
                 v = make.apply<op::negative>(v);
                 const operand out = w.output(type, domain, placing::dense);
                 const elementwise_problem p{domain, make.build({v}, {out})};
-                CHECK(elementwise_tiled::make(p, m->info()).arguments.end()[-2] ==
+                CHECK(elementwise_tiled::make(p, m->info()).arguments.end()[-3] ==
                       (domain[0] == 68 ? "1" : "4"));
                 CHECK(check<elementwise_tiled>(*m, p, w, {{out, domain}}, {tolerance{}},
                                                to_string(domain), count));

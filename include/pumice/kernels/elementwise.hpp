@@ -99,11 +99,20 @@ struct elementwise_tiles {
         for (operand* o : operands_of(read.body)) move(o->steps, last - 1, last + 1);
         return runs_of({&read.body}, read.domain, true, 8);
     }
-    /// In which runs results are stored along theirs.
-    vector_runs stores() const {
+    /// How results are stored along theirs: in runs of so many, skewed where rows begin anywhere:
+    /// each from its first aligned element on, so that tiles overlap by a run.
+    struct stored_runs {
+        int elements;
+        bool skewed;
+        std::int64_t columns() const { return skewed ? side - elements : side; }  // of a tile
+    };
+    stored_runs stores() const {
         elementwise_problem written = p;
         written.body.leaves.clear();
-        return runs_of({&written.body}, written.domain, true, 8);
+        const int run = runs_of({&written.body}, written.domain, true, 8).elements;
+        const bool skewed =
+            run == 1 && !is_packed(p.body.outputs[0].type) && p.domain.back() >= 4 * side;
+        return {skewed ? 4 : run, skewed};
     }
     /// How much more a tile holds than the domain has of it: of short axes it is mostly edge.
     double waste() const {
@@ -116,9 +125,12 @@ struct elementwise_tiles {
     std::int64_t shared(std::int64_t pitch) const {
         return side * pitch * size_of(info(p.body.type()).arithmetic);
     }
-    /// One more than a row has, where there is room.
-    int pitch(const device_info& device) const {
-        return static_cast<int>(shared(side + 1) <= device.shared_memory ? side + 1 : side);
+    /// Of the rows in shared memory, where there is room: odd, so that the elements of a column
+    /// lie in banks of their own, as do skewed neighbours' first ones.
+    int pitch(const stored_runs& stored, const device_info& device) const {
+        const std::int64_t step = p.body.outputs[0].steps[p.domain.rank() - 2];
+        const std::int64_t more = stored.skewed && step % 2 != 0 ? (step + 2) & 3 : 1;
+        return static_cast<int>(shared(side + more) <= device.shared_memory ? side + more : side);
     }
     /// Evaluations of a long program are not written out sixteen times.
     int batch(int accesses) const {
@@ -214,14 +226,16 @@ struct elementwise_tiled {
     static launch make(const elementwise_problem& asked, const device_info& device) {
         const detail::elementwise_tiles t(asked);
         constexpr std::int64_t side = detail::elementwise_tiles::side;
+        const auto stored = t.stores();
         shape tiles = t.p.domain;
-        for (const int axis : {tiles.rank() - 2, tiles.rank() - 1})
-            tiles[axis] = (tiles[axis] + side - 1) / side;
+        const int last = tiles.rank() - 1;
+        tiles[last - 1] = (tiles[last - 1] + side - 1) / side;
+        tiles[last] = (tiles[last] + stored.columns() - 1) / stored.columns();
         launch l = detail::elementwise_launch(t.p, tiles, 1, "tiled", device);
         const vector_runs r = t.reads();
         l.threads = 0;  // a tile is a third of the shared memory that many devices have
-        l.specialise({r.elements, t.stores().elements, r.masks[0], t.batch(16 / r.elements),
-                      t.pitch(device)});
+        l.specialise({r.elements, stored.elements, r.masks[0], t.batch(16 / r.elements),
+                      t.pitch(stored, device), stored.skewed ? 1 : 0});
         return l;
     }
 };
