@@ -61,7 +61,7 @@ bool cancels(const op_info& op) {
     return names.contains(op.name);
 }
 
-/// Bounds of design.md: 2 units in the last place, 4 where a function of math.slang is called.
+/// 2 units in the last place, 4 where a function of math.slang is called.
 tolerance allowed_for(const op_info& op, dtype type, const array_list<host_array>& in,
                       std::int64_t n) {
     tolerance t{op.body.find("pm_") == std::string_view::npos ? 2.0 : 4.0};

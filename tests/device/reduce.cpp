@@ -45,7 +45,7 @@ std::vector<double> absolute_sums(reduce_problem p, const workspace& w) {
     return sums;
 }
 
-/// design.md: sums within 4 eps log2(n) sum|x|. A product makes one rounding a factor.
+/// Sums within 4 eps log2(n) sum|x|. A product makes one rounding a factor.
 tolerance allowed_for(const reduce_problem& p, const workspace& w) {
     const dtype type = p.prologue.type();
     tolerance t{1};

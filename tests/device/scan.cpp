@@ -31,7 +31,7 @@ void check_kernels(machine& m, const scan_problem& p, const workspace& w,
     check<scan_columns>(m, p, w, out, t, text, count);
 }
 
-/// design.md: sums within 4 eps log2(n) sum|x|, here of the elements up to each. A product makes
+/// Sums within 4 eps log2(n) sum|x|, here of the elements up to each. A product makes
 /// one rounding a factor.
 tolerance allowed_for(scan_problem p, const workspace& w) {
     const dtype type = p.prologue.type();

@@ -73,7 +73,8 @@ private:
     std::int64_t rank_ = 0;  // as wide as the items, so that copies do not wait for it
 };
 
-/// The lengths of a tensor's axes, at most 8.
+/// The lengths of a tensor's axes, at most 8: in braces, or `pm::shape(list)` of a std::vector, an
+/// array or a span of std::int64_t.
 using shape = index_list;
 using strides = index_list;
 

@@ -123,16 +123,24 @@ private:
             elementwise_problem p;
             p.body.body = op->body;
             record = host_record(p);
-        } else {
-            const char* const kernel = n.op.is<reduce_op>()      ? "host/reduce"
-                                       : n.op.is<normalize_op>() ? "host/normalize"
-                                       : n.op.is<take_op>()      ? "host/take"
-                                       : n.op.is<scan_op>()      ? "host/scan"
-                                       : n.op.is<scatter_op>()   ? "host/scatter"
-                                                                 : nullptr;
-            if (!kernel) return nullptr;
+        } else if (const auto* r = n.op.get_if<reduce_op>()) {
+            reduce_problem p;
+            p.what = r->what;
+            p.by = r->by;
+            record = host_record(p);
+        } else if (const auto* m = n.op.get_if<normalize_op>()) {
+            normalize_problem p;
+            p.what = m->what;
+            record = host_record(p);
+        } else if (const auto* c = n.op.get_if<scan_op>()) {
+            scan_problem p;
+            p.what = c->what;
+            record = host_record(p);
+        } else if (n.op.is<take_op>() || n.op.is<scatter_op>()) {
             record = std::make_shared<kernel_record>();
-            record->kernel = kernel;
+            record->kernel = n.op.is<take_op>() ? "host/take" : "host/scatter";
+        } else {
+            return nullptr;
         }
         record->origin = n.label.get().maker();
         return record;

@@ -51,6 +51,8 @@ struct problem_kind {
     /// The programs fused before the kernel's own work, and that behind it.
     array_list<const fused*> (*before)(const void* p);
     const fused* (*after)(const void* p);
+    /// Which op it is that the problem is of, where the kind's name does not say; else empty.
+    std::string_view (*op)(const void* p);
     /// The host's own loop for a problem over buffers, where it has one.
     void (*find_loop)(const void* p, const host_buffers&, host_loop& out);
     /// What every kernel computes.
@@ -161,6 +163,10 @@ struct kind_of_problem {
             return &static_cast<const P*>(held)->epilogue;
         else return nullptr;
     }
+    static std::string_view op(const void* held) {
+        if constexpr (requires(const P& p) { p.op(); }) return static_cast<const P*>(held)->op();
+        else return {};
+    }
     static void operands(const void* held, const operand_visitor& f) {
         visit_operands(*static_cast<const P*>(held), f);
     }
@@ -171,8 +177,9 @@ struct kind_of_problem {
     static void by_reference(const void* held, const host_buffers& buffers) {
         reference(*static_cast<const P*>(held), buffers);
     }
-    static constexpr problem_kind value{P::name, kernels_for<P>, operands,     before,
-                                        after,   loop_of,        by_reference, decisions_for<P>};
+    static constexpr problem_kind value{P::name, kernels_for<P>, operands,
+                                        before,  after,          op,
+                                        loop_of, by_reference,   decisions_for<P>};
 };
 
 }  // namespace detail

@@ -74,7 +74,8 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
 
 }  // namespace detail
 
-/// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work.
+/// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work, or "abs |
+/// max | sqrt" of a kind that has several ops.
 inline std::string fused_name(const problem& p) {
     std::string before, after;
     const auto list = [](std::string& text, const fused* f) {
@@ -86,6 +87,8 @@ inline std::string fused_name(const problem& p) {
     for (const fused* f : p.kind().before(p.get())) list(before, f);
     list(after, p.kind().after(p.get()));
     if (before.empty() && after.empty() && p.get_if<elementwise_problem>()) return "copy";
+    if (const std::string_view op = p.kind().op(p.get()); !op.empty())
+        before = cat({before, before.empty() ? "" : " | ", op});
     return after.empty() ? before : cat({before, before.empty() ? "| " : " | ", after});
 }
 

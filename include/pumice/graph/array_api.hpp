@@ -42,7 +42,7 @@ PUMICE_FUNCTION any_tensor vecdot(const any_tensor& a, const any_tensor& b, std:
 
 /// The k-th diagonal of the last two axes, as the last axis (NumPy diagonal).
 PUMICE_FUNCTION any_tensor diagonal(const any_tensor& x, std::int64_t k = 0);
-/// Its sum; integers are added up in 64 bits.
+/// The sum of the k-th diagonal of the last two axes; integers are added up in 64 bits.
 PUMICE_FUNCTION any_tensor trace(const any_tensor& x, std::int64_t k = 0);
 
 /// Differences of neighbours along an axis, `n` times; `prepend` and `append`, where they are not

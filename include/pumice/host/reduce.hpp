@@ -124,15 +124,20 @@ inline void reduce_short_rows(reduction what, const float* in, std::int64_t rows
     else by(joined_sum<float, as_it_is>{});
 }
 
-/// Each of `rows` rows of n floats that lie dense.
+/// Sums or means of `rows` rows of n floats that lie dense.
+struct sum_long_rows {
+    [[gnu::always_inline]] void operator()(reduction what, const float* v, std::int64_t rows,
+                                           std::int64_t n, float* out) const {
+        for (std::int64_t i = 0; i < rows; ++i, v += n)
+            out[i] = finished(what, sum_of_floats{}(v, n), n);
+    }
+};
 inline void reduce_long_rows(reduction what, const float* in, std::int64_t rows, std::int64_t n,
                              float* out) {
-    const bool adds = what == reduction::sum || what == reduction::mean;
+    if (what == reduction::sum || what == reduction::mean)
+        return run_wide(sum_long_rows{}, what, in, rows, n, out);
     for (std::int64_t i = 0; i < rows; ++i, in += n)
-        out[i] = finished(what,
-                          adds ? run_wide(sum_of_floats{}, in, n)
-                               : reduce_floats(what, in, n, first_of(what)),
-                          n);
+        out[i] = finished(what, reduce_floats(what, in, n, first_of(what)), n);
 }
 /// Each of `rows` columns of n lines of `rows` floats.
 inline void reduce_down(reduction what, const float* in, std::int64_t rows, std::int64_t n,

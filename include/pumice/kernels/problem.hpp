@@ -28,6 +28,7 @@ struct reduce_problem {
     fused epilogue;             // over outer
     dtype result = dtype::f32;  // type of the reduced value: i64 for argmax and argmin
     const op_info* by = nullptr;
+    std::string_view op() const noexcept { return by ? by->name : to_string(what); }
 };
 
 /// For each outer coordinate o: epilogue(o ++ c, normalised(prologue(o ++ .))[c]).
@@ -37,6 +38,7 @@ struct normalize_problem {
     double epsilon = 0;
     shape outer, inner;
     fused prologue, epilogue;  // both over outer ++ inner
+    std::string_view op() const noexcept { return to_string(what); }
 };
 
 /// For each outer coordinate o: epilogue(o ++ i, sum or product over j <= i - lead of prologue(o ++
@@ -48,6 +50,9 @@ struct scan_problem {
     std::int64_t length = 0, count = 0, lead = 0;
     fused prologue;  // over outer ++ {length}
     fused epilogue;  // over outer ++ {count}
+    std::string_view op() const noexcept {
+        return what == reduction::sum ? "cumulative_sum" : "cumulative_prod";
+    }
 };
 
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).

@@ -212,9 +212,10 @@ auto op_function<Op>::reduce(X&& x, A&&... axes) const {
 inline constexpr detail::reducer<reduction::sum> sum;
 /// The product, in the types that `sum` has. Of no elements it is 1.
 inline constexpr detail::reducer<reduction::prod> prod;
-/// The greatest element (`min`: the least), of numbers, in their type; NaN where there is one.
-/// Throws errc::invalid_argument for an axis of no elements.
+/// The greatest element, of numbers, in their type; NaN where there is one. Throws
+/// errc::invalid_argument for an axis of no elements.
 inline constexpr detail::reducer<reduction::max> max;
+/// The least element, otherwise as `max`.
 inline constexpr detail::reducer<reduction::min> min;
 /// The arithmetic mean; needs floating point. Of no elements it is NaN.
 inline constexpr detail::reducer<reduction::mean> mean;
