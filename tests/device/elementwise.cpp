@@ -296,7 +296,15 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
                                                                make.value(scalar(dtype::i32, 40))),
                                           v, make.value(scalar(type, 7)));
             }
-            const operand out = w.output(type, domain, placing::dense);
+            shape whole =
+                domain;  // that the output is a part of, its rows from the end now and then
+            if (d.chance(0.4)) whole[rank - 1] += d.in(1, 9);
+            operand out = w.output(type, whole, placing::dense);
+            out.offset += d.in(0, whole.back() - domain.back());
+            if (const int k = static_cast<int>(d.in(0, rank - 1)); k != rank - 1 && d.chance(0.3)) {
+                out.offset += (domain[k] - 1) * out.steps[k];
+                out.steps[k] = -out.steps[k];
+            }
             const elementwise_problem p{domain, make.build({v}, {out})};
             const std::string about = std::string(to_string(type)) + to_string(domain) + " along " +
                                       std::to_string(along) + (w.high ? " wide" : "");

@@ -177,8 +177,7 @@ struct kind_of_problem {
     static void by_reference(const void* held, const host_buffers& buffers) {
         reference(*static_cast<const P*>(held), buffers);
     }
-    static constexpr problem_kind value{P::name, kernels_for<P>, operands,
-                                        before,  after,          op,
+    static constexpr problem_kind value{P::name, kernels_for<P>, operands,        before, after, op,
                                         loop_of, by_reference,   decisions_for<P>};
 };
 

@@ -74,8 +74,8 @@ inline choice choose(kernel_entries kernels, const void* p, const device_info& d
 
 }  // namespace detail
 
-/// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work, or "abs |
-/// max | sqrt" of a kind that has several ops.
+/// A kernel's ops as text: "multiply, add | relu", where the bar is the kernel's own work, or "abs
+/// | max | sqrt" of a kind that has several ops.
 inline std::string fused_name(const problem& p) {
     std::string before, after;
     const auto list = [](std::string& text, const fused* f) {

@@ -120,7 +120,10 @@ public:
     }
     /// Host data is copied by a name that says so.
     template <class Range>
-        requires requires(const Range& r) { typename Range::value_type; r.data(); }
+        requires requires(const Range& r) {
+            typename Range::value_type;
+            r.data();
+        }
     tensor(const Range&) {
         static_cast<void>(host_data_makes_a_tensor_by_adapt_or_from_span<Range>{});
     }
