@@ -388,3 +388,26 @@ TEST_CASE("make_devices: what is not there is named") {
     CHECK(floats(ramp(home, {3}) * 2.0)[0] == -2);
     CHECK(home.trim() < std::uint64_t(room));
 }
+
+TEST_CASE("places of one name are told apart by their numbers") {
+    struct alternating {
+        void apply(pm::policy_set& set) const {
+            set.place = [](pm::placement& p) {
+                for (std::size_t i = 0; i < p.at.size(); ++i) p.at[i] = int(i % 2);
+            };
+        }
+    };
+    const pm::context home{pm::devices{pm::host_only{}, pm::host_only{}}, alternating{}};
+    const pm::any_tensor x = ramp(home, {5, 5});
+    const auto two = [](const pm::any_tensor& of) { return pm::matmul(pm::softmax(of, 1), of); };
+    const std::string text = pm::explain(two(x));
+    CHECK(text.find("softmax\n  on host (place 0)\n") != text.npos);
+    CHECK(text.find("transfer to host (place 1)") != text.npos);
+    const pm::executable e =
+        pm::trace(home, std::vector<pm::executable::value>{{pm::dtype::f32, {5, 5}}},
+                  [&](std::span<const pm::any_tensor> given) {
+                      return std::vector{two(given[0])};
+                  });
+    CHECK(e.explain().starts_with("on host (place 0):\nhost/normalize"));
+    CHECK(e.explain().find("on host (place 1):\nhost/matmul") != std::string::npos);
+}

@@ -106,6 +106,10 @@ TEST_CASE("a refused text is an error with Slang's words and numbered lines, and
     CHECK(contains(text, "times_3.slang:2"));
     CHECK(contains(text, "   2 | public struct times_3"));
     CHECK(contains(refusal(c, bad), "oops"));
+    CHECK(!contains(text, "which computes"));
+    bad.generated[0].text = "import element;\nimport fill;\n// add, mine\nstruct p { oops }\n";
+    CHECK(contains(refusal(c, bad), "fill.run<times_3, 1>, which computes add, mine"));
+    bad.generated[0].text = "import fill;\npublic struct times_3 : IValue { oops }\n";
     CHECK(test::is_spirv(c.compile(test::small_request())));
     CHECK(contains(refusal(c, bad), "oops"));  // the name is now taken by a good text
 }

@@ -340,7 +340,7 @@ private:
         std::string explain() const override {
             std::string text;
             for (std::size_t k = 0; k < graphs_.size(); ++k)
-                append_text(text, {"on ", home_.members_[parts_.list[k].member]->device().name,
+                append_text(text, {"on ", home_.name_of(home_.first_place(parts_.list[k].member)),
                                    ":\n", graphs_[k]->explain()});
             return text;
         }
@@ -364,8 +364,7 @@ private:
     std::shared_ptr<const kernel_record> transfer_record(const plan& p, const plan_step& s) const {
         if (!p.is_transfer(s)) return nullptr;
         const auto record = host_record(s);
-        record->kernel =
-            cat({"transfer to ", planner_.places().list[at(p.at(s.outputs[0]).place)]->name});
+        record->kernel = cat({"transfer to ", name_of(p.at(s.outputs[0]).place)});
         record->fused.clear();
         record->written = 0;
         return record;
@@ -380,8 +379,21 @@ private:
     }
     std::shared_ptr<const kernel_record> placed(const kernel_record& like, int place) const {
         auto record = std::make_shared<kernel_record>(like);
-        record->place = planner_.places().list[at(place)]->name;
+        record->place = name_of(place);
         return record;
+    }
+    /// A place's device, with its number where another's has the same name.
+    std::string name_of(int place) const {
+        const auto& list = planner_.places().list;
+        const std::string& name = list[at(place)]->name;
+        int alike = 0;
+        for (const auto* const other : list) alike += other->name == name;
+        return alike == 1 ? name : cat({name, " (place ", place, ")"});
+    }
+    int first_place(std::size_t member) const {
+        int place = 0;
+        while (places_[at(place)].member != member) ++place;
+        return place;
     }
 
     void begin_profile(profile_recorder& to) override {

@@ -33,6 +33,15 @@ inline std::string from_first_error(const std::string& text) {
     return first == text.npos || line == text.npos ? text : text.substr(line + 1);
 }
 
+/// The ops of a fused program's text, which a comment behind its imports lists; empty of other
+/// texts.
+inline std::string_view ops_of(std::string_view text) {
+    if (!text.starts_with("import element;\n")) return {};
+    for (std::size_t end = 0; text.starts_with("import "); text = text.substr(end + 1))
+        if ((end = text.find('\n')) == text.npos) return {};
+    return text.starts_with("// ") ? text.substr(3, text.find('\n') - 3) : std::string_view();
+}
+
 /// The lines with their numbers, as diagnostics give them: `#line` sets the next one's.
 inline std::string numbered(std::string_view text) {
     constexpr std::string_view sets = "#line ";
@@ -264,8 +273,11 @@ inline void slang_compiler::check(const kernel_request& request, const char* ste
     if (!text.empty()) reasons.push_back(detail::from_first_error(text));
     for (auto g = request.generated.rbegin(); g != request.generated.rend(); ++g)
         reasons.push_back(cat({g->name, ".slang:", detail::numbered(g->text)}));
-    throw error(errc::compile_failed, "slang",
-                cat({"Slang refused the kernel ", to_string(request)}), std::move(reasons));
+    std::string what = cat({"Slang refused the kernel ", to_string(request)});
+    for (const auto& g : request.generated)
+        if (const std::string_view ops = detail::ops_of(g.text); !ops.empty())
+            append_text(what, {", which computes ", ops});
+    throw error(errc::compile_failed, "slang", std::move(what), std::move(reasons));
 }
 
 inline slang::IModule* slang_compiler::generated(const kernel_request& request,
