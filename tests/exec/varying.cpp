@@ -152,6 +152,10 @@ const varying_case cases[] = {
      {{{-1}}},
      [](tensors x) { return pm::expand_dims(x[0], 1) * pm::expand_dims(x[0], 0); }},
     {"transposed", 300, {{{-1, 6}}}, [](tensors x) { return pm::exp(transposed(x[0])); }},
+    {"transposed twice, side by side",
+     600,
+     {{{-1, 301}}},
+     [](tensors x) { return joined({transposed(x[0]), transposed(x[0])}, 1); }},
     {"flipped", 300, {{{-1, 6}}}, [](tensors x) { return pm::flip(x[0], axis(0)) + 1.0; }},
     {"rolled", 300, {{{-1, 6}}}, [](tensors x) { return pm::roll(x[0], 2, 0) - x[0]; }},
     {"rolled along it", 300, {{{6, -1}}}, [](tensors x) { return pm::roll(x[0], -9, 1) - x[0]; }},
@@ -373,10 +377,11 @@ TEST_CASE("varying: every kernel that serves a range serves all of it") {
         all.insert(seen.begin(), seen.end());
     }
     for (const char* name :
-         {"elementwise/strided", "elementwise/vectors", "reduce/rows", "reduce/columns",
-          "reduce/vector_rows", "normalize/rows", "normalize/columns", "normalize/streamed",
-          "normalize/streamed_columns", "normalize/vector_rows", "matmul/tiled", "matmul/split_k",
-          "scan/rows", "scan/columns", "take/elements", "take/chunks", "conv/channels"})
+         {"elementwise/strided", "elementwise/vectors", "elementwise/tiled", "reduce/rows",
+          "reduce/columns", "reduce/vector_rows", "normalize/rows", "normalize/columns",
+          "normalize/streamed", "normalize/streamed_columns", "normalize/vector_rows",
+          "matmul/tiled", "matmul/split_k", "scan/rows", "scan/columns", "take/elements",
+          "take/chunks", "conv/channels"})
         CHECK_MESSAGE(all.contains(name), name);
 }
 

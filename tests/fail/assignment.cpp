@@ -150,21 +150,3 @@ void any_tensor_unasked(pm::any_tensor& a) {
     const pm::matrix<float> y = a;
 #endif
 }
-
-// expect: host_data_makes_a_tensor_by_adapt_or_from_span<std::vector<float
-void of_host_data(std::vector<float>& a, pm::vector<float>& b) {
-#ifdef RIGHT
-    pm::vector<float> y = pm::adapt(a);
-#else
-    pm::vector<float> y = a;
-#endif
-}
-
-// expect: host_data_makes_a_tensor_by_adapt_or_from_span<std::array<float
-void assign_host_data(std::array<float, 6>& a, pm::matrix<float>& b) {
-#ifdef RIGHT
-    b = pm::from_span<float>({2, 3}, a);
-#else
-    b = a;
-#endif
-}

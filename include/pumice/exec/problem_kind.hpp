@@ -164,7 +164,10 @@ struct kind_of_problem {
         else return nullptr;
     }
     static std::string_view op(const void* held) {
-        if constexpr (requires(const P& p) { p.op(); }) return static_cast<const P*>(held)->op();
+        if constexpr (requires(const P& p) {
+                          { p.op() } -> std::same_as<std::string_view>;
+                      })
+            return static_cast<const P*>(held)->op();
         else return {};
     }
     static void operands(const void* held, const operand_visitor& f) {

@@ -9,7 +9,6 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// Named in compile errors; never defined.
 template <class Length> struct length_makes_no_tensor_use_zeros_or_empty;
-template <class Range> struct host_data_makes_a_tensor_by_adapt_or_from_span;
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
@@ -117,15 +116,6 @@ public:
         requires(Extents::rank == 1)
     explicit tensor(N) {
         static_cast<void>(length_makes_no_tensor_use_zeros_or_empty<N>{});
-    }
-    /// Host data is copied by a name that says so.
-    template <class Range>
-        requires requires(const Range& r) {
-            typename Range::value_type;
-            r.data();
-        }
-    tensor(const Range&) {
-        static_cast<void>(host_data_makes_a_tensor_by_adapt_or_from_span<Range>{});
     }
     /// A number as a tensor of no axes.
     explicit tensor(Element value)
