@@ -56,8 +56,8 @@ TEST_CASE(
     pm::eval(y);
     CHECK(home.stats().dispatches == 3);
     CHECK(home.stats().evals == 3);
-    CHECK(pm::explain(s) == "host/reduce (4,)\n");
-    CHECK(pm::explain(soft) == "host/normalize (4, 50)\n");
+    CHECK(pm::explain(s) == "host/reduce (4,): sum\n");
+    CHECK(pm::explain(soft) == "host/normalize (4, 50): softmax\n");
     CHECK(pm::explain(y) == "host/elementwise (4, 50): multiply, add\n");
     CHECK(pm::explain(x) == "data from the host\n");
     CHECK(near(pm::vector<float>(pm::sum(soft, pm::axis<1>)).to_vector(),
