@@ -203,7 +203,7 @@ TEST_CASE("devices: without a policy the first computes; explain and a profile n
     pm::eval(std::span(&z, 1));
     const pm::profile took = profile.finish();
     CHECK(took.tracks.size() == 4);  // of the context, of each engine
-    CHECK(pm::explain(z).find("  on mine\n") != std::string::npos);
+    CHECK(pm::explain(z).find("  on mine (place 1)\n") != std::string::npos);  // of two lanes
     const pm::executable e =
         pm::trace(home, std::vector<pm::executable::value>{{pm::dtype::f32, {5, 5}}},
                   [](std::span<const pm::any_tensor> given) {

@@ -340,8 +340,8 @@ private:
         std::string explain() const override {
             std::string text;
             for (std::size_t k = 0; k < graphs_.size(); ++k)
-                append_text(text, {"on ", home_.name_of(home_.first_place(parts_.list[k].member)),
-                                   ":\n", graphs_[k]->explain()});
+                append_text(text, {"on ", home_.name_of_member(parts_.list[k].member), ":\n",
+                                   graphs_[k]->explain()});
             return text;
         }
         memory_use memory() const override {
@@ -390,10 +390,12 @@ private:
         for (const auto* const other : list) alike += other->name == name;
         return alike == 1 ? name : cat({name, " (place ", place, ")"});
     }
-    int first_place(std::size_t member) const {
-        int place = 0;
+    std::string name_of_member(std::size_t member) const {
+        const std::string& name = members_[member]->device().name;
+        int alike = 0, place = 0;
+        for (const auto& other : members_) alike += other->device().name == name;
         while (places_[at(place)].member != member) ++place;
-        return place;
+        return alike == 1 ? name : name_of(place);
     }
 
     void begin_profile(profile_recorder& to) override {

@@ -31,12 +31,12 @@ TEST_CASE("plan print: a line a step, with names, sizes, places, uses and origin
     CHECK(pm::to_text(two_layers(home, true).planned()) ==
           R"(2 steps, 4 values
 0 matmul | add, relu: a f32 (4, 2) 32 B at 0, use 1 <- x 48 B input, w 24 B constant [h, a]
-1 normalize: p f32 (4, 2) 32 B at 0, use 0 <- a 32 B at 0 [p]
+1 normalize softmax: p f32 (4, 2) 32 B at 0, use 0 <- a 32 B at 0 [p]
 )");
     CHECK(pm::to_text(two_layers(home, false).planned()) ==
           R"(2 steps, 4 values
 0 matmul | add, relu: %2 f32 (4, 2) 32 B at 0, use 1 <- %0 48 B input, %1 24 B constant
-1 normalize: %3 f32 (4, 2) 32 B at 0, use 0 <- %2 32 B at 0
+1 normalize softmax: %3 f32 (4, 2) 32 B at 0, use 0 <- %2 32 B at 0
 )");
 }
 
