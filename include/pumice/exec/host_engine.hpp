@@ -123,24 +123,22 @@ private:
             elementwise_problem p;
             p.body.body = op->body;
             record = host_record(p);
-        } else if (const auto* r = n.op.get_if<reduce_op>()) {
-            reduce_problem p;
-            p.what = r->what;
-            p.by = r->by;
-            record = host_record(p);
-        } else if (const auto* m = n.op.get_if<normalize_op>()) {
-            normalize_problem p;
-            p.what = m->what;
-            record = host_record(p);
-        } else if (const auto* c = n.op.get_if<scan_op>()) {
-            scan_problem p;
-            p.what = c->what;
-            record = host_record(p);
-        } else if (n.op.is<take_op>() || n.op.is<scatter_op>()) {
+        } else {  // by the op alone: a problem would bring its kernels into every program
+            const auto* const r = n.op.get_if<reduce_op>();
+            const auto* const m = n.op.get_if<normalize_op>();
+            const auto* const c = n.op.get_if<scan_op>();
+            const char* const kernel = r                       ? "host/reduce"
+                                       : m                     ? "host/normalize"
+                                       : c                     ? "host/scan"
+                                       : n.op.is<take_op>()    ? "host/take"
+                                       : n.op.is<scatter_op>() ? "host/scatter"
+                                                               : nullptr;
+            if (!kernel) return nullptr;
             record = std::make_shared<kernel_record>();
-            record->kernel = n.op.is<take_op>() ? "host/take" : "host/scatter";
-        } else {
-            return nullptr;
+            record->kernel = kernel;
+            if (r) record->fused = name_of_reduction(r->what, r->by);
+            else if (m) record->fused = to_string(m->what);
+            else if (c) record->fused = name_of_scan(c->what);
         }
         record->origin = n.label.get().maker();
         return record;

@@ -17,6 +17,13 @@ struct elementwise_problem {
     fused body;
 };
 
+inline std::string_view name_of_reduction(reduction what, const op_info* by) noexcept {
+    return by ? by->name : to_string(what);
+}
+inline std::string_view name_of_scan(reduction what) noexcept {
+    return what == reduction::sum ? "cumulative_sum" : "cumulative_prod";
+}
+
 /// For each outer coordinate o: epilogue(o, reduce over r of prologue(o ++ r)). The op `by`, where
 /// it is what reduces, joins two values to one; in which order and how bracketed is left open.
 /// The accumulator that the epilogue is given has the type `result`.
@@ -28,7 +35,7 @@ struct reduce_problem {
     fused epilogue;             // over outer
     dtype result = dtype::f32;  // type of the reduced value: i64 for argmax and argmin
     const op_info* by = nullptr;
-    std::string_view op() const noexcept { return by ? by->name : to_string(what); }
+    std::string_view op() const noexcept { return name_of_reduction(what, by); }
 };
 
 /// For each outer coordinate o: epilogue(o ++ c, normalised(prologue(o ++ .))[c]).
@@ -50,9 +57,7 @@ struct scan_problem {
     std::int64_t length = 0, count = 0, lead = 0;
     fused prologue;  // over outer ++ {length}
     fused epilogue;  // over outer ++ {count}
-    std::string_view op() const noexcept {
-        return what == reduction::sum ? "cumulative_sum" : "cumulative_prod";
-    }
+    std::string_view op() const noexcept { return name_of_scan(what); }
 };
 
 /// epilogue(b ++ {m, n}, sum over k of a(b ++ {m, k}) * b(b ++ {k, n})).
