@@ -326,8 +326,8 @@ TEST_CASE("tiles: operands that are contiguous along another axis than the outpu
                                                                make.value(scalar(dtype::i32, 40))),
                                           v, make.value(scalar(type, 7)));
             }
-            shape whole =
-                domain;  // that the output is a part of, its rows from the end now and then
+            // The output is a part of this, now and then from its end.
+            shape whole = domain;
             if (d.chance(0.4)) whole[rank - 1] += d.in(1, 9);
             operand out = w.output(type, whole, placing::dense);
             out.offset += d.in(0, whole.back() - domain.back());

@@ -17,6 +17,7 @@ struct elementwise_problem {
     fused body;
 };
 
+/// Which op a reduction or a running sum is, as `explain` says it.
 inline std::string_view name_of_reduction(reduction what, const op_info* by) noexcept {
     return by ? by->name : to_string(what);
 }
