@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/config.hpp>
+#include <pumice/base/huge_pages.hpp>
 
 #include <cstddef>
 #include <new>
@@ -27,7 +28,7 @@ public:
                 if (i != --r.count_) r.kept_[i] = r.kept_[r.count_];
                 return found;
             }
-        return ::operator new(size, std::nothrow);
+        return new_block(size);
     }
     /// What take gave for the same size, by whichever thread.
     static void give(void* data, std::size_t size) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/error.hpp>
+#include <pumice/base/huge_pages.hpp>
 #include <pumice/base/lock.hpp>
 #include <pumice/base/memory_holders.hpp>
 #include <pumice/base/thread_cache.hpp>
@@ -49,7 +50,7 @@ public:
                 return b;
             }
         }
-        b = {::operator new(static_cast<std::size_t>(bytes), std::nothrow), bytes};
+        b = {detail::new_block(static_cast<std::size_t>(bytes)), bytes};
         if (!b.data) return b;
         struct undone {
             void* data;
@@ -147,7 +148,7 @@ public:
                          const memory_label& label = {})
         : size_(bytes), room_{nullptr, bytes > most ? bytes : bytes + alignment} {
         if (pool && bytes >= host_pool::least) room_ = (pool_ = pool)->take(room_.size, label);
-        else room_.data = ::operator new(static_cast<std::size_t>(room_.size), std::nothrow);
+        else room_.data = detail::new_block(static_cast<std::size_t>(room_.size));
         if (!room_.data)
             throw error(errc::out_of_memory, "host",
                         cat({"the host has no ", bytes, " bytes for ", to_string(label)}),

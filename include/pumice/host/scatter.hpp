@@ -20,7 +20,8 @@ class host_scatter {
 public:
     host_scatter(const scatter_problem& p, const host_buffers& buffers)
         : p_(p), keys_(buffers.array(p.keys)), order_(buffers.array(p.order)),
-          updates_(buffers.array(p.updates)), output_(buffers.array(p.output)) {}
+          updates_(buffers.array(p.updates)), data_(buffers.array(p.data)),
+          output_(buffers.array(p.output)) {}
 
     void run() {
         if constexpr (!packed_element<T>) {
@@ -73,15 +74,37 @@ private:
         const auto* const keys = reinterpret_cast<const Key*>(keys_.data) + keys_.offset;
         const std::int64_t step = keys_.steps[0], rows = p_.rows, count = p_.count,
                            wraps = p_.from_end ? rows : 0;
-        for (std::int64_t i = 0; i < count; ++i) {
+        const auto inside = [=](std::int64_t row) [[gnu::always_inline]] {
+            return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(rows);
+        };
+        const auto one = [=, &f](std::int64_t i) [[gnu::always_inline]] {
             std::int64_t row = keys[i * step];
             row += row < 0 ? wraps : 0;
-            if (static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(rows)) f(row, i);
+            if (inside(row)) f(row, i);
+        };
+        std::int64_t i = 0;
+        for (; step == 1 && i + 4 <= count; i += 4) {  // mostly one question for four keys
+            const Key* const k = keys + i;
+            if (inside(k[0]) & inside(k[1]) & inside(k[2]) & inside(k[3])) {
+                f(k[0], i);
+                f(k[1], i + 1);
+                f(k[2], i + 2);
+                f(k[3], i + 3);
+            } else {
+                for (int j = 0; j < 4; ++j) one(i + j);
+            }
         }
+        for (; i < count; ++i) one(i);
     }
     /// Whether elements of dense arrays go, as they come, to elements of one.
     bool dense() const {
         return p_.width == 1 && !order_.data && updates_.steps[0] == 1 && output_.steps[0] == 1;
+    }
+    /// Makes the output of the data, where they are not one array already: both are dense then.
+    void take_data_over() const {
+        if (data_.data != output_.data)
+            std::memcpy(first_of(output_), first_of(data_),
+                        static_cast<std::size_t>(p_.rows) * sizeof(T));
     }
     static T* first_of(const host_array& a) { return reinterpret_cast<T*>(a.data) + a.offset; }
     /// join(to, from) of each element of a line. Most have one.
@@ -95,6 +118,7 @@ private:
 
     template <class Join>
     void in_place(Join join) const {
+        take_data_over();
         T *const out = first_of(output_), *const v = first_of(updates_);
         const std::int64_t width = p_.width, down = output_.steps[0], along = output_.steps[1],
                            next = updates_.steps[0], step = updates_.steps[1];
@@ -139,10 +163,11 @@ private:
         const auto put = [&](W& to, T u) { to = join(to, wide(u)); };
         if constexpr (std::is_same_v<T, float>)
             if (!few && dense()) {
-                convert_each<T, W>(out, 1, total, 1, some);
+                convert_each<T, W>(first_of(data_), 1, total, 1, some);
                 join_dense_updates(total, v, join);
                 return convert_each<W, T>(total, 1, out, 1, some);
             }
+        take_data_over();
         each_line([](W& w, T& t) { w = wide(t); });
         if (few)
             each([&](std::int64_t row, std::int64_t update) {
@@ -159,7 +184,7 @@ private:
     }
 
     const scatter_problem& p_;
-    host_array keys_, order_, updates_, output_;
+    host_array keys_, order_, updates_, data_, output_;
 };
 
 template <std::same_as<scatter_problem> P>
@@ -182,9 +207,9 @@ void scatter_dense(const host_loop& bound, std::byte* to, const thread_pool& thr
     p.keys = {0, keys.type, 0, {1}};
     p.order = {-1, dtype::i64, 0, {1}};
     p.updates = {1, updates.type, 0, dense};
-    p.data = p.output = {2, given.type, 0, dense};
-    std::memcpy(to, first_value(data), static_cast<std::size_t>(byte_count(given.type, p.rows)));
-    scatter_all(p, {{first_value(keys), first_value(updates), to}}, threads);
+    p.data = {2, given.type, 0, dense};
+    p.output = {3, given.type, 0, dense};
+    scatter_all(p, {{first_value(keys), first_value(updates), first_value(data), to}}, threads);
 }
 /// Of little that lies dense: elements of a list, by keys as they come.
 template <std::same_as<scatter_op> Op>
