@@ -255,6 +255,7 @@ TEST_CASE("model: what cannot be loaded is a typed error, and try_load gives it"
     REQUIRE(!result);
     CHECK(result.error().code() == errc::bad_file);
     CHECK(model::try_load(file("mnist-12")).has_value());
+    CHECK(model::try_from_bytes({}).error().code() == errc::bad_file);
 }
 
 TEST_CASE("model: external data, and two models through one program") {

@@ -37,6 +37,15 @@ TEST_CASE("npy: a type that NumPy's files have no code for is refused") {
     CHECK(what.find("f8_e4m3") != std::string::npos);
 }
 
+TEST_CASE("npy: bytes that are not those of the shape are not written") {
+    temporary_folder folder;
+    const pumice::npy_array a{dtype::f32, {2, 3}, std::vector<std::byte>(20)};
+    const auto [code, what] = thrown_by([&] { pumice::write_npy(folder.path() / "a.npy", a); });
+    CHECK(code == errc::invalid_argument);
+    CHECK(what.find("has 24 bytes, not 20") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "a.npy"));
+}
+
 TEST_CASE("npy: what NumPy wrote") {
     const auto a = pumice::read_npy(data("expected/mnist-12.0.in.npy"));
     CHECK(a.dtype == dtype::f32);

@@ -157,6 +157,27 @@ TEST_CASE("damage: an index of any bytes with a right checksum does no harm") {
     CHECK(refused > 200);
 }
 
+TEST_CASE("damage: a part that begins behind the end of the file is refused") {
+    const pumice_test::temporary_folder folder;
+    const pm::context home(pm::host_only{});
+    std::string bytes = sample(folder, home);
+    const auto* const p = pm::package_v1::GetPackage(bytes.data() + package_header::size);
+    REQUIRE(p->weights()->begin() > p->graph()->begin() + p->graph()->bytes());
+    bytes.resize(static_cast<std::size_t>(p->graph()->begin() + p->graph()->bytes()));
+    const std::uint64_t size = bytes.size(), much = std::uint64_t{1} << 40;
+    std::memcpy(&bytes[24], &size, 8);
+    const auto* const cut = pm::package_v1::GetPackage(bytes.data() + package_header::size);
+    pm::package_v1::Section large(cut->weights()->begin(), much, 0, 0);
+    std::memcpy(&bytes[static_cast<std::size_t>(reinterpret_cast<const char*>(cut->weights()) -
+                                                bytes.data())],
+                &large, sizeof large);
+    sign(bytes);
+    const auto [code, what] = pumice_test::thrown_by(
+        [&] { pm::package::load(folder.write("behind", bytes), home); });
+    CHECK(code == pm::errc::bad_file);
+    CHECK_MESSAGE(what.find("weights lies where it cannot") != std::string::npos, what);
+}
+
 TEST_CASE("damage: a graph with other numbers and a right checksum does no harm") {
     const pumice_test::temporary_folder folder;
     const pm::context home(pm::host_only{});

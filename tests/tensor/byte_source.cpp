@@ -64,3 +64,18 @@ TEST_CASE("byte source: an engine fills a tensor that it reserved, in bounded pi
     CHECK(right);
     CHECK(home->trim() == 0);
 }
+
+TEST_CASE("byte source: where one throws, none of the tensors has values") {
+    struct ending final : byte_source {
+        void read(std::int64_t begin, pumice::span<std::byte>) const override {
+            if (begin > 0) throw error(errc::io_failed, "test", "the file ends here");
+        }
+    };
+    const auto home = std::make_shared<writing_engine>();
+    const ending source;
+    const node_ptr first = home->reserve(dtype::u8, {3 << 20}, "w"),
+                   second = home->reserve(dtype::u8, {8}, "v");
+    CHECK_THROWS_AS(home->fill({{first, &source}, {second, &source}}), error);
+    CHECK(first->data->lost);
+    CHECK(second->data->lost);
+}

@@ -83,6 +83,13 @@ TEST_CASE("external memory: what one buffer exports another imports, and both se
         REQUIRE_MESSAGE(third, why);
         third->invalidate(0, 10000);
         CHECK(static_cast<const char*>(third->piece().mapped)[9999] == 7);
+#if defined(__linux__)
+        const int refused = made->export_fd(why);
+        REQUIRE_MESSAGE(refused >= 0, why);
+        CHECK_FALSE(vulkan::external_memory::open(gpu.device, {kind, 10000, nullptr, refused, 99},
+                                                  why));
+        CHECK(::fcntl(refused, F_GETFD) == -1);  // closed: nobody else has it
+#endif
     }
     std::string why;
     const auto own =

@@ -12,7 +12,7 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-enum class severity { info, warning, error };
+enum class severity { info, warning, error, off };  // off: a level above all that is told
 
 /// Called from any thread; must not call back into Pumice.
 using log_sink = void (*)(severity, std::string_view);
@@ -29,7 +29,7 @@ inline severity least_told() noexcept {
         const std::string_view wish = named ? named : "";
         if (wish == "info") return severity::info;
         if (wish == "error") return severity::error;
-        return wish == "off" ? severity(3) : severity::warning;
+        return wish == "off" ? severity::off : severity::warning;
     }();
     return least;
 }
@@ -51,7 +51,7 @@ inline void tell(severity level, std::string_view text) {
 /// for what PUMICE_LOG asks for.
 inline log_sink set_log_sink(log_sink sink) noexcept { return detail::sink.exchange(sink); }
 
-/// From which severity on the log is told at all, a sink too; `severity(3)`: of nothing. Until it
+/// From which severity on the log is told at all, a sink too; severity::off: of nothing. Until it
 /// is called a sink is told everything, and stderr what PUMICE_LOG asks for.
 inline void set_log_level(severity from) noexcept {
     detail::level_asked_for = static_cast<int>(from);
@@ -62,6 +62,19 @@ inline void write_log(severity level, std::string_view text) {
     if (static_cast<int>(level) < least) return;
     if (log_sink sink = detail::sink.load(std::memory_order_acquire)) sink(level, text);
     else if (least >= 0 || level >= detail::least_told()) detail::tell(level, text);
+}
+
+/// In a handler, for a callback that nobody waits for: logs what it threw, unless memory for the
+/// text is short.
+inline void log_callback_fault(std::string_view whose) noexcept try {
+    try {
+        throw;
+    } catch (const std::exception& fault) {
+        write_log(severity::error, cat({"a callback of ", whose, " threw: ", fault.what()}));
+    } catch (...) {
+        write_log(severity::error, cat({"a callback of ", whose, " threw no std::exception"}));
+    }
+} catch (...) {
 }
 
 }}  // namespace pumice::PUMICE_ABI

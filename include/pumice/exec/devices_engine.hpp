@@ -9,6 +9,7 @@
 #include <pumice/exec/joint_submissions.hpp>
 #include <pumice/exec/plan/member_parts.hpp>
 #include <pumice/exec/ready_decision.hpp>
+#include <pumice/policy/placement.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -29,6 +30,10 @@ public:
                 places_.push_back({m, static_cast<int>(p)});
             }
         }
+        if (std::ssize(places_) > max_places)
+            fail(errc::unsupported, "devices",
+                 {"a context has at most ", max_places, " places, not ", places_.size(),
+                  ": name fewer devices"});
         planner_.set_places(std::move(found));
     }
 
@@ -133,7 +138,7 @@ private:
         auto& held = static_cast<memory&>(*n.data);
         const small_lock lock(held.mutex);
         plan_places::holding h{0, held.bytes};
-        for (std::size_t p = 0; p < places_.size() && p < 32; ++p)
+        for (std::size_t p = 0; p < places_.size(); ++p)
             if (held.at[places_[p].member]) h.places |= 1u << p;
         return h;
     }

@@ -18,9 +18,10 @@ inline void must_hold_values(const node& n) {
     if (n.data && !n.data->lost) return;
     if (n.data)
         fail(errc::values_lost, "tensor",
-             {"its values are lost: a run that wrote over them in place failed or was stopped "
-              "before it was through; make the tensor anew, and let a second handle hold it where "
-              "a run that may stop must leave it (the run then works on a copy)"});
+             {"its values are lost: what read them in, or a run that wrote over them in place, "
+              "failed or was stopped before it was through; make the tensor anew, and let a second "
+              "handle hold it where a run that may stop must leave it (the run then works on a "
+              "copy)"});
     const char* name = n.scope == 0 ? "compile" : "control";
     for (const detail::open_scope* s = detail::open_scopes; s; s = s->outer)
         if (s->number == n.scope) name = s->name;
@@ -82,17 +83,20 @@ public:
 
     std::string explain(const node_ptr& n) override {
         const std::lock_guard lock(mutex_);
-        if (n->realised()) {
-            const std::shared_ptr<const kernel_record> record = record_of(*n);
-            if (!record) return "data from the host\n";
-            const known_plan* const k = planner_.plan_with(*record);
-            return to_text(*record, n->extent) +
-                   (k && k->what.steps.size() > 1 ? text_around(k->what) : "");
-        }
         evaluation e;
-        while (!planner_.plan_of(span(&n, 1), e)) wait_for_claims();
-        plans_ = planner_.made();
-        return "not evaluated yet; the plan:\n" + text_of(e.run);
+        while (!n->realised()) {
+            if (!planner_.plan_of(span(&n, 1), e)) {
+                wait_for_claims();  // another thread's evaluation may have computed it then
+                continue;
+            }
+            plans_ = planner_.made();
+            return "not evaluated yet; the plan:\n" + text_of(e.run);
+        }
+        const std::shared_ptr<const kernel_record> record = record_of(*n);
+        if (!record) return "data from the host\n";
+        const known_plan* const k = planner_.plan_with(*record);
+        return to_text(*record, n->extent) +
+               (k && k->what.steps.size() > 1 ? text_around(k->what) : "");
     }
 
     std::shared_ptr<const kernel_record> kernel_of(const plan& p, std::size_t step) const override {
@@ -305,7 +309,7 @@ protected:
     std::string text_of(const plan_run& run) const {
         return text_of(run.what(), run.records, submits_of(run.what()));
     }
-    /// The same, as what a kernel was one of.
+    /// All kernels of the evaluation that one belonged to, indented.
     std::string text_around(const plan& p) const {
         return indented(cat({"one of the ", p.steps.size(), " steps of an evaluation:\n",
                              indented(text_of(p, {}, submits_of(p)))}));

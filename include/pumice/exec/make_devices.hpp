@@ -7,6 +7,9 @@
 #include <pumice/exec/make_engine.hpp>
 #include <pumice/policy/devices.hpp>
 
+#include <algorithm>
+#include <vector>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
@@ -21,18 +24,22 @@ inline device_list usable_devices() {
         return {};
     }
     device_list list;
-    for (int rank = 4; rank >= 0; --rank)  // see type_rank
-        for (const vulkan::candidate& c : instance->candidates())
-            if (c.refusals.empty() && type_rank(c.info) == rank)
-                list.push_back([is = c.info](policy_set& set) {
-                    set.device = [is](const device_candidate& d) {
-                        const bool same =
-                            d.info.name == is.name && d.info.device_uuid == is.device_uuid;
-                        return same ? 0 : -1;
-                    };
-                    set.device_named = true;
-                    set.device_wish = is.name;
-                });
+    std::vector<device_info> usable;  // by type_rank, those of one rank as the driver lists them
+    for (const vulkan::candidate& c : instance->candidates()) {
+        const auto lower = [&](const device_info& d) { return type_rank(d) < type_rank(c.info); };
+        if (c.refusals.empty())
+            usable.insert(std::find_if(usable.begin(), usable.end(), lower), c.info);
+    }
+    for (const device_info& d : usable)
+        list.push_back([is = d](policy_set& set) {
+            set.device = [is](const device_candidate& other) {
+                const bool same =
+                    other.info.name == is.name && other.info.device_uuid == is.device_uuid;
+                return same ? 0 : -1;
+            };
+            set.device_named = true;
+            set.device_wish = is.name;
+        });
     return list;
 }
 

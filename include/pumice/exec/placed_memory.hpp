@@ -59,9 +59,6 @@ public:
         std::string why;
         memory_ = vulkan::external_memory::open(device(), r, why);
         if (memory_) return;
-#if defined(__linux__)
-        if (r.fd >= 0) ::close(r.fd);
-#endif
         refuse_memory(wanted, info, why);
     }
     ~vulkan_placed() override {

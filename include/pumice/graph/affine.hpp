@@ -20,7 +20,6 @@ struct affine {
         for (int i = 0; i < rank; ++i) m.step[i][i] = 1;
         return m;
     }
-    bool is_identity() const noexcept { return *this == identity(axes); }
     friend bool operator==(const affine& a, const affine& b) noexcept {
         if (a.axes != b.axes || a.coordinates != b.coordinates) return false;
         for (int i = 0; i < a.axes; ++i) {

@@ -74,18 +74,18 @@ private:
         const auto* const keys = reinterpret_cast<const Key*>(keys_.data) + keys_.offset;
         const std::int64_t step = keys_.steps[0], rows = p_.rows, count = p_.count,
                            wraps = p_.from_end ? rows : 0;
-        const auto inside = [=](std::int64_t row) [[gnu::always_inline]] {
+        const auto inside = [=](std::int64_t row) {
             return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(rows);
         };
-        const auto one = [=, &f](std::int64_t i) [[gnu::always_inline]] {
+        const auto one = [=, &f](std::int64_t i) {
             std::int64_t row = keys[i * step];
             row += row < 0 ? wraps : 0;
             if (inside(row)) f(row, i);
         };
         std::int64_t i = 0;
-        for (; step == 1 && i + 4 <= count; i += 4) {  // mostly one question for four keys
+        for (; step == 1 && i + 4 <= count; i += 4) {  // most are inside, and four are loaded at once
             const Key* const k = keys + i;
-            if (inside(k[0]) & inside(k[1]) & inside(k[2]) & inside(k[3])) {
+            if (inside(k[0]) && inside(k[1]) && inside(k[2]) && inside(k[3])) {
                 f(k[0], i);
                 f(k[1], i + 1);
                 f(k[2], i + 2);

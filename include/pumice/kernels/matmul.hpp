@@ -210,7 +210,7 @@ struct matmul_packed {
             way.seconds += packed.left.seconds(device) + packed.right.seconds(device);
         return s;
     }
-    /// Of the copies.
+    /// The product of the packed copies.
     static launch make(const matmul_problem& asked, const device_info& device,
                        const configuration& way) {
         const detail::product p = detail::product_of(asked);

@@ -107,7 +107,7 @@ struct reduce_plan {
     }
 
     /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is
-    /// short.
+    /// short. Of no device's rates: the order of a sum, and so its bits, are the same on each.
     void cut() {
         const std::int64_t least = 16 * std::max(lanes, 64),
                            wanted =
@@ -134,8 +134,9 @@ struct reduce_plan {
         return groups() <= most_counted && outers_of_group() * slices <= 8 * reduce_group;
     }
     std::int64_t scratch() const {
-        return slices > 1 ? outers * slices * 32 : 0;
-    }  // no state is larger
+        constexpr std::int64_t largest_state = 32;  // bytes, of shaders/reduction.slang's
+        return slices > 1 ? outers * slices * largest_state : 0;
+    }
 
     /// True where neighbours along the outer axes lie closer together.
     bool prefers_columns() const {

@@ -38,7 +38,7 @@ struct memory_traffic {
     /// A program over `domain` whose neighbouring invocations run along an axis: of elements that
     /// lie apart there, whole lines are moved.
     void add(const fused& f, const shape& domain, int along, double times = 1) {
-        constexpr int line = 32;
+        constexpr int line = 32;  // bytes that memory moves at least: a sector of most GPUs' caches
         for (const auto* list : {&f.leaves, &f.outputs})
             for (const operand& o : *list) {
                 const double bytes = times * bytes_of(o, domain);

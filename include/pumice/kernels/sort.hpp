@@ -151,17 +151,24 @@ void reference(const P& p, const host_buffers& buffers) {
     });
 }
 
+namespace detail {
+/// No where the values, or places in 64 bits, are nothing for the device.
+inline support supports_sorting(const sort_problem& p, const device_info& device) {
+    for (const dtype t : {p.values.type, dtype::i64})
+        if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
+    if (p.length > 0x7fffffff) return support::no("a row has 2^31 elements or more");
+    return supports_index(sort_plan(p).wide, device);
+}
+}  // namespace detail
+
 struct sort_rows {
     using problem_type = sort_problem;
     static constexpr std::string_view name = "sort/rows";
     static constexpr bool portable = true;
 
     static support supports(const sort_problem& p, const device_info& device) {
-        for (const dtype t : {p.values.type, dtype::i64})
-            if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
-        if (p.length > 0x7fffffff) return support::no("a row has more than 2^31 elements");
+        if (support s = detail::supports_sorting(p, device); !s.yes) return s;
         const detail::sort_plan plan(p);
-        if (support s = supports_index(plan.wide, device); !s.yes) return s;
         double passes = 1;
         for (std::int64_t run = plan.held; run < p.length; run *= 2) ++passes;
         const double count = static_cast<double>(element_count(p.outer) * p.length);

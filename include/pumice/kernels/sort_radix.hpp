@@ -191,14 +191,6 @@ struct radix_plan : sort_plan {
     }
 };
 
-/// No where the values, or places in 64 bits, are nothing for the device.
-inline support supports_sorting(const sort_problem& p, const device_info& device) {
-    for (const dtype t : {p.values.type, dtype::i64})
-        if (!device.supports(t)) return support::no({"the device has no ", to_string(t)});
-    if (p.length > 0x7fffffff) return support::no("a row has more than 2^31 elements");
-    return supports_index(sort_plan(p).wide, device);
-}
-
 }  // namespace detail
 
 /// Rows that a workgroup holds at once.

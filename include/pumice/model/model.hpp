@@ -96,6 +96,21 @@ public:
         return std::move(results[0]);
     }
 
+    /// What a recording for these input shapes takes (those of the file where left out, an open axis
+    /// as 1). Throws errc::invalid_argument where they are fewer or more than the inputs.
+    std::vector<executable::value> recorded_values(span<const shape> shapes = {}) const {
+        const std::vector<shape> chosen = shapes_or_own(shapes);
+        if (chosen.size() != inputs().size())
+            throw error(errc::invalid_argument, "model",
+                        place(*self_) + "takes " + std::to_string(inputs().size()) +
+                            " inputs, got " + std::to_string(chosen.size()) + " shapes",
+                        signature());
+        std::vector<executable::value> values;
+        for (std::size_t i = 0; i < chosen.size(); ++i)
+            values.push_back({inputs()[i].dtype, chosen[i]});
+        return values;
+    }
+
     /// The model recorded for these input shapes (those of the file where left out, an open axis as
     /// 1): planned once, then run without building anything. To record more than the model, compile
     /// a function that calls it. Throws errc::invalid_argument where a shape depends on inputs'
@@ -175,18 +190,6 @@ private:
                               : std::vector<shape>(shapes.begin(), shapes.end());
     }
 
-    std::vector<executable::value> recorded_values(span<const shape> shapes) const {
-        const std::vector<shape> chosen = shapes_or_own(shapes);
-        if (chosen.size() != inputs().size())
-            throw error(errc::invalid_argument, "model",
-                        place(*self_) + "takes " + std::to_string(inputs().size()) +
-                            " inputs, got " + std::to_string(chosen.size()) + " shapes",
-                        signature());
-        std::vector<executable::value> values;
-        for (std::size_t i = 0; i < chosen.size(); ++i)
-            values.push_back({inputs()[i].dtype, chosen[i]});
-        return values;
-    }
     std::vector<any_tensor> run_named(span<const any_tensor> x) const {
         for (std::size_t i = 0; i < x.size(); ++i) named(x[i], inputs()[i].name);
         return run(x);

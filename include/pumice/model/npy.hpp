@@ -218,9 +218,15 @@ inline std::string npy_header_of(dtype type, const shape& extent) {
 }
 }  // namespace detail
 
-/// Writes version 1. Throws errc::io_failed, and errc::unsupported for a type that NumPy lacks.
+/// Writes version 1. Throws errc::io_failed, errc::unsupported for a type that NumPy lacks, and
+/// errc::invalid_argument where the bytes are not those of the shape.
 inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
     const std::string header = detail::npy_header_of(a.dtype, a.shape);
+    const std::int64_t wanted = byte_count(a.dtype, element_count(a.shape));
+    if (std::ssize(a.bytes) != wanted)
+        fail(errc::invalid_argument, "npy",
+             {"an array of ", to_string(a.dtype), " and shape ", to_string(a.shape), " has ", wanted,
+              " bytes, not ", a.bytes.size()});
     std::ofstream out(path, std::ios::binary);
     out << header;
     out.write(reinterpret_cast<const char*>(a.bytes.data()),

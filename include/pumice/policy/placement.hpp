@@ -21,6 +21,8 @@ struct operand_view {
     std::int64_t bytes = 0;     // of its memory, which moves as a whole
     std::uint32_t holders = 0;  // bit p: place p has its values before the first step runs
 };
+/// Of an engine: as many as `holders` has bits.
+inline constexpr int max_places = 32;
 
 /// A step as a placement policy sees it.
 struct step_view {

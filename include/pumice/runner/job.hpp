@@ -272,10 +272,8 @@ private:
         if (j.call) {
             try {
                 j.call(j.status);
-            } catch (const std::exception& fault) {
-                log_fault(fault.what());
             } catch (...) {
-                log_fault("it is no std::exception");
+                log_callback_fault("a run");
             }
             j.call = nullptr;
         }
@@ -285,12 +283,6 @@ private:
             j.changed.notify_all();
         }
         let_go(j);
-    }
-    static void log_fault(std::string_view what) noexcept {
-        try {
-            write_log(severity::error, cat({"a callback of a run threw: ", what}));
-        } catch (...) {  // no memory for the text
-        }
     }
 
     static inline thread_local constinit const job_pool* current_ = nullptr;  // of this thread
@@ -351,8 +343,9 @@ public:
                         std::chrono::nanoseconds::max()) const noexcept {
         return state_ ? detail::job_pool::wait(*state_, most) : status_;
     }
-    /// `ok` where it will not begin, or (option cancel_running) is asked to stop; `busy` where it
-    /// has begun and goes on. Its status is `cancelled` then, and its outputs are anything.
+    /// `ok` where it will not begin, or (option cancel_running) is asked to stop: its status becomes
+    /// `cancelled` if it does stop, and its outputs are undefined then. `busy` where it has begun
+    /// and goes on.
     run_status cancel() const noexcept {
         return state_ ? pool_->cancel(*state_, running_too_) : status_;
     }

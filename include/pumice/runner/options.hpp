@@ -28,6 +28,15 @@ enum class when_full : std::uint8_t { block, busy };
 enum class callback_order : std::uint8_t { as_submitted, as_completed };
 enum class log_level : std::uint8_t { unchanged, info, warning, error, off };
 
+namespace detail {
+/// Pre: not `unchanged`, which severities lack.
+constexpr severity severity_of(log_level l) noexcept {
+    return static_cast<severity>(static_cast<int>(l) - 1);
+}
+static_assert(severity_of(log_level::info) == severity::info &&
+              severity_of(log_level::off) == severity::off);
+}  // namespace detail
+
 struct runner_options {
     io_view input_view = io_view::host;
     io_view output_view = io_view::host;

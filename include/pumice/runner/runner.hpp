@@ -13,7 +13,7 @@ template <class Model>
 concept runnable_model = requires(const Model& m, span<const any_tensor> x) {
     m.inputs()[0].name;
     m.outputs()[0].name;
-    m.infer_shapes();
+    m.recorded_values();
     { m.run(x) } -> std::same_as<std::vector<any_tensor>>;
     { m.where() } -> std::convertible_to<const context&>;
 };

@@ -129,7 +129,7 @@ PUMICE_FUNCTION executable trace(const context& home, span<const executable::val
                                  const traced_function& function);
 
 namespace detail {
-/// What it gives, before it is prepared.
+/// The traced graph of `trace`, not yet planned.
 PUMICE_FUNCTION traced_graph trace_graph(const context& home, span<const executable::value> inputs,
                                          const traced_function& function);
 }  // namespace detail
@@ -406,9 +406,12 @@ PUMICE_BODY executable recordings::find(span<const any_tensor> arguments,
     std::vector<executable::value> inputs;
     for (std::size_t i = 0; i < arguments.size(); ++i)
         inputs.push_back({arguments[i].dtype(), shape_of(i)});
-    list_.insert(list_.begin(), make(context(owner), inputs));
-    if (list_.size() > most_) list_.pop_back();
-    return list_.front();
+    executable made = make(context(owner), inputs);
+    if (most_ > 0) {
+        list_.insert(list_.begin(), made);
+        if (list_.size() > most_) list_.pop_back();
+    }
+    return made;
 }
 
 }  // namespace detail

@@ -94,7 +94,6 @@ private:
 /// Arguments as tensors are handed to functions: tensors one by one, lists and tuples whole.
 template <class... A>
 struct traced_pack {
-    static constexpr bool is_list = false;
     using results = std::tuple<traced_t<A>...>;
     static std::vector<any_tensor> list(const A&... each) { return {any_tensor(each.get())...}; }
     template <class F, class... Before>

@@ -259,7 +259,7 @@ PUMICE_FUNCTION std::shared_ptr<engine> make_engine_for(policy_set policies);
 
 #ifndef PUMICE_COMPILED
 
-PUMICE_INLINE void engine::fill(const array_list<filling>& list) {
+PUMICE_INLINE void engine::fill(const array_list<filling>& list) try {
     constexpr std::int64_t most = 1 << 20;
     array_list<std::byte> piece;
     for (const filling& f : list) {
@@ -271,6 +271,9 @@ PUMICE_INLINE void engine::fill(const array_list<filling>& list) {
             write(f.to, at, part);
         }
     }
+} catch (...) {
+    for (const filling& f : list) f.to->data->lost = true;
+    throw;
 }
 
 PUMICE_INLINE void engine::note(const node_ptr& n) {

@@ -30,6 +30,15 @@ inline int copy_of_descriptor(int fd) noexcept {
 #endif
 }
 
+/// Free of effect below 0.
+inline void close_descriptor(int fd) noexcept {
+#if defined(__linux__)
+    if (fd >= 0) ::close(fd);
+#else
+    static_cast<void>(fd);
+#endif
+}
+
 /// Whether a descriptor may stand for memory: no pipe, socket or folder, and none that tells of
 /// events, from all of which a driver would wait to read.
 inline bool may_be_memory(int fd) noexcept {
@@ -60,8 +69,8 @@ struct external_request {
     external_kind kind = external_kind::own;
     std::uint64_t size = 0;
     const void* pages = nullptr;  // of host_pages
-    /// Imported where it is not below 0: then it belongs to the driver. One opaque_fd has to be
-    /// imported with the size and the heap that it was exported with.
+    /// Imported where it is not below 0. An opaque_fd has to be imported with the size and the
+    /// heap that it was exported with.
     int fd = -1;
     int heap = -1;  // of the device's heaps; below 0: that of the best memory type
 };
@@ -70,9 +79,14 @@ struct external_request {
 class external_memory {
 public:
     /// Null, with a line in `why`, where the device or the memory does not allow it: drivers may
-    /// refuse pages of files, and pages that are read-only. Throws what else can go wrong.
+    /// refuse pages of files, and pages that are read-only. Throws what else can go wrong. Takes
+    /// the descriptor over: the driver owns it once it has imported it, else it is closed.
     static unique_ptr<external_memory> open(std::shared_ptr<const device> owner,
-                                            const external_request& wanted, std::string& why) {
+                                            external_request wanted, std::string& why) {
+        const struct closer {
+            const int& fd;
+            ~closer() { close_descriptor(fd); }
+        } if_not_imported{wanted.fd};
         unique_ptr<external_memory> made(new external_memory(std::move(owner), wanted.kind));
         return made->take(wanted, why) ? std::move(made) : nullptr;
     }
@@ -81,9 +95,7 @@ public:
     ~external_memory() {
         device_->handle().destroyBuffer(buffer_, nullptr, device_->table());
         device_->handle().freeMemory(memory_, nullptr, device_->table());  // unmaps
-#if defined(__linux__)
-        if (imported_ >= 0) ::close(imported_);
-#endif
+        close_descriptor(imported_);
     }
 
     /// Never for memory::free.
@@ -147,7 +159,8 @@ private:
         return false;
     }
 
-    bool take(const external_request& wanted, std::string& why) {
+    /// Sets wanted.fd to -1 once the driver owns it.
+    bool take(external_request& wanted, std::string& why) {
         const device& d = *device_;
         if (const char* const needed = extension_of(kind_); needed && !d.has(needed)) {
             why = cat({"the device has no ", needed});
@@ -255,8 +268,8 @@ private:
         return VK_MAX_MEMORY_TYPES;
     }
 
-    bool allocate(const external_request& wanted, std::uint64_t needed, std::uint64_t length,
-                  void* start, std::uint32_t type, std::string& why) {
+    bool allocate(external_request& wanted, std::uint64_t needed, std::uint64_t length, void* start,
+                  std::uint32_t type, std::string& why) {
         const void* next = nullptr;
         const auto link = [&next](auto& info) {
             info.pNext = next;
@@ -295,6 +308,7 @@ private:
             device_->handle().allocateMemory(&what, nullptr, &memory_, device_->table());
         device_->stats().allocations += 1;
         if (result != vk::Result::eSuccess) return refuse(why, "vkAllocateMemory", result);
+        wanted.fd = -1;
         vk::BindBufferMemoryInfo bind{};
         bind.buffer = buffer_;
         bind.memory = memory_;

@@ -19,7 +19,7 @@ struct polling {
     constexpr bool at(std::chrono::microseconds t) const noexcept {
         return t < first || (t >= from && t < to);
     }
-    /// For how long a wait blocks at most that begins to at `t`.
+    /// How long a wait may block at time `t` before it polls again.
     constexpr std::chrono::microseconds blocks(std::chrono::microseconds t) const noexcept {
         return t < from ? from - t : std::chrono::microseconds::max();
     }

@@ -138,6 +138,9 @@ TEST_CASE("plan in JSON: what is no plan is refused by name") {
                   "reads an operand that is not there"));
     CHECK(refused(with(good, "[\"leaf\",\"f32\",0]", "[\"leaf\",\"f16\",0]"), "another type"));
     CHECK(refused(with(good, "\"buffers\":[", "\"buffers\":[77,"), "value 77"));
+    for (const char* bits : {"", "0123456789abcdef0123", "12g"})
+        CHECK(refused(with(good, "[\"f32\",2.0]", pm::cat({"[\"f32\",\"", bits, "\"]"})),
+                      "wants bits"));
 }
 
 TEST_CASE("plan in JSON: no more elements are picked than there are") {

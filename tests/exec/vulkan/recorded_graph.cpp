@@ -65,6 +65,22 @@ TEST_CASE("compiled: the same as the function, traced once for each type and sha
     CHECK(traced == 4);
 }
 
+TEST_CASE("compiled: one that keeps no recording is traced for each call") {
+    const pm::context home;
+    int traced = 0;
+    const auto g = pm::compile(
+        [&traced](const pm::any_tensor& x) {
+            ++traced;
+            return x * 2.0;
+        },
+        0);
+    const pm::any_tensor x = numbers(home, {5}, 1);
+    CHECK(same_bits(floats(g(x)), floats(x * 2.0)));
+    CHECK(same_bits(floats(g(x)), floats(x * 2.0)));
+    CHECK(traced == 2);
+    CHECK(g.recorded() == 0);
+}
+
 TEST_CASE("compiled: typed arguments, several results, captured tensors, expressions") {
     const pm::context home;
     pm::set_default_context(home);

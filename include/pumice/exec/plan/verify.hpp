@@ -9,6 +9,7 @@
 #include <pumice/exec/problem_kind.hpp>
 #include <pumice/kernels/launch.hpp>
 #include <pumice/kernels/operands.hpp>
+#include <pumice/policy/placement.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -361,7 +362,7 @@ private:
     }
     /// What a step works on lies where it runs, but for one side of a transfer.
     void places(std::size_t step, const plan_step& s) {
-        if (s.place < 0 || s.place >= most_places)
+        if (s.place < 0 || s.place >= max_places)
             return fault({"step ", step, " runs at place ", s.place});
         const auto lies_here = [&](int v) {
             return plan_.at(v).is_given() || plan_.at(v).place == s.place;
@@ -372,7 +373,6 @@ private:
             fault({"step ", step, " runs at place ", s.place,
                    " and works on a value of another, which it does not copy"});
     }
-    static constexpr int most_places = 32;
 
     void operand_of(std::size_t step, const plan_step& s, const operand& o, const shape& domain,
                     bool write, const array_list<char>& written) {

@@ -82,11 +82,8 @@ private:
             }
             try {
                 e.call();
-            } catch (const std::exception& fault) {
-                write_log(severity::error,
-                          cat({"what was to be called after a submission threw: ", fault.what()}));
             } catch (...) {
-                write_log(severity::error, "what was to be called after a submission threw");
+                log_callback_fault("a submission");
             }
         }
 

@@ -10,11 +10,11 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Whatever it holds.
+/// The node's memory, whether it holds values or has lost them.
 inline vulkan_storage& memory_of(const node& n) noexcept {
     return *static_cast<vulkan_storage*>(n.data.get());
 }
-/// Of values that are there.
+/// The same. Throws errc::values_lost where it holds none.
 inline vulkan_storage& storage_of(const node& n) {
     must_hold_values(n);
     return memory_of(n);
@@ -121,7 +121,7 @@ private:
     /// Whether the host reads the bytes where the device wrote them.
     bool reads_in_place(const vulkan_storage& s, std::int64_t bytes) const {
         return s.piece.mapped &&
-               (lane_.device().unified_memory || (s.host_sees && bytes <= least_worth_copying));
+               (lane_.device().unified_memory || (s.host_sees && bytes <= most_read_in_place));
     }
 
     /// Copies bytes of a tensor's device memory to the host, once they are written.

@@ -80,7 +80,7 @@ public:
                     if (p.at(v).role == value_role::output) begins_[p.at(v).index] = i;
         // On unified memory every submit does it.
         for (const int v : list_.of().outputs)
-            host_sees_ |= list_.of().at(v).bytes() <= least_worth_copying &&
+            host_sees_ |= list_.of().at(v).bytes() <= most_read_in_place &&
                           !runtime_->device().info().unified_memory;
         set_pieces(array_list<double>(order().size(), 0), 1);
     }

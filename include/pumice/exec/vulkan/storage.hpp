@@ -12,8 +12,8 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// What the host reads sooner from mapped memory across the bus than by a copy of the device's.
-inline constexpr std::int64_t least_worth_copying = 512;
+/// Bytes up to which the host reads mapped memory across the bus sooner than the device copies it.
+inline constexpr std::int64_t most_read_in_place = 512;
 
 /// Fields are guarded by the lane's lock, but for destruction, which any thread may do.
 class vulkan_storage final : public storage {
@@ -48,7 +48,8 @@ public:
         piece = runtime_->memory().allocate_in_order(static_cast<std::uint64_t>(bytes),
                                                      vulkan::memory_kind::device, label);
     }
-    /// The memory is held for another from now on.
+    /// The memory is held for another role from now on. A new name in the same role is not told:
+    /// it would take the pool's lock in each evaluation.
     void becomes(const memory_label& now) noexcept {
         if (label.role == now.role) return;
         label = now;

@@ -39,18 +39,7 @@ inline std::string to_tosa(const context& home, span<const executable::value> in
 /// The same of a model, with its names, for these shapes of its inputs, those of the file where
 /// left out.
 inline std::string to_tosa(const model& m, span<const shape> shapes = {}) {
-    if (!shapes.empty() && shapes.size() != m.inputs().size())
-        throw error(errc::invalid_argument, "vgf",
-                    cat({"the model takes ", m.inputs().size(), " inputs, got ", shapes.size(),
-                         " shapes"}));
-    std::vector<executable::value> values;
-    for (std::size_t i = 0; i < m.inputs().size(); ++i) {
-        shape s;
-        if (!shapes.empty()) s = shapes[i];
-        else
-            for (const model_dim& d : m.inputs()[i].dims) s.push_back(d.size < 0 ? 1 : d.size);
-        values.push_back({m.inputs()[i].dtype, s});
-    }
+    const std::vector<executable::value> values = m.recorded_values(shapes);
     std::vector<std::string> inputs, outputs;
     for (const model_value& v : m.inputs()) inputs.push_back(v.name);
     for (const model_value& v : m.outputs()) outputs.push_back(v.name);

@@ -134,7 +134,8 @@ private:
         std::uint64_t end = package_header::size + bytes_.size();
         const auto next = [&](const tables::Section& s, const char* what) {
             const std::uint64_t begin = folder_ ? 0 : aligned_up(end);
-            if (s.begin() != begin || (!folder_ && s.bytes() > file_->size() - begin))
+            const std::uint64_t size = file_->size();
+            if (s.begin() != begin || (!folder_ && (begin > size || s.bytes() > size - begin)))
                 refuse({"it is damaged: ", what, " lies where it cannot"});
             if (!folder_) end = begin + s.bytes();
         };

@@ -40,7 +40,7 @@ public:
     run_core(run_parts&& parts, const runner_options& options)
         : options_((check_options(options), options)), parts_(std::move(parts)), pool_(options) {
         if (options.level != log_level::unchanged)
-            set_log_level(static_cast<severity>(static_cast<int>(options.level) - 1));
+            set_log_level(severity_of(options.level));
     }
     ~run_core() override {
         while (run_room* const r = free_) {

@@ -134,16 +134,9 @@ run_parts parts_of_recorded(const Recorded& r, const runner_options& o) {
 template <class Model>
 run_parts parts_of_model(const Model& m, const runner_options& o, span<const shape> shapes) {
     std::vector<tensor_info> inputs, outputs;
-    if (!shapes.empty() && shapes.size() != m.inputs().size())
-        fail(errc::invalid_argument, "runner",
-             {"the model takes ", m.inputs().size(), " inputs, got ", shapes.size(), " shapes"});
-    for (std::size_t i = 0; i < m.inputs().size(); ++i) {
-        shape s;
-        if (!shapes.empty()) s = shapes[i];
-        else
-            for (const auto& d : m.inputs()[i].dims) s.push_back(d.size < 0 ? 1 : d.size);
-        inputs.push_back(info_of(m.inputs()[i], s));
-    }
+    const std::vector<executable::value> values = m.recorded_values(shapes);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        inputs.push_back(info_of(m.inputs()[i], values[i].shape));
     for (const auto& v : m.outputs()) outputs.push_back(info_of(v, {}));
     return run_parts::of(
         m.where(), inputs, outputs, [&m](span<const any_tensor> x) { return m.run(x); }, o);

@@ -357,7 +357,8 @@ private:
                 const auto text = v.template get<std::string>();
                 const auto end =
                     std::from_chars(text.data(), text.data() + text.size(), s.bits, 16);
-                if (end.ptr != text.data() + text.size()) fault({"wants bits, has `", text, "`"});
+                if (end.ec != std::errc() || end.ptr != text.data() + text.size())
+                    fault({"wants bits, has `", text, "`"});
                 s.type = type;
             } else if (is_floating(type)) {
                 s = {type, wanted(v.is_number(), v, "a number").template get<double>()};
