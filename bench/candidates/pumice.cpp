@@ -78,11 +78,14 @@ int main(int argc, char** argv) try {
     const std::int64_t shrink = argc > 2 ? std::max(1, std::atoi(argv[2])) : 1;
     shrunk = shrink > 1;
     rates = pm::measure_rates();
-    std::printf(
-        "{\"peer\":\"pumice\",\"mode\":\"info\",\"device\":\"%s\",\"gbps\":%.0f,\"tflops\":%.2f,"
-        "\"matrix_tflops\":%.2f,\"launch_us\":%.2f}\n",
-        pm::default_context().device().name.c_str(), rates.bandwidth * 1e-9,
-        rates.arithmetic * 1e-12, rates.matrix * 1e-12, rates.launch * 1e6);
+    {
+        bench::json_line line;
+        bench::add_machine(line, pm::default_context());
+        line.add("gbps", rates.bandwidth * 1e-9)
+            .add("tflops", rates.arithmetic * 1e-12)
+            .add("matrix_tflops", rates.matrix * 1e-12)
+            .add("launch_us", rates.launch * 1e6);
+    }
 
     std::vector<test_case> cases;
     const auto less = [&](std::int64_t n) {
@@ -221,21 +224,25 @@ int main(int argc, char** argv) try {
             list[i].measured = run(c, i);
             if (list[best].measured == 0 || list[i].measured < list[best].measured) best = i;
         }
-        for (const candidate& k : list)
-            if (k.measured > 0)
-                std::printf(
-                    "{\"case\":\"%s\",\"kernel\":\"%s\",\"expected_us\":%.2f,\"us\":%.2f%s%s}\n",
-                    c.name.c_str(), k.name.c_str(), k.expected * 1e6, k.measured * 1e6,
-                    &k == &list[chosen] ? ",\"chosen\":true" : "",
-                    &k == &list[best] ? ",\"best\":true" : "");
-        std::fflush(stdout);
+        for (const candidate& k : list) {
+            if (k.measured <= 0) continue;
+            bench::json_line line;
+            line.add("case", c.name)
+                .add("kernel", k.name)
+                .add("expected_us", k.expected * 1e6)
+                .add("us", k.measured * 1e6);
+            if (&k == &list[chosen]) line.add("chosen", 1);
+            if (&k == &list[best]) line.add("best", 1);
+        }
         ++count;
         close += list[chosen].measured <= 1.1 * list[best].measured;
         const double off = list[chosen].expected / list[chosen].measured;
         told += off >= 0.5 && off <= 2;
     }
-    std::printf("{\"cases\":%d,\"within_10_percent_of_best\":%d,\"expected_within_2\":%d}\n", count,
-                close, told);
+    bench::json_line()
+        .add("cases", count)
+        .add("within_10_percent_of_best", close)
+        .add("expected_within_2", told);
 } catch (const pm::error& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;

@@ -33,6 +33,7 @@ template <class Op>
 struct every_family : every_op<type_list<Op>> {
     static constexpr auto functions = &functions_of<Op>;
 };
+template struct every_op<type_list<control_op>>;
 template struct every_family<control_op>;
 
 }  // namespace detail

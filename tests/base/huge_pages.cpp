@@ -41,10 +41,9 @@ std::string flags_at(const void* address) {
 }  // namespace
 
 TEST_CASE("new_block: all sizes around a huge page can be written from end to end") {
-    for (const std::size_t size :
-         {std::size_t{0}, std::size_t{1}, detail::huge_page - 1, detail::least_on_huge_pages - 1,
-          detail::least_on_huge_pages, detail::least_on_huge_pages + 1,
-          5 * detail::huge_page + 4097}) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, detail::huge_page - 1,
+                                   detail::least_on_huge_pages - 1, detail::least_on_huge_pages,
+                                   detail::least_on_huge_pages + 1, 5 * detail::huge_page + 4097}) {
         const owned_block block(detail::new_block(size));
         REQUIRE(block);
         std::memset(block.get(), 7, size);

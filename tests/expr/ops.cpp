@@ -103,7 +103,7 @@ const std::map<std::string_view, formula> formulas{
     {"elu", [](real x, real y, real) { return x < 0 ? y * std::expm1(x) : x; }},
     {"celu", [](real x, real y, real) { return x < 0 ? y * std::expm1(x / y) : x; }},
     {"selu", [](real x, real y, real z) { return x > 0 ? z * x : z * y * std::expm1(x); }},
-    {"thresholded_relu", [](real x, real y, real) { return x <= y ? 0 : x; }},
+    {"thresholded_relu", [](real x, real y, real) { return x > y ? x : 0; }},
     {"hard_sigmoid", [](real x, real y, real z) { return clip01(x * y + z); }},
     {"hard_swish", [](real x, real, real) { return x * clip01(x / 6 + 0.5L); }},
     {"hard_tanh", [](real x, real, real) { return x < -1 ? -1 : x > 1 ? 1 : x; }},

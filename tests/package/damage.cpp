@@ -172,8 +172,8 @@ TEST_CASE("damage: a part that begins behind the end of the file is refused") {
                                                 bytes.data())],
                 &large, sizeof large);
     sign(bytes);
-    const auto [code, what] = pumice_test::thrown_by(
-        [&] { pm::package::load(folder.write("behind", bytes), home); });
+    const auto [code, what] =
+        pumice_test::thrown_by([&] { pm::package::load(folder.write("behind", bytes), home); });
     CHECK(code == pm::errc::bad_file);
     CHECK_MESSAGE(what.find("weights lies where it cannot") != std::string::npos, what);
 }

@@ -3,10 +3,11 @@
 #include "support.hpp"
 
 #include <pumice/runner/job.hpp>
-#include <pumice/runner/ring.hpp>
 
 #include <array>
+#include <functional>
 #include <future>
+#include <string>
 #include <thread>
 
 using namespace test;
@@ -272,6 +273,76 @@ TEST_CASE("job: callbacks run, wait and are told busy, and none waits for itself
     CHECK(h.out[1] == shifted(h.in));
 }
 
+TEST_CASE("job: a callback waits for runs that come later, of its own and of others") {
+    for (const int threads : {1, 2, 4})
+        for (const auto order :
+             {pm::callback_order::as_submitted, pm::callback_order::as_completed}) {
+            CAPTURE(threads);
+            pm::runner_options o;
+            o.async_threads = threads;
+            o.order = order;
+            held_back h(o);
+            for (int round = 0; round < 50; ++round) {
+                std::promise<pm::job> given;
+                run_status later = run_status::failed, own = run_status::failed;
+                const pm::job first = h.go(0, [&](run_status) {
+                    later = given.get_future().get().wait(60s);
+                    own = h.go(2).wait(60s);
+                });
+                const pm::job second = h.go(1);
+                given.set_value(second);
+                CHECK(first.wait() == run_status::ok);
+                CHECK(second.wait() == run_status::ok);
+                CHECK(later == run_status::ok);
+                CHECK(own == run_status::ok);
+                if (later != run_status::ok || own != run_status::ok) break;
+            }
+            CHECK(h.out[2] == shifted(h.in));
+        }
+}
+
+TEST_CASE("job: callbacks that wait for one another's runs, each within the one before") {
+    pm::runner_options o;
+    o.async_threads = 2;
+    o.max_in_flight = 16;
+    o.order = pm::callback_order::as_completed;
+    held_back h(o);
+    std::atomic<int> called{0}, right{0};
+    std::function<void(std::size_t)> nest = [&](std::size_t depth) {
+        const pm::job j = h.go(depth, [&, depth](run_status) {
+            ++called;
+            if (depth < 10) nest(depth + 1);
+        });
+        right += j.wait(60s) == run_status::ok;
+    };
+    nest(0);
+    CHECK(called == 11);
+    CHECK(right == 11);
+}
+
+TEST_CASE("job: a wait for what ends only after the callback that waits is told busy") {
+    for (const auto order : {pm::callback_order::as_submitted, pm::callback_order::as_completed}) {
+        pm::runner_options o;
+        o.order = order;
+        held_back h(o);
+        std::promise<pm::job> given, next;
+        run_status own = run_status::failed, behind = run_status::failed;
+        std::string why;
+        const pm::job first = h.go(0, [&](run_status) {
+            own = given.get_future().get().wait();
+            why = pm::run_message();
+            behind = next.get_future().get().wait(60s);
+        });
+        given.set_value(first);
+        next.set_value(h.go(1, [](run_status) {}));
+        CHECK(first.wait() == run_status::ok);
+        CHECK(own == run_status::busy);
+        CHECK(why == "the run is done only after the callback that waits");
+        CHECK(behind ==
+              (order == pm::callback_order::as_submitted ? run_status::busy : run_status::ok));
+    }
+}
+
 TEST_CASE("job: none is lost where more threads than processors take them") {
     const pm::context home(pm::host_only{});
     pm::runner_options o;
@@ -290,42 +361,4 @@ TEST_CASE("job: none is lost where more threads than processors take them") {
     for (int i = 0; i < 1000 && called < runs; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     CHECK(called == runs);
-}
-
-TEST_CASE("ring: first in, first out, full and empty are told, and threads lose nothing") {
-    pm::detail::ring<int> small(3);
-    std::array<int, 5> values{0, 1, 2, 3, 4};
-    for (int round = 0; round < 3; ++round) {
-        for (int i = 0; i < 4; ++i) CHECK(small.push(&values[std::size_t(i)]));
-        CHECK_FALSE(small.push(&values[4]));
-        for (int i = 0; i < 4; ++i) CHECK(small.pop() == &values[std::size_t(i)]);
-        CHECK(small.pop() == nullptr);
-    }
-    constexpr int each = 2000;
-    pm::detail::ring<int> shared(64);
-    std::vector<int> items(4 * each);
-    std::vector<std::atomic<int>> seen(items.size());
-    std::atomic<int> taken{0};
-    {
-        std::vector<std::jthread> threads;
-        for (int t = 0; t < 4; ++t) {
-            threads.emplace_back([&, t] {
-                for (int i = 0; i < each; ++i)
-                    while (!shared.push(&items[std::size_t(t * each + i)]))
-                        std::this_thread::yield();
-            });
-            threads.emplace_back([&] {
-                while (taken < 4 * each)
-                    if (const int* const got = shared.pop()) {
-                        ++seen[std::size_t(got - items.data())];
-                        ++taken;
-                    } else {
-                        std::this_thread::yield();
-                    }
-            });
-        }
-    }
-    int wrong = 0;
-    for (const std::atomic<int>& s : seen) wrong += s != 1;
-    CHECK(wrong == 0);
 }

@@ -113,6 +113,10 @@ public:
 
     submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
                    span<any_tensor> outputs, stop_view stop, bool donated) override {
+        array_list<node_ptr> lazy;  // a step may decide by an input
+        for (const any_tensor& t : inputs)
+            if (!t.get()->realised()) lazy.push_back(t.get());
+        if (!lazy.empty()) home_.eval(span<const node_ptr>(lazy.data(), lazy.size()));
         const decision_runner by(home_);
         const plan& p = what();
         given_handles given(by, inputs, outputs, donated);

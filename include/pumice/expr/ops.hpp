@@ -113,7 +113,7 @@ PUMICE_OP(prelu,         2, rules::signed_numeric, "PRelu",     x < T(0) ? x * y
 PUMICE_OP(elu,           2, rules::floating,       "Elu alpha=1", x < T(0) ? y * pm_expm1(x) : x);
 PUMICE_OP(celu,          2, rules::floating,       "Celu alpha=1", x < T(0) ? y * pm_expm1(pm_divide(x, y)) : x);
 PUMICE_OP(selu,          3, rules::floating,       "Selu alpha=1.6732632423543772 gamma=1.0507009873554805", x > T(0) ? z * x : z * y * pm_expm1(x));
-PUMICE_OP(thresholded_relu, 2, rules::floating,    "ThresholdedRelu alpha=1", x <= y ? T(0) : x);
+PUMICE_OP(thresholded_relu, 2, rules::floating,    "ThresholdedRelu alpha=1", x > y ? x : T(0));
 PUMICE_OP(hard_sigmoid,  3, rules::floating,       "HardSigmoid alpha=0.2 beta=0.5", pm_unit_clip(x * y + z));
 PUMICE_OP(hard_swish,    1, rules::floating,       "HardSwish", x * pm_unit_clip(x * T(0.16666666666666666) + T(0.5)));
 PUMICE_OP(hard_tanh,     1, rules::floating,       "",          x < T(-1) ? T(-1) : (x > T(1) ? T(1) : x));

@@ -52,9 +52,11 @@ inline any_tensor dequantize_linear(const any_tensor& x, const any_tensor& scale
 
 /// ONNX QuantizeLinear: x / scale, rounded to even, plus zero, within the range of `type`, an
 /// integer or a float of 8 bits, which without `saturate` turns what is beyond to infinity or NaN.
+/// The quotient is computed in f32 and rounded to `precision`.
 inline any_tensor quantize_linear(const any_tensor& x, const any_tensor& scale,
                                   const any_tensor& zero, dtype type, std::int64_t axis = 1,
-                                  std::int64_t block = 0, bool saturate = true);
+                                  std::int64_t block = 0, bool saturate = true,
+                                  dtype precision = dtype::f32);
 
 namespace detail {
 
@@ -263,7 +265,7 @@ inline any_tensor dequantize_linear(const any_tensor& x, const any_tensor& scale
 
 inline any_tensor quantize_linear(const any_tensor& x, const any_tensor& scale,
                                   const any_tensor& zero, dtype type, std::int64_t axis,
-                                  std::int64_t block, bool saturate) {
+                                  std::int64_t block, bool saturate, dtype precision) {
     constexpr const char* name = "quantize_linear";
     detail::must_scale(scale, zero, name);
     const bool real = is_floating(type);
@@ -274,6 +276,7 @@ inline any_tensor quantize_linear(const any_tensor& x, const any_tensor& scale,
         return astype(detail::spread_over(x, t, axis, block, name), dtype::f32);
     };
     any_tensor r = apply<op::divide>(astype(x, dtype::f32), spread(scale));
+    if (info(precision).bits < 32) r = astype(astype(r, precision), dtype::f32);
     if (!real) r = apply<op::round>(r);
     if (zero.has_value()) r = apply<op::add>(r, spread(zero));
     if (real && saturate) {

@@ -61,8 +61,10 @@ public:
     std::vector<any_tensor> run(span<const any_tensor> inputs) const {
         check(inputs);
         std::vector<any_tensor> results = self_->builder->build(inputs, self_->weights);
-        for (std::size_t i = 0; i < results.size(); ++i)
-            results[i] = astype(self_->weights.upload(results[i]), outputs()[i].dtype);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            results[i] = self_->weights.upload(results[i]);
+            if (outputs()[i].has_dtype) results[i] = astype(results[i], outputs()[i].dtype);
+        }
         return results;
     }
     std::vector<any_tensor> run(std::initializer_list<any_tensor> inputs) const {
@@ -96,8 +98,8 @@ public:
         return std::move(results[0]);
     }
 
-    /// What a recording for these input shapes takes (those of the file where left out, an open axis
-    /// as 1). Throws errc::invalid_argument where they are fewer or more than the inputs.
+    /// What a recording for these input shapes takes (those of the file where left out, an open
+    /// axis as 1). Throws errc::invalid_argument where they are fewer or more than the inputs.
     std::vector<executable::value> recorded_values(span<const shape> shapes = {}) const {
         const std::vector<shape> chosen = shapes_or_own(shapes);
         if (chosen.size() != inputs().size())

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -225,13 +227,16 @@ inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
     const std::int64_t wanted = byte_count(a.dtype, element_count(a.shape));
     if (std::ssize(a.bytes) != wanted)
         fail(errc::invalid_argument, "npy",
-             {"an array of ", to_string(a.dtype), " and shape ", to_string(a.shape), " has ", wanted,
-              " bytes, not ", a.bytes.size()});
+             {"an array of ", to_string(a.dtype), " and shape ", to_string(a.shape), " has ",
+              wanted, " bytes, not ", a.bytes.size()});
     std::ofstream out(path, std::ios::binary);
     out << header;
     out.write(reinterpret_cast<const char*>(a.bytes.data()),
               static_cast<std::streamsize>(a.bytes.size()));
-    if (!out.flush()) throw error(errc::io_failed, "npy", path.string() + " could not be written");
+    if (!out.flush())
+        throw error(errc::io_failed, "npy",
+                    path.string() +
+                        " could not be written: " + std::generic_category().message(errno));
 }
 
 }}  // namespace pumice::PUMICE_ABI

@@ -40,7 +40,8 @@ struct model_value {
             list += (list.empty() ? "" : ", ") + (d.size >= 0        ? std::to_string(d.size)
                                                   : d.symbol.empty() ? "?"
                                                                      : d.symbol);
-        return std::string(to_string(dtype)) + (has_shape ? " (" + list + ")" : " of any shape");
+        return std::string(has_dtype ? to_string(dtype) : "any type") +
+               (has_shape ? " (" + list + ")" : " of any shape");
     }
     /// Whether its shape is not known before a run.
     bool open() const {

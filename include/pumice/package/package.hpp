@@ -125,9 +125,12 @@ public:
         c.name = options.name;
         const auto put = [](std::vector<package_value>& list, const auto& values,
                             span<const executable::value> recorded) {
-            for (std::size_t i = 0; i < recorded.size(); ++i)
+            for (std::size_t i = 0; i < recorded.size(); ++i) {
                 list.push_back({values[i].name, recorded[i].dtype, recorded[i].shape,
                                 values[i].scale, values[i].zero_point, values[i].axis});
+                if (auto& axis = list.back().axis; axis && *axis < 0)
+                    *axis += recorded[i].shape.rank();
+            }
         };
         put(c.inputs, m.inputs(), e.inputs());
         put(c.outputs, m.outputs(), e.outputs());

@@ -37,8 +37,9 @@ struct job_state {
     short_text text;
     std::vector<runner_tensor_view> inputs, outputs;
     run_callback call;
-    std::uint64_t number = 0;  // among those with a callback
-    void* room = nullptr;      // of the run, from its begin to its end
+    static constexpr std::uint64_t unordered = ~std::uint64_t{0};
+    std::uint64_t number = unordered;  // among those whose callbacks come as they were submitted
+    void* room = nullptr;              // of the run, from its begin to its end
     submission work;
     job_state* next = nullptr;  // in the list of a thread, or of those whose callback waits
     std::mutex mutex;
@@ -92,6 +93,7 @@ public:
         found->at = job_state::step::waiting;
         found->stop = found->done = false;
         found->status = run_status::ok;
+        found->number = job_state::unordered;
         found->text.set("");
         return found;
     }
@@ -109,7 +111,7 @@ public:
         for (int now = in_flight_.load();;) {
             if (over_) return tell(run_status::cancelled, "the runner is going");
             if (now >= most_) {
-                if (!blocks_ || current_ == this)
+                if (!blocks_ || own_thread())
                     return tell(run_status::busy,
                                 "as many runs are in flight as max_in_flight says");
                 in_flight_.wait(now);
@@ -144,16 +146,28 @@ public:
         return run_status::ok;
     }
 
-    static run_status wait(job_state& j, std::chrono::nanoseconds most) noexcept {
-        if (!j.done.load(std::memory_order_acquire)) {
-            if (most <= std::chrono::nanoseconds(0))
-                return tell(run_status::timeout, "not done yet");
-            std::unique_lock lock(j.mutex);
-            const auto is_done = [&] { return j.done.load(std::memory_order_acquire); };
-            // A time point beyond what the clock can hold would lie in the past.
-            if (most > std::chrono::hours(24 * 365)) j.changed.wait(lock, is_done);
-            else if (!j.changed.wait_for(lock, most, is_done))
-                return tell(run_status::timeout, "not done yet");
+    /// In a callback the pool's thread sees to other runs until this one is done, so it may come
+    /// back later than `most`; a run that ends only after that callback gives `busy`.
+    run_status wait(job_state& j, std::chrono::nanoseconds most) noexcept {
+        const auto is_done = [&] { return j.done.load(std::memory_order_acquire); };
+        if (!is_done()) {
+            constexpr std::chrono::nanoseconds poll = std::chrono::milliseconds(1);
+            const auto begin = std::chrono::steady_clock::now();
+            worker* const own = own_thread();
+            if (ends_behind_a_callback(j))
+                return tell(run_status::busy, "the run is done only after the callback that waits");
+            while (!is_done()) {
+                const std::chrono::nanoseconds left =
+                    most - (std::chrono::steady_clock::now() - begin);
+                if (left <= std::chrono::nanoseconds(0))
+                    return tell(run_status::timeout, "not done yet");
+                if (own && step(*own)) continue;
+                std::unique_lock lock(j.mutex);
+                // A time point beyond what the clock can hold would lie in the past.
+                if (own) j.changed.wait_for(lock, left < poll ? left : poll, is_done);
+                else if (left > std::chrono::hours(24 * 365)) j.changed.wait(lock, is_done);
+                else j.changed.wait_for(lock, left, is_done);
+            }
         }
         return j.status == run_status::ok ? run_status::ok : tell(j.status, j.text.c_str());
     }
@@ -192,28 +206,40 @@ private:
         return run_status::ok;
     }
 
-    void work(job_runner& by) noexcept {
-        current_ = this;
+    struct worker {  // one of the pool's threads
+        job_pool& pool;
+        job_runner& by;
         job_state *first = nullptr, **last = &first;  // submitted, not waited for
+    };
+    worker* own_thread() const noexcept {
+        return worker_ && &worker_->pool == this ? worker_ : nullptr;
+    }
+    void work(job_runner& by) noexcept {
+        worker w{*this, by};
+        worker_ = &w;
         for (;;) {
             const std::uint32_t seen = queued_.load(std::memory_order_acquire);
             const bool over = over_;
-            if (job_state* const next = queue_.pop()) {
-                if (!begin(*next, by)) continue;
-                next->next = nullptr;
-                *last = next;
-                last = &next->next;
-            } else if (first) {
-                job_state& done = *std::exchange(first, first->next);
-                if (!first) last = &first;
-                end(done, by);
-            } else if (over) {
-                break;
-            } else {
-                queued_.wait(seen, std::memory_order_acquire);
-            }
+            if (step(w)) continue;
+            if (over) break;
+            queued_.wait(seen, std::memory_order_acquire);
         }
-        current_ = nullptr;
+        worker_ = nullptr;
+    }
+    /// Submits a job of the queue, or ends one that was submitted; false where there is none.
+    bool step(worker& w) noexcept {
+        if (job_state* const next = queue_.pop()) {
+            if (!begin(*next, w.by)) return true;
+            next->next = nullptr;
+            *w.last = next;
+            w.last = &next->next;
+            return true;
+        }
+        if (!w.first) return false;
+        job_state& done = *std::exchange(w.first, w.first->next);
+        if (!w.first) w.last = &w.first;
+        end(done, w.by);
+        return true;
     }
     /// True where it is submitted; else it is over.
     bool begin(job_state& j, job_runner& by) noexcept {
@@ -267,9 +293,26 @@ private:
         }
         calling_ = false;
     }
+    /// A callback at work on this thread; one that waits may have others above it.
+    struct calling {
+        const job_pool& pool;
+        const job_state& job;
+        const calling* const outer = std::exchange(calling_now_, this);
+        ~calling() { calling_now_ = outer; }
+    };
+    /// Whether a run is done only when a callback of this thread has returned: its own, or one that
+    /// comes before its own.
+    bool ends_behind_a_callback(const job_state& j) const noexcept {
+        for (const calling* c = calling_now_; c; c = c->outer)
+            if (&c->pool == this &&
+                (&c->job == &j || (j.number != job_state::unordered && j.number > c->job.number)))
+                return true;
+        return false;
+    }
     /// Calls back, and tells who waits.
     void conclude(job_state& j) noexcept {
         if (j.call) {
+            const calling mine{*this, j};
             try {
                 j.call(j.status);
             } catch (...) {
@@ -285,7 +328,8 @@ private:
         let_go(j);
     }
 
-    static inline thread_local constinit const job_pool* current_ = nullptr;  // of this thread
+    static inline thread_local constinit worker* worker_ = nullptr;              // this thread
+    static inline thread_local constinit const calling* calling_now_ = nullptr;  // the innermost
 
     const int threads_wanted_, most_;
     const bool blocks_, in_order_;
@@ -341,11 +385,11 @@ public:
     /// long. Several threads may wait.
     run_status wait(std::chrono::nanoseconds most =
                         std::chrono::nanoseconds::max()) const noexcept {
-        return state_ ? detail::job_pool::wait(*state_, most) : status_;
+        return state_ ? pool_->wait(*state_, most) : status_;
     }
-    /// `ok` where it will not begin, or (option cancel_running) is asked to stop: its status becomes
-    /// `cancelled` if it does stop, and its outputs are undefined then. `busy` where it has begun
-    /// and goes on.
+    /// `ok` where it will not begin, or (option cancel_running) is asked to stop: its status
+    /// becomes `cancelled` if it does stop, and its outputs are undefined then. `busy` where it has
+    /// begun and goes on.
     run_status cancel() const noexcept {
         return state_ ? pool_->cancel(*state_, running_too_) : status_;
     }

@@ -102,6 +102,7 @@ private:
             if (zero.has_value() && !is_floating(zero.dtype()))
                 v.zero_point = read<std::int64_t>(zero);
             v.axis = axis;
+            if (axis && *axis < 0 && v.has_shape) *v.axis += std::ssize(v.dims);
         };
         for (std::size_t i = 0; i < signature_.inputs.size() && i < model_.inputs.size(); ++i)
             if (model_.inputs[i] == step.inputs[0]) put(signature_.inputs[i]);

@@ -24,7 +24,10 @@ inline void check_limits(const resolved_model& p, const resolved_node& s,
 
 inline std::vector<any_tensor> build_graph(const resolved_model& p, span<const any_tensor> inputs,
                                            weights* where, std::optional<dtype> compute = {},
-                                           bool dry = false, span<const any_tensor> around = {}) {
+                                           bool dry = false, span<const any_tensor> around = {},
+                                           std::int64_t* left = nullptr) {
+    std::int64_t most = p.limits.nodes;
+    if (!left) left = &most;
     std::vector<any_tensor> slots = p.constants;
     for (const auto& [own, theirs] : p.captured)
         if (any_tensor& to = slots[static_cast<std::size_t>(own)]; !to.has_value())
@@ -36,6 +39,14 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p, span<const a
         slots[static_cast<std::size_t>(p.inputs[i])] = narrow(inputs[i]);
     std::set<const pumice::node*> seen;  // of all that was made, which `alive` holds
     std::vector<any_tensor> alive;
+    // What a graph within another is given was looked at there: a loop's steps are built on one
+    // another.
+    if (dry && !around.empty()) {
+        for (const any_tensor& t : inputs) seen.insert(t.get().get());
+        for (const auto& [own, theirs] : p.captured)
+            if (const any_tensor& t = around[static_cast<std::size_t>(theirs)]; t.has_value())
+                seen.insert(t.get().get());
+    }
     for (const resolved_node& s : p.steps) {
         const auto key = [&](std::size_t k) {
             return weights::of_slot(p.keys[static_cast<std::size_t>(s.outputs[k])]);
@@ -55,7 +66,7 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p, span<const a
                 auto folded = detail::fold_outputs(s, slots, p);
                 if (!folded.empty()) return folded;
             }
-            auto made = node_builder(s, slots, p, where, compute, dry).run();
+            auto made = node_builder(s, slots, p, where, compute, dry, left).run();
             for (std::size_t k = 0; k < s.outputs.size(); ++k)
                 if (s.constant && where && s.outputs[k] >= 0)
                     made[k] = where->get(key(k), [&] { return made[k]; });
@@ -81,8 +92,8 @@ inline resolved_model resolve(model_proto m, const model_limits& limits = {},
     return detail::resolver(std::move(m), limits, extra,
                             [](const resolved_model& p, span<const any_tensor> in, weights* where,
                                std::optional<dtype> compute, bool dry,
-                               span<const any_tensor> around) {
-                                return build_graph(p, in, where, compute, dry, around);
+                               span<const any_tensor> around, std::int64_t* left) {
+                                return build_graph(p, in, where, compute, dry, around, left);
                             })
         .run();
 }

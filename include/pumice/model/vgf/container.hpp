@@ -201,10 +201,11 @@ private:
                 refuse(errc::unsupported,
                        {"resource ", i, " has ", dims.size, " axes, Pumice has ", max_rank});
             for (std::size_t k = 0; k < dims.size; ++k) {
-                if (dims.data[k] <= 0)
-                    refuse(errc::unsupported, {"resource ", i, " has an axis of ", dims.data[k],
+                const std::int64_t length = number_of(dims, k);
+                if (length <= 0)
+                    refuse(errc::unsupported, {"resource ", i, " has an axis of ", length,
                                                ": shapes that are not known are not taken"});
-                r.shape.push_back(dims.data[k]);
+                r.shape.push_back(length);
             }
             if (!has_at_most(r.shape, limits_.elements))
                 broken({"resource ", i, " has the shape ", to_string(r.shape),
@@ -213,13 +214,20 @@ private:
         }
         resources_.memory.reset();
     }
+    /// Of a list that lies at any address in a damaged file.
+    static std::int64_t number_of(const mlsdk_decoder_tensor_dimensions& list, std::size_t k) {
+        std::int64_t n = 0;
+        std::memcpy(&n, reinterpret_cast<const std::byte*>(list.data) + k * sizeof n, sizeof n);
+        return n;
+    }
     void dense(std::uint32_t i, const resource& r, const pumice::detail::vk_format& format,
                const mlsdk_decoder_tensor_dimensions& steps) const {
         if (steps.size == 0) return;
         const strides wanted = row_major_strides(r.shape);
         bool same = steps.size == r.shape.size();
         for (int k = 0; same && k < r.shape.rank(); ++k)
-            same = steps.data[k] == wanted[k] * (info(format.type).bits / 8);
+            same = number_of(steps, static_cast<std::size_t>(k)) ==
+                   wanted[k] * (info(format.type).bits / 8);
         if (!same)
             refuse(errc::unsupported, {"resource ", i, " has strides; dense tensors are taken"});
     }

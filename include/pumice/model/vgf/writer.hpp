@@ -8,8 +8,10 @@
 #include <pumice/model/model.hpp>
 #include <pumice/model/vgf/detail/write_nodes.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <system_error>
 
 #ifdef __unix__
 #include <spawn.h>
@@ -80,7 +82,9 @@ inline std::string convert(const std::string& program, const std::filesystem::pa
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
     std::ifstream text(said);
     std::string all((std::istreambuf_iterator<char>(text)), std::istreambuf_iterator<char>());
-    return cat({"status ", status, ": ", std::string_view(all).substr(0, 2000)});
+    return cat({WIFEXITED(status) ? "exit status " : "ended by signal ",
+                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), ": ",
+                std::string_view(all).substr(0, 2000)});
 #else
     static_cast<void>(from), static_cast<void>(to), static_cast<void>(said);
     throw error(errc::unsupported, "vgf", cat({program, " is started on Unix only"}));
@@ -114,7 +118,9 @@ inline void save_tosa(const std::filesystem::path& path, std::string_view text,
         std::ofstream out(source.file, std::ios::binary);
         out.write(text.data(), static_cast<std::streamsize>(text.size()));
         if (!out.flush())
-            throw error(errc::io_failed, "vgf", source.file.string() + ": cannot be written");
+            throw error(errc::io_failed, "vgf",
+                        source.file.string() +
+                            ": cannot be written: " + std::generic_category().message(errno));
     }
     const std::string fault = detail::convert(program, source.file, made.file, said.file);
     if (!fault.empty())

@@ -82,8 +82,14 @@ public:
             if (dtype_table[i].name == name.string_view()) return static_cast<dtype>(i);
         refuse({"there is no element type ", name.string_view().substr(0, 64)});
     }
+    /// FlatBuffers' verifier does not ask where the numbers of a list begin.
+    void must_be_aligned(const flatbuffers::Vector<std::int64_t>& list) const {
+        if (reinterpret_cast<std::uintptr_t>(list.Data()) % alignof(std::int64_t) != 0)
+            refuse({"it is damaged: a list lies between words"});
+    }
     shape shape_of(const flatbuffers::Vector<std::int64_t>& list) const {
         if (list.size() > max_rank) refuse({"a shape of ", list.size(), " axes"});
+        must_be_aligned(list);
         shape s;
         double count = 1;
         for (const std::int64_t n : list) {
@@ -166,7 +172,10 @@ private:
     package_value value_of(const tables::Value& v) const {
         package_value made{v.name()->str(), type_of(*v.type()), shape_of(*v.shape())};
         if (v.scale()) made.scale.assign(v.scale()->begin(), v.scale()->end());
-        if (v.zero_point()) made.zero_point.assign(v.zero_point()->begin(), v.zero_point()->end());
+        if (v.zero_point()) {
+            must_be_aligned(*v.zero_point());
+            made.zero_point.assign(v.zero_point()->begin(), v.zero_point()->end());
+        }
         const std::int64_t axis = v.axis();
         if (axis < -1 || axis >= made.shape.rank()) refuse({"an axis that a value has not"});
         if (axis >= 0) made.axis = axis;

@@ -8,6 +8,7 @@
 #include <pumice/package/package.hpp>
 #include <pumice/slang/detail/os.hpp>
 
+#include <cerrno>
 #include <fstream>
 #include <functional>
 
@@ -55,7 +56,7 @@ public:
                 fail(errc::io_failed, "package",
                      {to_.string(), ": is there already; remove it, or name another folder"});
             std::filesystem::create_directories(temporary_ / package_part, failed);
-            must(!failed);
+            if (failed) refuse(failed);
         } else {
             open(temporary_);
             put(std::string(package_header::size + index, '\0'));
@@ -73,7 +74,7 @@ public:
         close();
         std::error_code failed;
         std::filesystem::rename(temporary_, to_, failed);
-        must(!failed);
+        if (failed) refuse(failed);
     }
 
 private:
@@ -117,7 +118,10 @@ private:
         must(out_.good());
     }
     void must(bool good) const {
-        if (!good) fail(errc::io_failed, "package", {to_.string(), ": cannot be written"});
+        if (!good) refuse(std::error_code(errno, std::generic_category()));
+    }
+    [[noreturn]] void refuse(const std::error_code& why) const {
+        fail(errc::io_failed, "package", {to_.string(), ": cannot be written: ", why.message()});
     }
 
     /// With the numbers that are known so far.

@@ -39,8 +39,7 @@ class run_core final : public job_runner {
 public:
     run_core(run_parts&& parts, const runner_options& options)
         : options_((check_options(options), options)), parts_(std::move(parts)), pool_(options) {
-        if (options.level != log_level::unchanged)
-            set_log_level(severity_of(options.level));
+        if (options.level != log_level::unchanged) set_log_level(severity_of(options.level));
     }
     ~run_core() override {
         while (run_room* const r = free_) {

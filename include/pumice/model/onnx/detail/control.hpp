@@ -97,7 +97,8 @@ public:
         }
         for (std::size_t i = 0; i < carried_; ++i)
             if (once[1 + i].shape() != init_[i].shape()) return unrolled();
-        const std::size_t stacks = once.size() - 1 - carried_;
+        const std::size_t given = b_.outputs();  // the last of the body's may be left out
+        const std::size_t stacks = given > carried_ ? given - carried_ : 0;
         const host_constant* const goes_on = constant_of(once[0]);
         const bool stops = !goes_on || constant_values<double>(once[0])[0] == 0;
         const auto first = b_.has(1) ? b_.number(1) : 1.0;
@@ -108,7 +109,7 @@ public:
             if (*trips <= most) count = std::max(*trips, std::int64_t{0});
         if (first && *first == 0) count = 0;
         const bool tested = count != 0 && (stops || !first || bounded);
-        if (count < 0 && !tested) b_.fail(errc::bad_file, "never ends");
+        if (count < 0 && !stops && !bounded) b_.fail(errc::bad_file, "never ends");
 
         pumice::detail::loop_bounds bounds{"Loop", count};
         bounds.home = b_.home();
@@ -119,7 +120,7 @@ public:
         const std::int64_t all = bounds.rows < 0 ? count : bounds.rows;
         if (!b_.home()) {
             std::vector<any_tensor> list;
-            for (std::size_t k = 1; k < once.size(); ++k)
+            for (std::size_t k = 1; k < 1 + carried_ + stacks; ++k)
                 list.push_back(k <= carried_
                                    ? like(once[k])
                                    : make_abstract(once[k].dtype(), stacked(all, once[k].shape())));
@@ -252,7 +253,9 @@ private:
                 std::vector<any_tensor> made =
                     step(astype(l[0], dtype::i64), l.subspan(1, carried_));
                 const any_tensor next = apply<op::add>(l[0], scalar(dtype::i32, 1));
-                any_tensor again = tested ? below(next, as_flag(made[0])) : any_tensor();
+                any_tensor again;
+                if (tested) again = below(next, as_flag(made[0]));
+                if (tested && !again.has_value()) again = b_.uploaded(reshape(made[0], {}));
                 made.resize(1 + carried_ + stacks);
                 made = uploaded(b_, std::move(made));
                 if (counts) made.insert(made.begin() + 1 + std::ssize(init_), next);

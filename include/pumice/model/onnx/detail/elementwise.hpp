@@ -18,7 +18,8 @@ inline any_operand operand(node_builder& b, int i) {
     const any_tensor& v = b.value(i);
     if (!constant_of(v) || v.size() != 1 || v.dtype() == dtype::boolean) return b.tensor(i);
     const double number = constant_values<double>(v)[0];
-    if (b.widest() < v.rank() || (!is_floating(v.dtype()) && std::fabs(number) > 0x1p53))
+    // From 2^53 on a double may be the neighbour of an integer.
+    if (b.widest() < v.rank() || (!is_floating(v.dtype()) && std::fabs(number) >= 0x1p53))
         return b.tensor(i);
     return number;
 }
@@ -93,7 +94,7 @@ inline any_tensor clip(node_builder& b) {
     }
     const auto bound = [&](int i) -> any_operand {
         const auto n = b.number(i);
-        if (n && !b.known(0) && std::fabs(*n) <= 0x1p53) return *n;
+        if (n && !b.known(0) && (is_floating(x.dtype()) || std::fabs(*n) < 0x1p53)) return *n;
         return any_operand(b.tensor(i));
     };
     if (low && high) {  // where the bounds cross, the upper one is the result
@@ -111,7 +112,8 @@ inline any_tensor clip(node_builder& b) {
 inline any_tensor gelu(node_builder& b) {
     const auto how = b.text("approximate", "none");
     if (how != "none" && how != "tanh")
-        b.fail(errc::bad_file, "has an unknown value of \"approximate\": " + std::string(how));
+        b.fail(errc::bad_file,
+               "has an unknown value of \"approximate\": " + std::string(how.substr(0, 32)));
     return how == "tanh" ? pumice::apply<op::gelu_tanh>(b.tensor(0))
                          : pumice::apply<op::gelu>(b.tensor(0));
 }

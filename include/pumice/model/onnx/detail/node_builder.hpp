@@ -56,11 +56,12 @@ struct resolved_node {
 
 /// Builds the graph over `inputs` and gives the value of every slot. With `where` null shapes and
 /// types are worked out and nothing can be run. `dry`: the inputs have no values, nothing may run.
-/// `around` are the slots of the graph in which this one is.
+/// `around` are the slots of the graph in which this one is, `left` the steps that graphs within
+/// graphs may still take.
 using graph_builder = std::vector<any_tensor>(const resolved_model& p,
                                               span<const any_tensor> inputs, weights* where,
                                               std::optional<dtype> compute, bool dry,
-                                              span<const any_tensor> around);
+                                              span<const any_tensor> around, std::int64_t* left);
 
 /// A checked model, immutable. Slots number its values.
 struct resolved_model {
@@ -106,8 +107,10 @@ public:
     /// With `where` null only shapes and constants are worked out; `dry`, what is no constant has
     /// no value yet. `compute` replaces f32.
     node_builder(const resolved_node& s, span<const any_tensor> slots, const resolved_model& m,
-                 weights* where, std::optional<dtype> compute, bool dry = false)
-        : step_(s), slots_(slots), model_(m), where_(where), compute_(compute), dry_(dry) {}
+                 weights* where, std::optional<dtype> compute, bool dry = false,
+                 std::int64_t* left = nullptr)
+        : step_(s), slots_(slots), model_(m), where_(where), compute_(compute), dry_(dry),
+          left_(left) {}
 
     // inputs --------------------------------------------------------------------------------------
     int inputs() const noexcept { return static_cast<int>(step_.inputs.size()); }
@@ -282,7 +285,11 @@ public:
     }
     /// Its outputs over these inputs, and what it reads of the graph around it.
     std::vector<any_tensor> run(const resolved_model& g, span<const any_tensor> in) const {
-        const auto slots = model_.build(g, in, where_, compute_, dry_, slots_);
+        if (left_ && (*left_ -= std::ssize(g.steps) + 1) < 0)
+            fail(errc::unsupported, "runs graphs within graphs that take more than " +
+                                        std::to_string(limits().nodes) +
+                                        " steps (model_limits::nodes) while the model is built");
+        const auto slots = model_.build(g, in, where_, compute_, dry_, slots_, left_);
         std::vector<any_tensor> list;
         for (const int o : g.outputs) list.push_back(slots[static_cast<std::size_t>(o)]);
         return list;
@@ -436,6 +443,7 @@ private:
     weights* where_;
     std::optional<dtype> compute_;
     bool dry_ = false;
+    std::int64_t* left_ = nullptr;  // steps of graphs within graphs; null: not counted
     std::uint64_t used_ = 0;
     static constexpr int unset = -2;
     int widest_ = unset;

@@ -25,7 +25,6 @@ inline any_tensor dequantize_linear(node_builder& b) {
 }
 
 inline any_tensor quantize_linear(node_builder& b) {
-    b.ignore("precision");  // of the division, which is one of f32
     const std::int64_t code = b.integer("output_dtype", 0);
     const std::optional<dtype> named =
         code == 0 ? dtype::u8 : to_dtype(static_cast<std::int32_t>(code));
@@ -34,9 +33,15 @@ inline any_tensor quantize_linear(node_builder& b) {
     if (b.has(2) && code != 0 && *named != *type)
         b.fail(errc::bad_file, "gives " + std::string(to_string(*named)) +
                                    " and has a zero point of " + std::string(to_string(*type)));
+    // Of the division: that of the scale from operator set 23 on, f32 before.
+    const std::int64_t precision = b.integer("precision", 0);
+    std::optional<dtype> quotient = b.opset() >= 23 ? b.value(1).dtype() : dtype::f32;
+    if (precision != 0) quotient = to_dtype(static_cast<std::int32_t>(precision));
+    if (!quotient || !is_floating(*quotient))
+        b.fail(errc::unsupported, "divides in " + name_of_type(precision));
     return pumice::quantize_linear(b.tensor(0), b.tensor(1), b.has(2) ? b.tensor(2) : any_tensor(),
                                    *type, b.integer("axis", 1), b.integer("block_size", 0),
-                                   b.integer("saturate", 1) != 0);
+                                   b.integer("saturate", 1) != 0, *quotient);
 }
 
 /// y, scale and zero point of u8 that hold the least to the greatest of x, and 0.

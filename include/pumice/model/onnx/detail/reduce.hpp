@@ -35,6 +35,15 @@ inline any_tensor reduce_or_identity(node_builder& b, reduction what, const any_
     return broadcast_to(b.own(0, make_constant(x.dtype(), {}, std::move(identity))), out);
 }
 
+/// Their sum in 64 bits by their number, rounded toward zero.
+inline any_tensor mean_of_integers(node_builder& b, const any_tensor& x,
+                                   span<const std::int64_t> axes, bool keep) {
+    const dtype wide = x.dtype() == dtype::u64 ? dtype::u64 : dtype::i64;
+    const any_tensor sum = reduce_or_identity(b, reduction::sum, astype(x, wide), axes, keep);
+    const std::int64_t count = x.size() / std::max<std::int64_t>(sum.size(), 1);
+    return pumice::apply<op::divide>(sum, scalar(wide, count));
+}
+
 /// Axes are an attribute, or an input from `since` on; none means all, or nothing with
 /// noop_with_empty_axes.
 inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int since) {
@@ -45,13 +54,16 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     const dtype type = x.dtype();
     if (type == dtype::boolean && (what == reduction::max || what == reduction::min))
         what = what == reduction::max ? reduction::any : reduction::all;
+    const bool none = !axes || axes->empty();
+    if (what == reduction::mean && !is_floating(type) && x.size() > 0 && !(none && noop))
+        return astype(mean_of_integers(b, x, none ? span<const std::int64_t>{} : *axes, keep),
+                      type);
+    const bool real = what == reduction::mean || what == reduction::logsumexp ||
+                      with == around::square_root || with == around::logarithm;
+    if (real && !is_floating(type)) x = astype(x, dtype::f64);
     if (with == around::abs_before) x = pumice::apply<op::abs>(x);
     if (with == around::square_before || with == around::square_root)
         x = pumice::apply<op::square>(x);
-    const bool real = what == reduction::mean || what == reduction::logsumexp ||
-                      with == around::square_root || with == around::logarithm;
-    if (real && !is_floating(x.dtype())) x = astype(x, dtype::f32);
-    const bool none = !axes || axes->empty();
     if (x.rank() > 0 && !(none && noop))
         x = reduce_or_identity(b, what, x, none ? span<const std::int64_t>{} : *axes, keep);
     else if (!none) b.axes_of(*axes, x.rank());
@@ -151,12 +163,18 @@ inline std::vector<std::int64_t> axes_from(int first, int rank) {
 inline any_tensor layer_normalization(node_builder& b) {
     const any_tensor x = b.tensor(0);
     const double epsilon = b.real("epsilon", 1e-5);
-    b.ignore("stash_type");  // the sums are in f32 for every type below
+    // The sums are in f32 for every type below; the type of the two other outputs is this one.
+    const std::int64_t stash = b.integer("stash_type", 1);
+    const std::optional<dtype> kept = to_dtype(static_cast<std::int32_t>(stash));
+    if (!kept || !is_floating(*kept)) b.fail(errc::unsupported, "sums in " + name_of_type(stash));
+    const auto set = [&](std::size_t k, const any_tensor& t) {
+        b.set(k, astype(t, b.computed(*kept)));
+    };
     const auto axes =
         axes_from(normalize_axis(b.integer("axis", -1), x.rank(), "LayerNormalization"), x.rank());
-    b.set(1, reduce(reduction::mean, x, axes, true));
-    b.set(2, pumice::apply<op::rsqrt>(pumice::apply<op::add>(reduce(reduction::var, x, axes, true),
-                                                             epsilon)));
+    set(1, reduce(reduction::mean, x, axes, true));
+    set(2, pumice::apply<op::rsqrt>(pumice::apply<op::add>(reduce(reduction::var, x, axes, true),
+                                                           epsilon)));
     const any_tensor y = pumice::apply<op::multiply>(layer_norm(x, axes, epsilon), b.tensor(1));
     return b.has(2) ? pumice::apply<op::add>(y, b.tensor(2)) : y;
 }
