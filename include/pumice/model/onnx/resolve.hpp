@@ -27,6 +27,10 @@ inline std::vector<any_tensor> build_graph(const resolved_model& p, span<const a
                                            bool dry = false, span<const any_tensor> around = {},
                                            std::int64_t* left = nullptr) {
     std::int64_t most = p.limits.nodes;
+    if (left && (*left -= std::ssize(p.steps) + 1) < 0)
+        throw error(errc::unsupported, "onnx",
+                    "graphs within graphs take more than " + std::to_string(most) +
+                        " steps (model_limits::nodes) while the model is built");
     if (!left) left = &most;
     std::vector<any_tensor> slots = p.constants;
     for (const auto& [own, theirs] : p.captured)

@@ -285,10 +285,6 @@ public:
     }
     /// Its outputs over these inputs, and what it reads of the graph around it.
     std::vector<any_tensor> run(const resolved_model& g, span<const any_tensor> in) const {
-        if (left_ && (*left_ -= std::ssize(g.steps) + 1) < 0)
-            fail(errc::unsupported, "runs graphs within graphs that take more than " +
-                                        std::to_string(limits().nodes) +
-                                        " steps (model_limits::nodes) while the model is built");
         const auto slots = model_.build(g, in, where_, compute_, dry_, slots_, left_);
         std::vector<any_tensor> list;
         for (const int o : g.outputs) list.push_back(slots[static_cast<std::size_t>(o)]);
