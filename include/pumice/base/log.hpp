@@ -5,10 +5,12 @@
 #pragma once
 
 #include <pumice/base/hash.hpp>
+#include <pumice/base/text.hpp>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

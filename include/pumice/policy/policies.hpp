@@ -252,8 +252,7 @@ struct choose_kernel {
 template <class F>
 choose_kernel(F) -> choose_kernel<F>;
 
-/// Kernels are chosen by what a device was measured to do: by kept_rates of
-/// <pumice/kept_rates.hpp>.
+/// Kernels are chosen by what a device was measured to do, which `kept_rates` gives.
 struct measured_rates {
     device_rates rates;
     void apply(policy_set& set) const { set.rates = rates; }
