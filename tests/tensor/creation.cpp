@@ -128,6 +128,10 @@ TEST_CASE(
     // 64-bit integers do not pass through double.
     const std::int64_t odd = (std::int64_t{1} << 53) + 1;
     CHECK(pm::to_vector<std::int64_t>(pm::full<std::int64_t>({1}, odd, home))[0] == odd);
+    CHECK(pm::to_vector<std::int64_t>(pm::full(pm::dtype::i64, {1}, odd, home))[0] == odd);
+    CHECK(pm::to_vector<std::uint64_t>(pm::full(pm::dtype::u64, {1}, ~0ull, home))[0] == ~0ull);
+    CHECK(pm::to_vector<float>(pm::full(pm::dtype::f32, {1}, pm::f16(1.5f), home))[0] == 1.5f);
+    CHECK(pm::to_vector<bool>(pm::full(pm::dtype::boolean, {1}, 3, home))[0]);
 }
 
 TEST_CASE("creation: of the host's elements, in row-major order") {

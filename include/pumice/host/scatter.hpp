@@ -83,8 +83,8 @@ private:
             if (inside(row)) f(row, i);
         };
         std::int64_t i = 0;
-        for (; step == 1 && i + 4 <= count;
-             i += 4) {  // most are inside, and four are loaded at once
+        // Most are inside, and four keys are loaded at once.
+        for (; step == 1 && i + 4 <= count; i += 4) {
             const Key* const k = keys + i;
             if (inside(k[0]) && inside(k[1]) && inside(k[2]) && inside(k[3])) {
                 f(k[0], i);

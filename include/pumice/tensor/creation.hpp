@@ -14,10 +14,15 @@ namespace detail {
 PUMICE_FUNCTION any_tensor filled(scalar value, const shape& extent, const context& home);
 }  // namespace detail
 
-/// Every element is `value`, of run-time type. Throws errc::dtype_mismatch where an integer type
-/// does not hold it.
-PUMICE_FUNCTION any_tensor full(dtype type, const shape& extent, double value,
-                                const context& home = default_context());
+/// Every element is this number. Throws errc::dtype_mismatch where an integer type lacks it.
+template <class N>
+    requires(std::is_arithmetic_v<N> || element<N>)
+any_tensor full(dtype type, const shape& extent, N value, const context& home = default_context()) {
+    const scalar given(detail::plain_number(value));
+    return detail::filled(type == dtype::boolean ? scalar(type, given.as<double>())
+                                                 : detail::number_in(type, given, "full"),
+                          extent, home);
+}
 
 /// start, start + step, ... below stop (NumPy arange). Throws errc::invalid_argument for a step of
 /// 0, errc::dtype_mismatch where an integer type does not hold the numbers.
@@ -298,11 +303,6 @@ PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& 
 }
 
 }  // namespace detail
-
-PUMICE_BODY any_tensor full(dtype type, const shape& extent, double value, const context& home) {
-    if (type == dtype::boolean) return detail::filled(scalar(type, value), extent, home);
-    return detail::filled(detail::number_in(type, scalar(value), "full"), extent, home);
-}
 
 PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step,
                               const context& home) {

@@ -66,6 +66,19 @@ TEST_CASE("onnx: means and norms of integers are computed in types that hold the
     CHECK(reduced("ReduceMean", {5, 2, 1}) == 2);
     CHECK(reduced("ReduceL2", {(1 << 25) + 1, 0}) == (1 << 25) + 1);
     CHECK(reduced("ReduceL2", {3, 4}) == 5);
+    // What has no axes to reduce stays as it is.
+    const std::int64_t large = (1ll << 60) + 1;
+    const message scalar = message{}
+                               .put(1, node_of("ReduceMean", {"x"}, {"y"}))
+                               .put(11, value_of("x", i64, {}))
+                               .put(12, value_of("y", i64, {}));
+    CHECK(values_of<std::int64_t>(scalar, {pm::full(pm::dtype::i64, {}, large)}).at(0) == large);
+    const message none = message{}
+                             .put(1, node_of("ReduceMean", {"x"}, {"y"},
+                                             {attribute("noop_with_empty_axes", std::int64_t{1})}))
+                             .put(11, value_of("x", i64, {1}))
+                             .put(12, value_of("y", i64, {1}));
+    CHECK(values_of<std::int64_t>(none, {list_of<std::int64_t>({large})}).at(0) == large);
 }
 
 TEST_CASE("onnx: constants beyond 2^53 keep their last bit") {

@@ -54,17 +54,18 @@ inline any_tensor reduce_axes(node_builder& b, reduction what, around with, int 
     const dtype type = x.dtype();
     if (type == dtype::boolean && (what == reduction::max || what == reduction::min))
         what = what == reduction::max ? reduction::any : reduction::all;
-    const bool none = !axes || axes->empty();
-    if (what == reduction::mean && !is_floating(type) && x.size() > 0 && !(none && noop))
+    const bool none = !axes || axes->empty(), reduces = x.rank() > 0 && !(none && noop);
+    const bool mean = what == reduction::mean && reduces;
+    if (mean && !is_floating(type) && x.size() > 0)
         return astype(mean_of_integers(b, x, none ? span<const std::int64_t>{} : *axes, keep),
                       type);
-    const bool real = what == reduction::mean || what == reduction::logsumexp ||
-                      with == around::square_root || with == around::logarithm;
+    const bool real = mean || what == reduction::logsumexp || with == around::square_root ||
+                      with == around::logarithm;
     if (real && !is_floating(type)) x = astype(x, dtype::f64);
     if (with == around::abs_before) x = pumice::apply<op::abs>(x);
     if (with == around::square_before || with == around::square_root)
         x = pumice::apply<op::square>(x);
-    if (x.rank() > 0 && !(none && noop))
+    if (reduces)
         x = reduce_or_identity(b, what, x, none ? span<const std::int64_t>{} : *axes, keep);
     else if (!none) b.axes_of(*axes, x.rank());
     if (with == around::square_root) x = pumice::apply<op::sqrt>(x);
