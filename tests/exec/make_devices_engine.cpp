@@ -411,3 +411,12 @@ TEST_CASE("places of one name are told apart by their numbers") {
     CHECK(e.explain().starts_with("on host (place 0):\nhost/normalize"));
     CHECK(e.explain().find("on host (place 1):\nhost/matmul") != std::string::npos);
 }
+
+TEST_CASE("devices: more places than an operand's holders have bits are refused") {
+    pm::device_list many;
+    for (int i = 0; i < pm::max_places; ++i)
+        many.push_back([](pm::policy_set& set) { pm::host_only{}.apply(set); });
+    CHECK(pm::make_devices_engine<0>(many, {}) != nullptr);
+    many.push_back(many.front());
+    CHECK(test::code_of([&] { pm::make_devices_engine<0>(many, {}); }) == pm::errc::unsupported);
+}

@@ -156,6 +156,7 @@ public:
             worker* const own = own_thread();
             if (ends_behind_a_callback(j))
                 return tell(run_status::busy, "the run is done only after the callback that waits");
+            if (most < std::chrono::nanoseconds(0)) most = std::chrono::nanoseconds(0);
             while (!is_done()) {
                 const std::chrono::nanoseconds left =
                     most - (std::chrono::steady_clock::now() - begin);

@@ -76,7 +76,7 @@ public:
     void make_way() const {
         if (left_behind()) return;
         runtime_->release_compiler(std::chrono::seconds(10));
-        // Submits; gathered ones hold several evaluations each. Enough for milliseconds of work.
+        // Submits: fewer where each holds several evaluations.
         const std::uint64_t most_ahead = runtime_->submitter().holds() ? 256 : 1024;
         const std::uint64_t last = runtime_->queue().submitted();
         const std::uint64_t until =

@@ -12,7 +12,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 struct model_limits {
     std::int64_t file_bytes = std::int64_t(1) << 31;       // of an ONNX file: what protobuf allows
     std::int64_t structure_bytes = std::int64_t(1) << 28;  // of it without long tensors
-    std::int64_t nodes = 1 << 19;                          // of a graph
+    // Of a graph, and steps of graphs within it while it is built.
+    std::int64_t nodes = 1 << 19;
     std::int64_t depth = 16;  // of graphs (of If, Loop, Scan) within one another
     // Newer ones are refused; 0: than those that are known (detail/schemas.hpp).
     std::int64_t opset = 0, ir_version = 0;
