@@ -99,6 +99,9 @@ public:
     /// generated text as reasons.
     spirv_code compile(const kernel_request& request);
 
+    /// Compiles every library module and gives it to the store. Throws as compile() does.
+    void compile_library();
+
     /// Releases this compiler's session, and all that Slang holds where no other compiler has one;
     /// the next kernel makes it again (0.2 s). False, and nothing has changed, while a kernel is
     /// being compiled.
@@ -144,6 +147,7 @@ private:
     void check(const kernel_request& request, const char* step, bool good,
                ISlangBlob* diagnostics) const;
     slang::IModule* generated(const kernel_request& request, const generated_module& module);
+    spirv_code compile_here(const kernel_request& request);
     spirv_code build(const kernel_request& request);
     spirv_code finish(const kernel_request& request, slang::IComponentType* program);
 
@@ -165,6 +169,12 @@ private:
 
 inline spirv_code slang_compiler::compile(const kernel_request& request) {
     const std::lock_guard lock(library_.mutex);
+    spirv_code code;
+    detail::in_own_arena([&] { code = compile_here(request); });
+    return code;
+}
+
+inline spirv_code slang_compiler::compile_here(const kernel_request& request) {
     if (request.build) {
         spirv_code code = request.build(*this, request);
         detail::session_keeper::watch_exit();
@@ -180,6 +190,19 @@ inline spirv_code slang_compiler::compile(const kernel_request& request) {
     detail::session_keeper::watch_exit();
     keep_modules();
     return code;
+}
+
+inline void slang_compiler::compile_library() {
+    const std::lock_guard lock(library_.mutex);
+    fresh_session();
+    for (const module_state& m : modules_) {
+        if (m.name.find('/') != m.name.npos) continue;  // a part of another
+        detail::com_ptr<ISlangBlob> said;
+        slang::IModule* const loaded = session_->loadModule(m.name.c_str(), said.out());
+        check({m.name, "*"}, "loading the library module", loaded != nullptr, said.get());
+    }
+    keep_modules();
+    detail::session_keeper::watch_exit();
 }
 
 inline void slang_compiler::fresh_session() {

@@ -9,6 +9,7 @@
 #include <pumice/slang/cache.hpp>
 #include <pumice/slang/compiler.hpp>
 #include <pumice/slang/pack.hpp>
+#include <pumice/slang/precompiled.hpp>
 
 #include <memory>
 #include <mutex>
@@ -214,7 +215,10 @@ private:
         library_ = &slang_library::open(*place_, &opened);
         if (opened) ++counters_.library_opens;
         module_store store;
-        store.read = [this](const std::string& module, const std::string& tag) {
+        store.read = [this](const std::string& module,
+                            const std::string& tag) -> std::optional<std::string> {
+            if (const std::string_view blob = precompiled(module, tag); !blob.empty())
+                return std::string(blob);
             return cache_.read(module_key(module, tag), library_->identity());
         };
         store.write = [this](const std::string& module, const std::string& tag,
@@ -224,6 +228,15 @@ private:
         compiler_ = make_owned<slang_compiler>(*library_, options_.modules, std::move(store),
                                                debug_, options_.messages);
         return *compiler_;
+    }
+
+    /// What was compiled with the program, if it was from the same text by the same Slang.
+    std::string_view precompiled(std::string_view module, std::string_view tag) const {
+        const precompiled_library* const built = detail::precompiled;
+        return built && built->sources == library_digest_ && built->tag == tag &&
+                       built->options == detail::compile_options(debug_)
+                   ? built->find(module)
+                   : std::string_view();
     }
 
     std::string module_key(const std::string& module, const std::string& tag) const {

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #if defined(_WIN32)
 #ifndef NOMINMAX
@@ -58,6 +60,32 @@ inline std::string to_utf8(const fs::path& path) {
 inline void return_free_memory() noexcept {
 #if defined(__GLIBC__)
     ::malloc_trim(0);
+#endif
+}
+
+/// Runs f and rethrows what it throws; in a thread of its own where memory lies by threads (glibc's
+/// arenas). What f frees is then not strewn among what others keep, and return_free_memory() gives
+/// it back.
+template <class F>
+void in_own_arena(const F& f) {
+#if defined(__GLIBC__)
+    std::exception_ptr thrown;
+    std::thread thread;
+    try {
+        thread = std::thread([&] {
+            try {
+                f();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+        });
+    } catch (const std::system_error&) {  // the system gives no thread: here, then
+        return f();
+    }
+    thread.join();
+    if (thrown) std::rethrow_exception(thrown);
+#else
+    f();
 #endif
 }
 
