@@ -99,9 +99,9 @@ public:
             reserve(l.parameters.size());
             blocks.push_back(places.back());
         }
-        const auto up = memory_.allocate(total, vulkan::memory_kind::upload);
-        const auto data = memory_.allocate(total, vulkan::memory_kind::device);
-        const auto down = memory_.allocate(total, vulkan::memory_kind::download);
+        const auto up = memory_.allocate(total, vulkan::memory_usage::upload);
+        const auto data = memory_.allocate(total, vulkan::memory_usage::device);
+        const auto down = memory_.allocate(total, vulkan::memory_usage::download);
         auto* image = static_cast<std::byte*>(up.mapped);
         std::fill_n(image, total, mark);
         for (std::size_t i = 0; i < buffers.size(); ++i)

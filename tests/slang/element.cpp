@@ -38,13 +38,13 @@ struct device_under_test {
         std::vector<vulkan::allocation> held;
         std::string block;
         for (const std::string* b : buffers) {
-            held.push_back(memory.allocate(b->size(), vulkan::memory_kind::download));
+            held.push_back(memory.allocate(b->size(), vulkan::memory_usage::download));
             std::memcpy(held.back().mapped, b->data(), b->size());
             memory.flush(held.back(), 0, b->size());
             block.append(reinterpret_cast<const char*>(&held.back().device_address), 8);
         }
         block.append(reinterpret_cast<const char*>(&n), 4);
-        held.push_back(memory.allocate(block.size(), vulkan::memory_kind::parameters));
+        held.push_back(memory.allocate(block.size(), vulkan::memory_usage::parameters));
         std::memcpy(held.back().mapped, block.data(), block.size());
         memory.flush(held.back(), 0, block.size());
         vulkan::commands c(queue->device());

@@ -30,7 +30,7 @@ TEST_CASE("command cache: threads record and submit at the same time, with few b
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::memory memory(gpu.queue);
-    const auto data = memory.allocate(8 * 4, vulkan::memory_kind::download);
+    const auto data = memory.allocate(8 * 4, vulkan::memory_usage::download);
     {
         vulkan::command_cache cache(gpu.queue);
         std::vector<std::thread> threads;

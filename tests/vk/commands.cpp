@@ -20,11 +20,11 @@ TEST_CASE("a kernel runs on data that was uploaded, and its result comes back") 
         vulkan::pipeline_factory factory(gpu.device);
         vulkan::command_cache cache(gpu.queue);
         const auto kernel = factory.create(test::scale_kernel, "scale");
-        const auto up = memory.allocate(n * 4, vulkan::memory_kind::upload);
-        const auto data = memory.allocate(n * 4, vulkan::memory_kind::device);
-        const auto down = memory.allocate(n * 4, vulkan::memory_kind::download);
+        const auto up = memory.allocate(n * 4, vulkan::memory_usage::upload);
+        const auto data = memory.allocate(n * 4, vulkan::memory_usage::device);
+        const auto down = memory.allocate(n * 4, vulkan::memory_usage::download);
         const auto block =
-            memory.allocate(sizeof(test::scale_parameters), vulkan::memory_kind::parameters);
+            memory.allocate(sizeof(test::scale_parameters), vulkan::memory_usage::parameters);
         std::iota(static_cast<std::uint32_t*>(up.mapped),
                   static_cast<std::uint32_t*>(up.mapped) + n, 0u);
         memory.flush(up, 0, up.size);
@@ -79,7 +79,7 @@ TEST_CASE("a missing barrier is heard by the validation layer (a canary that mus
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::memory memory(gpu.queue);
     vulkan::command_cache cache(gpu.queue);
-    const auto data = memory.allocate(4096, vulkan::memory_kind::device);
+    const auto data = memory.allocate(4096, vulkan::memory_usage::device);
     const auto two_fills = [&](bool with_barrier) {
         vulkan::commands c = cache.take();
         c.begin();
@@ -104,7 +104,7 @@ TEST_CASE("empty dispatches, copies and barriers record nothing") {
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     {
         vulkan::memory memory(gpu.queue);
-        const auto a = memory.allocate(16, vulkan::memory_kind::device);
+        const auto a = memory.allocate(16, vulkan::memory_usage::device);
         vulkan::commands c(gpu.device);
         c.begin();
         c.dispatch(0);

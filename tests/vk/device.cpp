@@ -91,7 +91,7 @@ TEST_CASE("device: an adopted device works through the user's lock and is left a
         const auto queue = std::make_shared<vulkan::queue>(device);
         queue->wait(queue->submit(std::span<const vk::CommandBuffer>{}));
         vulkan::memory memory(queue);
-        memory.free(memory.allocate(100, vulkan::memory_kind::device));
+        memory.free(memory.allocate(100, vulkan::memory_usage::device));
     }
     gpu.queue->wait(gpu.queue->submit(std::span<const vk::CommandBuffer>{}));
     CHECK(gpu.instance->validation_errors() == 0);
@@ -123,10 +123,10 @@ void whole_run(const std::shared_ptr<vulkan::instance>& instance,
     vulkan::command_cache cache(queue);
     vulkan::timestamp_pool times(device, 2);
     const auto kernel = factory.create(test::scale_kernel, "scale");
-    const auto data = memory.allocate(4096, vulkan::memory_kind::device);
+    const auto data = memory.allocate(4096, vulkan::memory_usage::device);
     const auto block =
-        memory.allocate(sizeof(test::scale_parameters), vulkan::memory_kind::parameters);
-    const auto down = memory.allocate(4096, vulkan::memory_kind::download);
+        memory.allocate(sizeof(test::scale_parameters), vulkan::memory_usage::parameters);
+    const auto down = memory.allocate(4096, vulkan::memory_usage::download);
     const test::scale_parameters parameters{data.device_address, 1024, 7};
     std::memcpy(block.mapped, &parameters, sizeof parameters);
     memory.flush(block, 0, block.size);
@@ -217,11 +217,11 @@ TEST_CASE(
     auto device = vulkan::device::create(gpu.instance, chosen);
     auto queue = std::make_shared<vulkan::queue>(device);
     auto memory = std::make_unique<vulkan::memory>(queue);
-    const vulkan::allocation piece = memory->allocate(1000, vulkan::memory_kind::device);
+    const vulkan::allocation piece = memory->allocate(1000, vulkan::memory_usage::device);
     const auto forked = [](auto&& f) { return test::code_of(f) == errc::forked; };
     CHECK(test::right_in_child([&] {
         bool right = device->forked() && device->lost();
-        right &= forked([&] { memory->allocate(1000, vulkan::memory_kind::device); });
+        right &= forked([&] { memory->allocate(1000, vulkan::memory_usage::device); });
         right &= forked([&] { queue->submit(vk::CommandBuffer()); });
         right &= forked([] { vulkan::instance::create(); });
         right &= forked([] { vulkan::instance::shared(); });

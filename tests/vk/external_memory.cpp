@@ -31,7 +31,7 @@ TEST_CASE("external memory: the device copies from an array in place, wherever i
             return;
         }
         CHECK(lent->piece().size == size);
-        const auto down = memory.allocate(size, vulkan::memory_kind::download);
+        const auto down = memory.allocate(size, vulkan::memory_usage::download);
         vulkan::commands c = cache.take();
         c.begin();
         c.copy(lent->piece(), down, {0, 0, size});

@@ -9,12 +9,12 @@
 #include <thread>
 
 using namespace pumice;
-using vulkan::memory_kind;
+using vulkan::memory_usage;
 
 namespace {
 
-constexpr memory_kind kinds[] = {memory_kind::device, memory_kind::upload, memory_kind::download,
-                                 memory_kind::parameters};
+constexpr memory_usage kinds[] = {memory_usage::device, memory_usage::upload,
+                                  memory_usage::download, memory_usage::parameters};
 
 vulkan::memory_options small_blocks() {
     vulkan::memory_options options;
@@ -97,8 +97,8 @@ TEST_CASE("memory: a size of nothing is a piece like any other") {
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::memory memory(gpu.queue);
-    const auto a = memory.allocate(0, memory_kind::device),
-               b = memory.allocate(0, memory_kind::device);
+    const auto a = memory.allocate(0, memory_usage::device),
+               b = memory.allocate(0, memory_usage::device);
     CHECK(a);
     CHECK(a.size == 0);
     CHECK(a.device_address != 0);
@@ -112,21 +112,21 @@ TEST_CASE("memory: what is freed is not handed out before the device has finishe
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::memory memory(gpu.queue, small_blocks());
     const std::uint64_t next = gpu.queue->submitted() + 1;  // a submit to come
-    const auto a = memory.allocate(1000, memory_kind::device);
-    const auto big = memory.allocate(5 << 20, memory_kind::device);
+    const auto a = memory.allocate(1000, memory_usage::device);
+    const auto big = memory.allocate(5 << 20, memory_usage::device);
     memory.free(a, next);
     memory.free(big, next);
     CHECK(memory.stats().waiting > 0);
-    const auto b = memory.allocate(1000, memory_kind::device);
+    const auto b = memory.allocate(1000, memory_usage::device);
     CHECK(b.device_address != a.device_address);
-    const auto big2 = memory.allocate(5 << 20, memory_kind::device);
+    const auto big2 = memory.allocate(5 << 20, memory_usage::device);
     CHECK(big2.device_address != big.device_address);
     gpu.queue->wait(tick(gpu));
-    const auto c = memory.allocate(1000, memory_kind::device);
+    const auto c = memory.allocate(1000, memory_usage::device);
     CHECK(c.device_address == a.device_address);
     CHECK(memory.stats().waiting == 0);
     const std::uint64_t calls = gpu.device->stats().allocations;
-    const auto big3 = memory.allocate((5 << 20) - 5000, memory_kind::device);
+    const auto big3 = memory.allocate((5 << 20) - 5000, memory_usage::device);
     CHECK(big3.device_address == big.device_address);
     CHECK(gpu.device->stats().allocations == calls);
     for (const auto& each : {b, c, big2, big3}) memory.free(each);
@@ -138,14 +138,14 @@ TEST_CASE("memory: a device that cannot tell how far it is has its memory until 
     vulkan::memory memory(gpu.queue, small_blocks());
     const vulkan::timeline gate(gpu.device);
     const vulkan::semaphore_point opened{gate.handle(), 1};
-    const auto a = memory.allocate(1000, memory_kind::device);
+    const auto a = memory.allocate(1000, memory_usage::device);
     memory.free(a, gpu.queue->submit(std::span<const vk::CommandBuffer>{}, {&opened, 1}));
     for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
                                   VK_ERROR_INITIALIZATION_FAILED}) {
         test::faults::arm(0, result);
         memory.trim();  // asks the device; an allocation does where there is no room
         CHECK(test::faults::calls > 0);
-        const auto b = memory.allocate(1000, memory_kind::device);
+        const auto b = memory.allocate(1000, memory_usage::device);
         test::faults::disarm();
         CHECK(b.device_address != a.device_address);
         CHECK(memory.stats().waiting > 0);
@@ -165,25 +165,25 @@ TEST_CASE("memory: a large result may follow in memory that earlier work still u
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
     vulkan::memory memory(gpu.queue, small_blocks());
-    const auto small = memory.allocate(1000, memory_kind::device);
-    const auto large = memory.allocate(5 << 20, memory_kind::device);
+    const auto small = memory.allocate(1000, memory_usage::device);
+    const auto large = memory.allocate(5 << 20, memory_usage::device);
     const std::uint64_t next = gpu.queue->submitted() + 1;  // a submit to come
     memory.free(small, next, true);
     memory.free(large, next, true);
-    const auto early = memory.allocate_in_order(5 << 20, memory_kind::device);
+    const auto early = memory.allocate_in_order(5 << 20, memory_usage::device);
     CHECK(early.device_address != large.device_address);  // its user would come before `next`
     const std::uint64_t value = tick(gpu);
     CHECK(value == next);
     const vulkan::memory_stats before = memory.stats();
-    const auto again = memory.allocate_in_order((5 << 20) - 5000, memory_kind::device);
+    const auto again = memory.allocate_in_order((5 << 20) - 5000, memory_usage::device);
     CHECK(again.device_address == large.device_address);
     CHECK(memory.stats().blocks == before.blocks);
     CHECK(memory.stats().in_use <= before.in_use);  // the small piece may be back
-    const auto other = memory.allocate_in_order(1000, memory_kind::device);
+    const auto other = memory.allocate_in_order(1000, memory_usage::device);
     const std::uint64_t late = gpu.queue->submitted() + 1;
     memory.free(again, late);  // of which nobody knows all uses
     CHECK(tick(gpu) == late);
-    const auto apart = memory.allocate_in_order(5 << 20, memory_kind::device);
+    const auto apart = memory.allocate_in_order(5 << 20, memory_usage::device);
     CHECK((apart.device_address != again.device_address || gpu.queue->completed() >= late));
     for (const auto& each : {early, apart, other}) memory.free(each);
     gpu.queue->wait(late);
@@ -205,20 +205,20 @@ TEST_CASE(
     CHECK(memory.largest() == 2 << 20);
     const std::uint64_t calls = device->stats().allocations;
     try {
-        memory.allocate((2 << 20) + 1, memory_kind::device);
+        memory.allocate((2 << 20) + 1, memory_usage::device);
         FAIL("it gave more than the limit");
     } catch (const error& e) {
         CHECK(e.code() == errc::size_overflow);
         CHECK(std::string(e.what()).find("max buffer (maxBufferSize): 2097152 bytes") !=
               std::string::npos);
     }
-    CHECK(test::code_of([&] { memory.allocate(~std::uint64_t{0}, memory_kind::upload); }) ==
+    CHECK(test::code_of([&] { memory.allocate(~std::uint64_t{0}, memory_usage::upload); }) ==
           errc::size_overflow);
     CHECK(device->stats().allocations == calls);
     // Blocks keep to the limit as well.
     std::vector<vulkan::allocation> pieces;
-    for (int i = 0; i < 5; ++i) pieces.push_back(memory.allocate(2 << 20, memory_kind::device));
-    for (int i = 0; i < 5; ++i) pieces.push_back(memory.allocate(300000, memory_kind::device));
+    for (int i = 0; i < 5; ++i) pieces.push_back(memory.allocate(2 << 20, memory_usage::device));
+    for (int i = 0; i < 5; ++i) pieces.push_back(memory.allocate(300000, memory_usage::device));
     CHECK(memory.stats().blocks >= 6);
     for (const auto& each : pieces) memory.free(each);
 }
@@ -245,10 +245,10 @@ TEST_CASE("memory: the heap's budget is a limit that is named") {
     }
     vulkan::memory memory(gpu.queue);
     memory.free(memory.allocate(5 << 20,
-                                memory_kind::device));  // a shared block is cut to what there is
+                                memory_usage::device));  // a shared block is cut to what there is
     memory.trim();
     try {
-        memory.allocate(20 << 20, memory_kind::device);
+        memory.allocate(20 << 20, memory_usage::device);
         FAIL("it passed the budget");
     } catch (const error& e) {
         CHECK(e.code() == errc::out_of_memory);
@@ -265,29 +265,29 @@ TEST_CASE(
     options.limit = 8 << 20;
     vulkan::memory memory(gpu.queue, options);
     // An unused block of another kind makes room.
-    memory.free(memory.allocate(5 << 20, memory_kind::upload));
-    auto a = memory.allocate(5 << 20, memory_kind::device);
+    memory.free(memory.allocate(5 << 20, memory_usage::upload));
+    auto a = memory.allocate(5 << 20, memory_usage::device);
     CHECK(memory.stats().blocks == 1);
     // So does what the device is about to finish with.
     memory.free(a, tick(gpu));
-    a = memory.allocate(6 << 20, memory_kind::device);
+    a = memory.allocate(6 << 20, memory_usage::device);
     CHECK(memory.stats().waiting == 0);
     // But not what a submit to come still needs.
     memory.free(a, gpu.queue->submitted() + 1);
-    CHECK(test::code_of([&] { memory.allocate(6 << 20, memory_kind::device); }) ==
+    CHECK(test::code_of([&] { memory.allocate(6 << 20, memory_usage::device); }) ==
           errc::out_of_memory);
     gpu.queue->wait(tick(gpu));
     memory.trim();
 
     // The driver says no once: tried again. It always says no: a typed error with the story.
     test::faults::arm(0, VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    a = memory.allocate(1000, memory_kind::device);
+    a = memory.allocate(1000, memory_usage::device);
     test::faults::disarm();
     memory.free(a);
     memory.trim();
     test::faults::arm(0, VK_ERROR_OUT_OF_DEVICE_MEMORY, true);
     try {
-        memory.allocate(2 << 20, memory_kind::device);
+        memory.allocate(2 << 20, memory_usage::device);
         FAIL("there was memory");
     } catch (const error& e) {
         CHECK(e.code() == errc::out_of_memory);
@@ -296,9 +296,9 @@ TEST_CASE(
               std::string::npos);
     }
     test::faults::arm(0, VK_ERROR_DEVICE_LOST);
-    CHECK(test::code_of([&] { memory.allocate(2 << 20, memory_kind::device); }) ==
+    CHECK(test::code_of([&] { memory.allocate(2 << 20, memory_usage::device); }) ==
           errc::device_lost);
-    CHECK(test::code_of([&] { memory.allocate(1, memory_kind::device); }) == errc::device_lost);
+    CHECK(test::code_of([&] { memory.allocate(1, memory_usage::device); }) == errc::device_lost);
     test::faults::disarm();
     CHECK(memory.stats().in_use == 0);
     CHECK(gpu.instance->validation_errors() == 0);
@@ -311,7 +311,7 @@ TEST_CASE("memory: unused blocks beyond the bound are not kept") {
     options.keep = 4 << 20;
     vulkan::memory memory(gpu.queue, options);
     std::vector<vulkan::allocation> pieces;
-    for (int i = 0; i < 6; ++i) pieces.push_back(memory.allocate(2 << 20, memory_kind::device));
+    for (int i = 0; i < 6; ++i) pieces.push_back(memory.allocate(2 << 20, memory_usage::device));
     CHECK(memory.stats().reserved == 12 << 20);
     for (const auto& each : pieces) memory.free(each);
     CHECK(memory.stats().reserved == 4 << 20);
@@ -325,7 +325,7 @@ TEST_CASE("memory: a steady loop asks the driver for nothing") {
     vulkan::memory memory(gpu.queue);
     const auto round = [&memory](std::vector<vulkan::allocation>& pieces) {
         for (const std::uint64_t size : {100u, 5000u, 70000u, 3u << 20, 30u << 20})
-            pieces.push_back(memory.allocate(size, memory_kind::device));
+            pieces.push_back(memory.allocate(size, memory_usage::device));
     };
     std::vector<vulkan::allocation> at_once;
     for (int i = 0; i < 5; ++i) round(at_once);  // the most that is in flight below
@@ -383,10 +383,10 @@ TEST_CASE("memory: it knows who holds what, and who asks for more is told") {
     vulkan::memory memory(gpu.queue, options);
     const std::string name = "fc1.weight";
     const auto weights =
-        memory.allocate(5 << 20, memory_kind::device, {memory_role::weights, name});
-    auto result = memory.allocate(3 << 20, memory_kind::device, {memory_role::outputs, "matmul"});
-    const auto block = memory.allocate(100, memory_kind::parameters);
-    const auto staging = memory.allocate(100, memory_kind::upload);
+        memory.allocate(5 << 20, memory_usage::device, {memory_role::weights, name});
+    auto result = memory.allocate(3 << 20, memory_usage::device, {memory_role::outputs, "matmul"});
+    const auto block = memory.allocate(100, memory_usage::parameters);
+    const auto staging = memory.allocate(100, memory_usage::upload);
     const auto held = [&](memory_role role) { return memory.stats().held[role]; };
     CHECK(held(memory_role::weights) == 5 << 20);
     CHECK(held(memory_role::outputs) == 3 << 20);
@@ -395,7 +395,7 @@ TEST_CASE("memory: it knows who holds what, and who asks for more is told") {
     CHECK(memory.stats().held.pooled == memory.stats().reserved - (8 << 20) - 512);
     const auto text_of = [&](std::uint64_t size, const memory_label& by) {
         try {
-            memory.free(memory.allocate(size, memory_kind::device, by));
+            memory.free(memory.allocate(size, memory_usage::device, by));
         } catch (const error& e) {
             return std::string(e.what());
         }
@@ -435,7 +435,7 @@ TEST_CASE("memory: an allocation may be held to less than the device allows") {
     vulkan::memory memory(gpu.queue, options);
     CHECK(memory.largest() == 2 << 20);
     try {
-        memory.allocate((2 << 20) + 1, memory_kind::device, {memory_role::weights, "wide"});
+        memory.allocate((2 << 20) + 1, memory_usage::device, {memory_role::weights, "wide"});
         FAIL("it gave more than the limit");
     } catch (const error& e) {
         CHECK(e.code() == errc::size_overflow);
@@ -446,7 +446,7 @@ TEST_CASE("memory: an allocation may be held to less than the device allows") {
               std::string::npos);
         CHECK(text.find("maxBufferSize") == std::string::npos);  // which was not passed
     }
-    memory.free(memory.allocate(2 << 20, memory_kind::device));
+    memory.free(memory.allocate(2 << 20, memory_usage::device));
 }
 
 TEST_CASE("memory: beyond what may wait for the device it says until when half of that is free") {
@@ -458,7 +458,7 @@ TEST_CASE("memory: beyond what may wait for the device it says until when half o
     const std::uint64_t last = tick(gpu);
     // Values that the timeline has not come to.
     for (const std::uint64_t after : {3u, 1u, 2u})
-        memory.free(memory.allocate(4096, memory_kind::device), last + after);
+        memory.free(memory.allocate(4096, memory_usage::device), last + after);
     CHECK(memory.stats().waiting == 3 * 4096);
     CHECK(memory.far_ahead() == last + 2);
     tick(gpu), tick(gpu);
@@ -470,7 +470,7 @@ TEST_CASE("memory: beyond what may wait for the device it says until when half o
     memory.trim();
     CHECK(memory.stats().waiting == 0);
     // A large piece that can be handed out meanwhile does not count.
-    const vulkan::allocation large = memory.allocate(1 << 20, memory_kind::device);
+    const vulkan::allocation large = memory.allocate(1 << 20, memory_usage::device);
     memory.free(large, last + 9, true);
     CHECK(memory.stats().waiting == 1 << 20);
     CHECK(memory.far_ahead() == 0);

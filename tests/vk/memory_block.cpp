@@ -5,7 +5,7 @@
 #include <pumice/vk/memory_block.hpp>
 
 using namespace pumice;
-using vulkan::memory_kind;
+using vulkan::memory_usage;
 using vulkan::detail::suits;
 
 TEST_CASE(
@@ -17,7 +17,7 @@ TEST_CASE(
     device_info discrete, old, integrated;
     discrete.mapped_device_memory = true;
     integrated.mapped_device_memory = integrated.unified_memory = true;
-    const auto best = [](memory_kind kind, const device_info& info,
+    const auto best = [](memory_usage kind, const device_info& info,
                          std::initializer_list<VkMemoryPropertyFlags> types) {
         VkMemoryPropertyFlags found = ~0u;
         int most = -1;
@@ -26,22 +26,22 @@ TEST_CASE(
         return found;
     };
     const auto all = {VkMemoryPropertyFlags{0}, local, host, host | cached, local | host};
-    CHECK(best(memory_kind::device, discrete, all) == (local | host));
-    CHECK(best(memory_kind::device, old, all) == local);
-    CHECK(best(memory_kind::parameters, old, all) ==
+    CHECK(best(memory_usage::device, discrete, all) == (local | host));
+    CHECK(best(memory_usage::device, old, all) == local);
+    CHECK(best(memory_usage::parameters, old, all) ==
           (local | host));  // a small window does for parameters
-    CHECK(best(memory_kind::upload, discrete, all) == host);
-    CHECK(best(memory_kind::download, discrete, all) == (host | cached));
-    CHECK(best(memory_kind::download, integrated, {local, local | host, local | host | cached}) ==
+    CHECK(best(memory_usage::upload, discrete, all) == host);
+    CHECK(best(memory_usage::download, discrete, all) == (host | cached));
+    CHECK(best(memory_usage::download, integrated, {local, local | host, local | host | cached}) ==
           (local | host | cached));
-    CHECK(best(memory_kind::device, integrated, {local, local | host | cached}) ==
+    CHECK(best(memory_usage::device, integrated, {local, local | host | cached}) ==
           (local | host | cached));
-    CHECK(best(memory_kind::parameters, discrete, {local, host}) == host);
-    for (const auto kind : {memory_kind::upload, memory_kind::download, memory_kind::parameters})
+    CHECK(best(memory_usage::parameters, discrete, {local, host}) == host);
+    for (const auto kind : {memory_usage::upload, memory_usage::download, memory_usage::parameters})
         CHECK(suits(kind, local, discrete) < 0);
-    CHECK(suits(memory_kind::device, host, discrete) < 0);
-    CHECK(suits(memory_kind::device, local | VK_MEMORY_PROPERTY_PROTECTED_BIT, discrete) < 0);
-    CHECK(suits(memory_kind::device, local | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, discrete) <
+    CHECK(suits(memory_usage::device, host, discrete) < 0);
+    CHECK(suits(memory_usage::device, local | VK_MEMORY_PROPERTY_PROTECTED_BIT, discrete) < 0);
+    CHECK(suits(memory_usage::device, local | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, discrete) <
           0);
 }
 
@@ -49,8 +49,8 @@ TEST_CASE(
     "memory block: a block of each kind has an address, and is mapped where the host needs it") {
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
-    for (const auto kind : {memory_kind::device, memory_kind::upload, memory_kind::download,
-                            memory_kind::parameters}) {
+    for (const auto kind : {memory_usage::device, memory_usage::upload, memory_usage::download,
+                            memory_usage::parameters}) {
         std::vector<std::string> why;
         const auto block = vulkan::detail::memory_block::create(*gpu.device, kind, 65536, why);
         REQUIRE(block);
@@ -58,7 +58,7 @@ TEST_CASE(
         CHECK(block->address != 0);
         CHECK(block->address % 256 == 0);
         CHECK((block->mapped != nullptr) ==
-              (kind != memory_kind::device || gpu.device->info().mapped_device_memory));
+              (kind != memory_usage::device || gpu.device->info().mapped_device_memory));
         CHECK(block->room.size() == 256);
     }
     CHECK(gpu.instance->validation_errors() == 0);

@@ -43,9 +43,9 @@ void overwrite(const fs::path& path, const std::string& data) {
 std::uint32_t run_once(const test::gpu& gpu, const vulkan::pipeline& kernel, std::uint32_t start) {
     vulkan::memory memory(gpu.queue);
     vulkan::command_cache cache(gpu.queue);
-    const auto data = memory.allocate(4, vulkan::memory_kind::download);
+    const auto data = memory.allocate(4, vulkan::memory_usage::download);
     const auto block =
-        memory.allocate(sizeof(test::scale_parameters), vulkan::memory_kind::parameters);
+        memory.allocate(sizeof(test::scale_parameters), vulkan::memory_usage::parameters);
     std::memcpy(data.mapped, &start, 4);
     const test::scale_parameters parameters{data.device_address, 1, 7};
     std::memcpy(block.mapped, &parameters, sizeof parameters);

@@ -18,7 +18,7 @@ TEST_CASE("query: timestamps rise, and differences are nanoseconds across a wrap
         CHECK(pool.size() == 8);
         vulkan::command_cache cache(gpu.queue);
         vulkan::memory memory(gpu.queue);
-        const auto data = memory.allocate(1 << 22, vulkan::memory_kind::device);
+        const auto data = memory.allocate(1 << 22, vulkan::memory_usage::device);
         vulkan::commands c = cache.take();
         c.begin();
         c.reset(pool, 0, 8);

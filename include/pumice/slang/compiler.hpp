@@ -151,9 +151,9 @@ private:
     spirv_code build(const kernel_request& request);
     spirv_code finish(const kernel_request& request, slang::IComponentType* program);
 
-    /// A session keeps 1.5 MB a kernel and grows slower with each, so it is replaced after this
-    /// many.
-    static constexpr int kernels_per_session = 32;
+    /// A session keeps 1.5 MB a kernel and grows slower with each, and a fresh one takes 20 ms: it
+    /// is replaced after this many.
+    static constexpr int kernels_per_session = 8;
 
     slang_library& library_;
     module_store store_;

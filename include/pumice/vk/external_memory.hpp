@@ -259,7 +259,7 @@ private:
             return heap < 0 ||
                    memory.memoryTypes[type].heapIndex == static_cast<std::uint32_t>(heap);
         };
-        for (const memory_kind kind : {memory_kind::device, memory_kind::upload})
+        for (const memory_usage kind : {memory_usage::device, memory_usage::upload})
             for (const std::uint32_t type : detail::rank_types(kind, bits, *device_))
                 if (suits(type)) return type;
         for (std::uint32_t type = 0; type < memory.memoryTypeCount; ++type)

@@ -44,7 +44,7 @@ public:
     /// errc::size_overflow above a device limit, errc::out_of_memory when the heap, the budget or
     /// the driver has no more (after everything that can be given back was), with those who hold
     /// most; errc::device_lost. `label` says for whom it is.
-    allocation allocate(std::uint64_t size, memory_kind kind, const memory_label& label) {
+    allocation allocate(std::uint64_t size, memory_usage kind, const memory_label& label) {
         queue_->device()->check_alive("vkAllocateMemory");
         check_limits(size, kind, label);
         const std::uint64_t bytes = rounded(size);
@@ -88,14 +88,14 @@ public:
                          queue_->device()->info().name, ", for ", to_string(label)}),
                     std::move(why));
     }
-    allocation allocate(std::uint64_t size, memory_kind kind) {
+    allocation allocate(std::uint64_t size, memory_usage kind) {
         return allocate(size, kind, usual_label(kind));
     }
 
     /// The same for memory that later submits use first, with a barrier after what earlier ones did
     /// to it: a large piece may be one that was given back `in_order` while they are at work, so
     /// that a queue full of large results takes no more memory than one after the other.
-    allocation allocate_in_order(std::uint64_t size, memory_kind kind, const memory_label& label) {
+    allocation allocate_in_order(std::uint64_t size, memory_usage kind, const memory_label& label) {
         const std::uint64_t bytes = rounded(size);
         if (is_large(bytes, kind)) {
             const std::lock_guard lock(mutex_);
@@ -106,7 +106,7 @@ public:
         }
         return allocate(size, kind, label);
     }
-    allocation allocate_in_order(std::uint64_t size, memory_kind kind) {
+    allocation allocate_in_order(std::uint64_t size, memory_usage kind) {
         return allocate_in_order(size, kind, usual_label(kind));
     }
 
@@ -222,7 +222,7 @@ private:
         waiting_.make_room(static_cast<std::size_t>(total_.allocations) + 1 - waiting_.size());
     }
 
-    void check_limits(std::uint64_t size, memory_kind kind, const memory_label& label) const {
+    void check_limits(std::uint64_t size, memory_usage kind, const memory_label& label) const {
         if (size <= largest_) return;
         const device_info& info = queue_->device()->info();
         std::vector<std::string> passed;
@@ -241,12 +241,12 @@ private:
                     std::move(passed));
     }
 
-    bool is_large(std::uint64_t bytes, memory_kind kind) const noexcept {
+    bool is_large(std::uint64_t bytes, memory_usage kind) const noexcept {
         return bytes > options_.block_size[static_cast<std::size_t>(kind)] / 4;
     }
 
     /// A piece of a block that is there; empty if none has room.
-    allocation take(std::uint64_t size, std::uint64_t bytes, memory_kind kind,
+    allocation take(std::uint64_t size, std::uint64_t bytes, memory_usage kind,
                     const memory_label& label) {
         const bool large = is_large(bytes, kind);
         detail::memory_block* best = nullptr;
@@ -270,7 +270,7 @@ private:
     }
 
     /// A large piece that was given back and that submitted work still uses.
-    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_kind kind,
+    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_usage kind,
                             const memory_label& label) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
             return waits_in_order(w) && w.block->kind == kind && fits(*w.block, bytes) &&
@@ -313,7 +313,7 @@ private:
         return piece;
     }
 
-    bool add_block(std::uint64_t bytes, memory_kind kind, bool scarce,
+    bool add_block(std::uint64_t bytes, memory_usage kind, bool scarce,
                    std::vector<std::string>& why) {
         const bool large = is_large(bytes, kind);
         std::uint64_t size = options_.block_size[static_cast<std::size_t>(kind)];
@@ -415,7 +415,7 @@ private:
     memory_options options_;
     std::uint64_t largest_ = 0;
     mutable std::mutex mutex_;
-    array_list<unique_ptr<detail::memory_block>> blocks_[memory_kinds];
+    array_list<unique_ptr<detail::memory_block>> blocks_[memory_usages];
     array_list<waiting> waiting_;  // a heap, the earliest value in front
     std::uint64_t unused_ = 0;     // bytes in blocks of which nothing is handed out
     std::uint64_t ahead_ = 0;      // of what waits and cannot be handed out meanwhile

@@ -13,16 +13,16 @@
 namespace pumice { inline namespace PUMICE_ABI { namespace vulkan {
 
 /// What memory is for; which memory type that means is the device's matter.
-enum class memory_kind : std::uint8_t {
+enum class memory_usage : std::uint8_t {
     device,      // kernels read and write it; mapped where all device memory can be mapped
     upload,      // the host writes, the device copies from it
     download,    // the device copies into it, the host reads: cached
     parameters,  // the host writes a few bytes that each dispatch reads
 };
-inline constexpr std::size_t memory_kinds = 4;
+inline constexpr std::size_t memory_usages = 4;
 
 /// As text.
-constexpr std::string_view to_string(memory_kind kind) noexcept {
+constexpr std::string_view to_string(memory_usage kind) noexcept {
     constexpr std::string_view names[] = {"device", "upload", "download", "parameters"};
     return names[static_cast<std::size_t>(kind)];
 }
@@ -30,7 +30,7 @@ constexpr std::string_view to_string(memory_kind kind) noexcept {
 namespace detail {
 
 /// How well a memory type suits; below 0: not at all.
-inline int suits(memory_kind kind, VkMemoryPropertyFlags flags, const device_info& info) noexcept {
+inline int suits(memory_usage kind, VkMemoryPropertyFlags flags, const device_info& info) noexcept {
     constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                     visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                                     coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
@@ -40,25 +40,26 @@ inline int suits(memory_kind kind, VkMemoryPropertyFlags flags, const device_inf
     const auto points = [flags](VkMemoryPropertyFlags bit, int value) {
         return flags & bit ? value : 0;
     };
-    if (kind != memory_kind::device && !(flags & visible)) return -1;
+    if (kind != memory_usage::device && !(flags & visible)) return -1;
     switch (kind) {
-        case memory_kind::device:
+        case memory_usage::device:
             if (!(flags & local)) return -1;
             return 8 + (info.mapped_device_memory
                             ? points(visible, 4) + points(coherent, 2) + points(cached, 1)
                             : -points(visible, 4));
-        case memory_kind::upload:
+        case memory_usage::upload:
             return 8 + points(coherent, 4) - (info.unified_memory ? 0 : points(local, 2));
-        case memory_kind::download:
+        case memory_usage::download:
             return 8 + points(cached, 8) + points(coherent, 4) -
                    (info.unified_memory ? 0 : points(local, 2));
-        case memory_kind::parameters: return 8 + points(local, 8) + points(coherent, 4);
+        case memory_usage::parameters: return 8 + points(local, 8) + points(coherent, 4);
     }
     return -1;
 }
 
 /// The memory types among `bits` that suit, best first; with equals, the larger heap first.
-inline array_list<std::uint32_t> rank_types(memory_kind kind, std::uint32_t bits, const device& d) {
+inline array_list<std::uint32_t> rank_types(memory_usage kind, std::uint32_t bits,
+                                            const device& d) {
     const VkPhysicalDeviceMemoryProperties& memory = d.memory_properties();
     const auto score = [&](std::uint32_t i) {
         return suits(kind, memory.memoryTypes[i].propertyFlags, d.info());
@@ -98,7 +99,7 @@ inline vk::DeviceMemory allocate_for(const device& d, std::uint64_t bytes, std::
                                      const std::string& who) {
     vk::DeviceMemory made{};
     vk::Result result = vk::Result::eErrorOutOfDeviceMemory;
-    for (const std::uint32_t type : rank_types(memory_kind::device, type_bits, d)) {
+    for (const std::uint32_t type : rank_types(memory_usage::device, type_bits, d)) {
         vk::MemoryAllocateInfo info{};
         info.allocationSize = bytes;
         info.memoryTypeIndex = type;
@@ -124,7 +125,7 @@ public:
 
     /// Null when there is no room; `why` then has a line for each memory type that was tried.
     /// Throws what else can go wrong. pre: `size` is a multiple of `unit`.
-    static unique_ptr<memory_block> create(const device& d, memory_kind kind, std::uint64_t size,
+    static unique_ptr<memory_block> create(const device& d, memory_usage kind, std::uint64_t size,
                                            std::vector<std::string>& why) {
         unique_ptr<memory_block> made(new memory_block(d, size));
         made->kind = kind;
@@ -138,7 +139,7 @@ public:
         device_.handle().freeMemory(memory, nullptr, device_.table());  // unmaps
     }
 
-    memory_kind kind = memory_kind::device;
+    memory_usage kind = memory_usage::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
     std::uint32_t memory_type = 0;
@@ -220,7 +221,7 @@ private:
             device_.memory_properties().memoryTypes[type].propertyFlags;
         coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
         const bool visible = (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
-        if (visible && (kind != memory_kind::device || device_.info().mapped_device_memory)) {
+        if (visible && (kind != memory_usage::device || device_.info().mapped_device_memory)) {
             void* where = nullptr;
             device_.check(device_.handle().mapMemory(memory, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{},
                                                      &where, table),

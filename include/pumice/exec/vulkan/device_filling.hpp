@@ -92,8 +92,8 @@ private:
         now_ = (now_ + 1) % std::size(ring_);
         ring_piece& p = ring_[now_];
         if (!p.memory)
-            p.memory =
-                staging_.get(static_cast<std::uint64_t>(piece_bytes_), vulkan::memory_kind::upload);
+            p.memory = staging_.get(static_cast<std::uint64_t>(piece_bytes_),
+                                    vulkan::memory_usage::upload);
         if (p.queue) p.queue->wait(p.value);
         used_ = 0;
     }

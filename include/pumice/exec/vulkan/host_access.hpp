@@ -62,7 +62,7 @@ public:
             // Work in flight keeps the old memory.
             const vulkan::allocation fresh =
                 runtime_.memory().allocate(static_cast<std::uint64_t>(s.bytes),
-                                           vulkan::memory_kind::device, s.label);
+                                           vulkan::memory_usage::device, s.label);
             runtime_.memory().free(s.piece, s.last_use);
             s.piece = fresh;
             s.written = s.last_use = 0;
@@ -146,7 +146,7 @@ private:
         }
         temporary_memory temp{memory, {}, 0};
         const vulkan::allocation staging =
-            temp.get(static_cast<std::uint64_t>(size), vulkan::memory_kind::download);
+            temp.get(static_cast<std::uint64_t>(size), vulkan::memory_usage::download);
         vulkan::commands buffer = runtime_.commands().take();
         buffer.begin();
         buffer.barrier(any_access, any_access);

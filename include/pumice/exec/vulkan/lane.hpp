@@ -182,7 +182,7 @@ public:
         } else {
             if (!temp.staged.insert(&s)) return;
             const vulkan::allocation staging =
-                temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_kind::upload);
+                temp.get(static_cast<std::uint64_t>(s.bytes), vulkan::memory_usage::upload);
             std::memcpy(staging.mapped, s.host->data(), static_cast<std::size_t>(s.bytes));
             runtime_->memory().flush(staging, 0, static_cast<std::uint64_t>(s.bytes));
             items.push_back({nullptr, nullptr, 0, &s, staging});

@@ -365,13 +365,13 @@ private:
         if (arena_.memory.size > 0)
             made->arena =
                 memory.allocate(static_cast<std::uint64_t>(arena_.memory.size),
-                                vulkan::memory_kind::device,
+                                vulkan::memory_usage::device,
                                 {memory_role::temporaries, "the arena of a compiled function"});
         if (shared_size_ > 0)
             made->shared = memory.allocate(static_cast<std::uint64_t>(shared_size_),
-                                           vulkan::memory_kind::download);
+                                           vulkan::memory_usage::download);
         made->block = memory.allocate(blocks_->size + 4 * list_.of().parameters.size(),
-                                      vulkan::memory_kind::parameters);
+                                      vulkan::memory_usage::parameters);
         write_blocks(*made, static_cast<std::byte*>(made->block.mapped));
         made->changed.resize(list_.of().outputs.size());
         made->held.reserve(list_.of().inputs.size());

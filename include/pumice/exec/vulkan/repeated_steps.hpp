@@ -30,9 +30,9 @@ public:
                 bytes += (static_cast<std::uint64_t>(list.of().at(out).bytes()) + 63) / 64 * 64;
         }
         if (bytes > 0)
-            back_memory_.piece = memory_.allocate(bytes, vulkan::memory_kind::device,
+            back_memory_.piece = memory_.allocate(bytes, vulkan::memory_usage::device,
                                                   {memory_role::temporaries, "steps of a loop"});
-        blocks_.piece = memory_.allocate(2 * block_bytes_, vulkan::memory_kind::parameters);
+        blocks_.piece = memory_.allocate(2 * block_bytes_, vulkan::memory_usage::parameters);
         for (std::uint64_t turn = 0; turn < 2; ++turn) step.write_blocks(slot, block(turn));
     }
 

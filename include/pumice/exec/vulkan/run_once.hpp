@@ -104,7 +104,7 @@ private:
         temporary_.staged = {};  // the host may have written anew what was uploaded before
         if (!ring_.buffer)
             ring_ = at_steps(p, part.begin, part.end, [&] {
-                return temporary_.get(compiled_.blocks.size, vulkan::memory_kind::parameters);
+                return temporary_.get(compiled_.blocks.size, vulkan::memory_usage::parameters);
             });
         vulkan::allocation scratch;  // of the step at hand
         for (std::size_t i = part.first; i < part.last; ++i) {
@@ -118,7 +118,7 @@ private:
                         touched.push_back(&held);
                     }
                     const auto bytes = static_cast<std::uint64_t>(list_.scratch_bytes(step));
-                    if (bytes > 0) scratch = temporary_.get(bytes, vulkan::memory_kind::device);
+                    if (bytes > 0) scratch = temporary_.get(bytes, vulkan::memory_usage::device);
                 });
                 for (const int v : s.outputs) made.push_back(&storage_at(v));
             }

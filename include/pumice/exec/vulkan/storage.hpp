@@ -41,12 +41,12 @@ public:
     void allocate() {
         if (!piece.buffer)
             piece = runtime_->memory().allocate(static_cast<std::uint64_t>(bytes),
-                                                vulkan::memory_kind::device, label);
+                                                vulkan::memory_usage::device, label);
     }
     /// The same for what a kernel writes before anybody else touches it.
     void allocate_result() {
         piece = runtime_->memory().allocate_in_order(static_cast<std::uint64_t>(bytes),
-                                                     vulkan::memory_kind::device, label);
+                                                     vulkan::memory_usage::device, label);
     }
     /// The memory is held for another role from now on. A new name in the same role is not told:
     /// it would take the pool's lock in each evaluation.
@@ -81,7 +81,7 @@ struct temporary_memory {
     array_list<vulkan::allocation> pieces;
     std::uint64_t value = 0;
     key_set<const vulkan_storage*> staged = {};  // what pieces were taken to upload
-    vulkan::allocation get(std::uint64_t size, vulkan::memory_kind kind) {
+    vulkan::allocation get(std::uint64_t size, vulkan::memory_usage kind) {
         pieces.make_room(1);  // so that no piece is had and then lost
         pieces.push_back(pool.allocate(size, kind));
         return pieces.back();
