@@ -44,6 +44,11 @@ pumice_status guarded(F&& f) noexcept {
 void must_be(const void* pointer, const char* what) {
     if (!pointer) pm::fail(pm::errc::invalid_argument, "C API", {what, " is null"});
 }
+void must_be_one_of(int value, int last, const char* what) {
+    if (value < 0 || value > last)
+        pm::fail(pm::errc::invalid_argument, "C API",
+                 {"there is no ", what, " ", value, ", the last is ", last});
+}
 template <class Make>
 pumice_status make_tensor(const pumice_runner* runner, const char* name, pumice_tensor** made,
                           Make&& make) noexcept {
@@ -69,6 +74,7 @@ pumice_status describe(const pumice_runner* runner, int out, std::size_t index, 
                        pumice_tensor_info* info) noexcept {
     return guarded([&] {
         must_be(runner, "the runner"), must_be(info, "the info");
+        must_be_one_of(view, PUMICE_VIEW_CHOSEN, "view");
         const pm::runner& r = runner->runs;
         const pm::io_view chosen = view == PUMICE_VIEW_CHOSEN
                                        ? (out ? r.options().output_view : r.options().input_view)
@@ -214,6 +220,7 @@ pumice_status pumice_tensor_read(const pumice_tensor* tensor, void* to, size_t b
 }
 pumice_status pumice_tensor_sync(const pumice_tensor* tensor, pumice_direction to) {
     return guarded([&] {
+        must_be_one_of(to, PUMICE_FROM_DEVICE, "direction");
         seen(tensor).sync(to == PUMICE_TO_DEVICE ? pm::sync_direction::to_device
                                                  : pm::sync_direction::from_device);
         return PUMICE_OK;

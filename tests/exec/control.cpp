@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 namespace pm = pumice;
 using i32 = pm::tensor<std::int32_t, pm::dims<0>>;
@@ -111,6 +112,8 @@ TEST_CASE("control: loops of no step, values that stay, and nothing in them") {
     const auto grown = [](const i32&, const pm::vector<float>& v) { return v + 1.0f; };
     CHECK(pm::fori_loop(3, 3, grown, x).to_vector() == std::vector<float>{5, 6});
     CHECK(pm::fori_loop(3, 1, grown, x).to_vector() == std::vector<float>{5, 6});
+    const auto least = std::numeric_limits<std::int64_t>::min();
+    CHECK(pm::fori_loop(3, least, grown, x).to_vector() == std::vector<float>{5, 6});
     CHECK(counted(x, 0.0f).to_vector() == std::vector<float>{5, 6});
     const auto part = pm::view(pm::arange<float>(0, 8, 1, home), pm::slice{3, 5});
     CHECK(counted(part, 0.0f).to_vector() == std::vector<float>{3, 4});

@@ -129,3 +129,32 @@ TEST_CASE("graph engine: explain tells the plan before, and what was done after"
     CHECK(pm::explain(y).starts_with("k (4, 4): "));
     CHECK(pm::explain(a) == "data from the host\n");
 }
+
+TEST_CASE("graph engine: a product that one evaluation computed within a kernel, the next stores") {
+    const place at;
+    const auto a = at.given(), b = at.given();
+    const pm::matrix<float> y = pm::matmul(a, b);
+    const auto evaluated = [&](float factor) {
+        const pm::matrix<float> z = y * factor;
+        static_cast<void>(pm::explain(z));  // computes nothing
+        pm::eval(z);
+        return std::pair(at.engine->steps, at.engine->stored);
+    };
+    at.engine->failures = 1;  // what fails has computed nothing
+    CHECK_THROWS_AS(evaluated(1), pm::error);
+    CHECK(evaluated(2) == std::pair<std::size_t, std::size_t>(1, 1));
+    CHECK(evaluated(3) == std::pair<std::size_t, std::size_t>(2, 2));
+    CHECK(evaluated(4) == std::pair<std::size_t, std::size_t>(1, 1));
+}
+
+TEST_CASE("graph engine: what is elementwise is computed again, as fast as it would be read") {
+    const place at;
+    const auto a = at.given();
+    const pm::matrix<float> y = pm::relu(a + 1.0f);
+    for (int i = 0; i < 3; ++i) {
+        const pm::matrix<float> z = pm::sum(y, pm::axis<1>, pm::keepdims);
+        pm::eval(z);
+        CHECK(at.engine->steps == 1);
+        CHECK(at.engine->stored == 1);
+    }
+}

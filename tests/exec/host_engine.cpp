@@ -73,6 +73,23 @@ TEST_CASE("host: data is copied when a tensor is made, and zeros need none") {
     CHECK(home.device_report() == "the report");
 }
 
+TEST_CASE("bytes of bools are true where they are not 0, whoever brings them") {
+    const pm::context home;
+    const std::uint8_t some[] = {0, 1, 2, 255}, others[] = {4, 0};
+    pm::any_tensor t =
+        pm::from_bytes(pm::dtype::boolean, {4}, std::as_bytes(std::span(some)), home);
+    const auto counts = [&] { return pm::to_vector<int>(pm::astype(t, pm::dtype::i32)); };
+    CHECK(counts() == std::vector<int>{0, 1, 1, 1});
+    const pm::any_tensor both =
+        pm::apply<pm::op::logical_and>(t, pm::apply<pm::op::logical_not>(t));
+    CHECK(pm::to_vector<int>(pm::astype(both, pm::dtype::i32)) == std::vector<int>(4, 0));
+    pm::write(t, std::as_bytes(std::span(others)), 1);
+    CHECK(counts() == std::vector<int>{0, 1, 0, 1});
+    const pm::any_tensor seen = t;  // so that writing makes another tensor
+    pm::write(t, std::as_bytes(std::span(others)), 2);
+    CHECK(counts() == std::vector<int>{0, 1, 1, 0});
+}
+
 TEST_CASE("host: each kernel of an evaluation is counted once") {
     const pm::context home(pm::host_only{}, pm::fusion::none{});
     const pm::matrix<float> a = pm::from_span<float>({3, 3}, std::vector<float>(9, 1), home);

@@ -664,12 +664,28 @@ TEST_CASE("varying: what cannot be planned for a range says what it is") {
             const pm::slice ten[] = {{0, 10}};
             return pm::tanh(pm::slice_view(x, ten));
         }),
-        "for the extent 2");
+        "for the extent 0");
     // A scalar that is no whole number.
     has(refused([](const any& x) { return x * (1.0 / double(x.shape()[0])); }), "a scalar");
     // Other things for other extents.
     has(refused([](const any& x) { return x.shape()[0] > 20 ? pm::sum(x) : pm::max(x); }),
         "decided by it");
+    // A scalar that is cut: where it ends at the extent, and where the extent ends it.
+    const auto times = [](auto number) {
+        return [=](const any& x) { return x * double(number(x.shape()[0])); };
+    };
+    has(refused(times([](std::int64_t n) { return std::max<std::int64_t>(n - 2, 0); })),
+        "does not go on");
+    has(refused(times([](std::int64_t n) { return std::min<std::int64_t>(n, 4); })),
+        "does not go on");
+    has(refused(times([](std::int64_t n) { return n > 15 && n < 25 ? 7 : n; })), "does not go on");
+    // A result that has no row fewer where there is none.
+    has(refused([](const any& x) {
+            const pm::slice all_but_the_last[] = {{0, -1}};
+            const pm::pad_width two[] = {{2, 0}, {0, 0}};
+            return pm::pad(pm::slice_view(x, all_but_the_last), two);
+        }),
+        "for the extent 0");
     // A loop, along the extent or beside it.
     has(refused([](const any& x) {
             return pm::cond(

@@ -103,8 +103,13 @@ TEST_CASE("runner options: each by its type, by a text and from a file, and wron
     std::ofstream(path) << "\nprofilng = true\n";
     CHECK(text_of_error([&] { runner_options::from_file(path); }).find(":2: there is no option") !=
           std::string::npos);
+    std::ofstream(path) << "# all\ncache_folder = /tmp/a#b # a folder\n";
+    CHECK(runner_options::from_file(path).cache_folder == "/tmp/a#b");
+    std::filesystem::resize_file(path, (1 << 20) + 1);
+    CHECK(code_of([&] { runner_options::from_file(path); }) == pm::errc::bad_file);
     std::filesystem::remove(path);
     CHECK(code_of([&] { runner_options::from_file(path); }) == pm::errc::io_failed);
+    CHECK(code_of([] { runner_options::from_file("/"); }) == pm::errc::io_failed);
     CHECK(code_of([] { runner_options::from_map({{"config_file", 5}}); }) ==
           pm::errc::invalid_argument);
 }

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 namespace pm = pumice;
 using pumice_test::fake_engine;
 
@@ -89,4 +91,20 @@ TEST_CASE("random: a key that a trace brings gives further such keys") {
     });
     CHECK(f.engine->traced[0].keys.size() == 2);
     CHECK_FALSE(pm::random::detail::fresh().traced());
+}
+
+TEST_CASE("compile: a function may ask for its recordings, and be copied, while it is traced") {
+    fixture f;
+    std::size_t recorded = 7;
+    std::function<std::size_t()> ask;
+    auto work = pm::compile([&](const pm::any_tensor& x) {
+        recorded = ask();
+        return pm::apply<pm::op::tanh>(x);
+    });
+    ask = [&] {
+        const auto copy = work;
+        return copy.recorded() + work.recorded();
+    };
+    static_cast<void>(work.get(f.x));
+    CHECK(recorded == 0);
 }

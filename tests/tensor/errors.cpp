@@ -186,6 +186,9 @@ TEST_CASE("errors: axes, slices and permutations") {
           [&] { pm::view(x, pm::slice{}, pm::slice{}, pm::slice{}); });
     fails(errc::index_out_of_range, "index", {"index 6", "axis 1", "(4, 6)"},
           [&] { pm::view(pm::matrix<float>(x), 0, 6); });
+    const std::size_t none = 0;  // which one less makes more than any index
+    fails(errc::index_out_of_range, "index", {"axis 0", "(4, 6)"},
+          [&] { pm::view(pm::matrix<float>(x), none - 1, 0); });
     fails(errc::shape_mismatch, "masked_select", {"(2,)", "(4, 6)"},
           [&] { x[of({2}, dtype::boolean)]; });
     fails(errc::rank_mismatch, "index", {"1 indices", "2 axes"},

@@ -32,6 +32,8 @@ TEST_CASE("print: ranks 0 to 3") {
     CHECK(text<std::int32_t>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}) ==
           "[[[1 2]\n  [3 4]]\n\n [[5 6]\n  [7 8]]]");
     CHECK(text<float>({0}, {}) == "[]");
+    CHECK(text<float>({2, 0}, {}) == "[]");  // NumPy too
+    CHECK(text<float>({std::int64_t{1} << 40, 0}, {}) == "[]");
     CHECK(text<float>({1, 1}, {7}) == "[[7.]]");
 }
 

@@ -277,6 +277,8 @@ protected:
             }
         for (const int v : p.outputs)
             if (p.at(v).alias >= 0) realise_within(e, p.root(v), p.at(v), *node_of(v));
+        for (const node_ptr& n : e.keep)
+            if (!n->realised()) n->computed_within.store(true, std::memory_order_relaxed);
         for (const int v : p.outputs) node_of(v)->release_inputs();
         if (roots.size() == 1) ran_by_plan(*roots[0], p);
         return true;

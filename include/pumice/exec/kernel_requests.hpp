@@ -54,7 +54,13 @@ inline service_options service_options_of(const policy_set& policies) {
         const std::string& from = policies.pack_file;
         if (!from.empty()) {
             std::optional<std::string> read = detail::read_file(from, std::size_t{1} << 30);
-            if (!read) fail(errc::io_failed, "pack", {from, ": the file cannot be read"});
+            if (!read) {
+                std::error_code why;
+                const bool there = std::filesystem::is_regular_file(from, why);
+                fail(errc::io_failed, "pack",
+                     {from, there ? ": the file may not be read, or has more than 1 GiB"
+                                  : ": there is no such file"});
+            }
             kept = std::move(*read);
             bytes = as_bytes(span(kept));
         }

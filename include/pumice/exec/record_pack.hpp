@@ -49,7 +49,8 @@ struct pack_file : pack_recorder {
         try {
             add_file(path);
             const std::string whole = bytes();
-            if (const std::error_code failed = write_whole(path + "." + unique_name(), path, whole))
+            if (const std::error_code failed =
+                    write_whole(path + "." + unique_name(), path, whole, readable_by::others))
                 write_log(severity::error,
                           cat({"[pack] cannot write ", path, ": ", failed.message()}));
         } catch (const std::exception&) {  // no memory for it: the file stays as it was

@@ -74,6 +74,8 @@ struct node {
     /// Lazy nodes that read this one, a view while somebody reads the view; counts while it is
     /// lazy.
     std::atomic<int> pending_uses{0};
+    /// An evaluation computed it within the kernel that reads it and stored it nowhere.
+    std::atomic<bool> computed_within{false};
     label_slot label;                                   // nothing depends on it but what is printed
     const std::uint64_t scope = detail::current_scope;  // in which it was made
 

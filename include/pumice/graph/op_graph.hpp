@@ -18,7 +18,7 @@ struct graph_node {
     node* origin = nullptr;      // the user's node that the value is for; null: a pass added it
     array_list<graph_node*> inputs = {};
     std::uint32_t number = 0;           // in the graph, below op_graph::size()
-    bool kept = false;                  // it is stored whatever reads it: somebody holds it
+    bool kept = false;                  // it is stored whatever reads it: somebody needs it later
     graph_node* replaced_by = nullptr;  // what its readers are to read instead
 
     bool is_given() const noexcept { return what->realised(); }
@@ -69,7 +69,7 @@ public:
             copy->inputs.reserve(n->inputs.size());
             for (const node_ptr& input : n->inputs)
                 copy->inputs.push_back(by_number_[walk.number_of(input.get())]);
-            copy->kept = walk.read_outside(copy->number);
+            copy->kept = walk.is_kept(copy->number);
             order_.push_back(copy);
         }
         for (const node_ptr& n : walk.siblings()) by_number_[walk.number_of(n.get())]->kept = true;

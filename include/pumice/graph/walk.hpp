@@ -70,8 +70,9 @@ public:
     graph_key& key() noexcept { return key_; }
     /// Whether a node has a name.
     bool labelled() const noexcept { return labelled_; }
-    /// Whether lazy nodes that the walk did not come to read it.
-    bool read_outside(std::uint32_t number) const noexcept { return outside_[number] != 0; }
+    /// Whether it is stored whatever reads it: lazy nodes that the walk did not come to do, or it
+    /// would be computed a second time. What is elementwise is computed again as fast as read.
+    bool is_kept(std::uint32_t number) const noexcept { return is_kept_[number] != 0; }
 
 private:
     struct frame {
@@ -161,13 +162,15 @@ private:
             if (is_view(*n) && n->pending_uses.load(std::memory_order_relaxed) == 0) continue;
             for (const node_ptr& input : n->inputs) ++counted_[number_of(input.get())];
         }
-        outside_.clear();
-        outside_.resize(nodes_.size(), 0);
+        is_kept_.clear();
+        is_kept_.resize(nodes_.size(), 0);
         for (const node* n : order_) {
             const int uses = n->pending_uses.load(std::memory_order_relaxed);
             const std::uint32_t number = number_of(n);
-            outside_[number] = uses > counted_[number];
-            key_.add(static_cast<std::uint64_t>(uses > counted_[number]) |
+            const bool again = n->computed_within.load(std::memory_order_relaxed) && !is_view(*n) &&
+                               !n->op.is<elementwise_op>();
+            is_kept_[number] = uses > counted_[number] || again;
+            key_.add(static_cast<std::uint64_t>(is_kept_[number]) |
                      static_cast<std::uint64_t>(uses == 1) << 1 |
                      static_cast<std::uint64_t>(uses > 0) << 2);
         }
@@ -180,7 +183,7 @@ private:
     array_list<node_ptr> siblings_, kept_;
     array_list<frame> stack_;
     array_list<int> counted_;
-    array_list<char> outside_;
+    array_list<char> is_kept_;
     bool realises_views_ = true, labelled_ = false;
 };
 

@@ -5,11 +5,11 @@
 
 #include <pumice/base/log.hpp>
 #include <pumice/base/span.hpp>
+#include <pumice/model/input_file.hpp>
 #include <pumice/runner/layout.hpp>
 
 #include <any>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -228,18 +228,30 @@ inline void set_option(runner_options& o, const std::string& key, const std::any
 }
 
 inline void read_options(runner_options& o, const std::string& path) {
-    std::ifstream file(path);
-    if (!file) fail(errc::io_failed, "runner_options", {path, ": the file cannot be read"});
+    const std::shared_ptr<input_file> file = input_file::open(path);
+    if (file->size() > 1 << 20)
+        fail(errc::bad_file, "runner_options",
+             {path, ": options take at most 1 MiB, the file has ", file->size()});
+    std::string all(static_cast<std::size_t>(file->size()), '\0');
+    file->read(0, as_writable_bytes(span(all)));
     const auto trimmed = [](std::string_view s) {
         while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
         while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r'))
             s.remove_suffix(1);
         return s;
     };
+    // From a '#' on that begins the line or stands behind a space.
+    const auto without_comment = [](std::string_view s) {
+        for (std::size_t at = s.find('#'); at != s.npos; at = s.find('#', at + 1))
+            if (at == 0 || s[at - 1] == ' ' || s[at - 1] == '\t') return s.substr(0, at);
+        return s;
+    };
     int number = 0;
-    for (std::string line; std::getline(file, line);) {
+    for (std::string_view rest = all; !rest.empty();) {
         ++number;
-        const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::string_view text = trimmed(without_comment(rest.substr(0, end)));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
         if (text.empty()) continue;
         const std::string where = cat({path, ":", number, ": "});
         const std::size_t equals = text.find('=');

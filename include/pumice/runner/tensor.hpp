@@ -97,6 +97,8 @@ public:
     bool needs_sync() const noexcept { return placed_ && !placed_->coherent(); }
     void write(span<const std::byte> from) const {
         if (bytes == 0) return;
+        array_list<std::byte> room;
+        from = with_whole_bools(info.dtype, from, room);
         if (std::byte* const to = data()) {
             std::memcpy(to, from.data(), from.size());
             return sync(sync_direction::to_device);

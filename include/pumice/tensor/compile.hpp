@@ -7,6 +7,7 @@
 #include <pumice/base/key_map.hpp>
 #include <pumice/tensor/creation.hpp>
 
+#include <optional>
 #include <tuple>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -164,7 +165,8 @@ public:
 
 private:
     std::size_t most_;
-    mutable small_mutex mutex_;
+    small_mutex making_;         // held while one is made: the function may ask how many there are
+    mutable small_mutex mutex_;  // of the list
     array_list<executable> list_;  // the last used first
 };
 
@@ -397,16 +399,23 @@ PUMICE_BODY executable recordings::find(span<const any_tensor> arguments,
                 return false;
         return true;
     };
-    const small_lock lock(mutex_);
-    for (std::size_t i = 0; i < list_.size(); ++i)
-        if (fits(list_[i])) {
-            for (; i > 0; --i) std::swap(list_[i], list_[i - 1]);
-            return list_.front();
-        }
+    const auto known = [&]() -> std::optional<executable> {
+        const small_lock lock(mutex_);
+        for (std::size_t i = 0; i < list_.size(); ++i)
+            if (fits(list_[i])) {
+                for (; i > 0; --i) std::swap(list_[i], list_[i - 1]);
+                return list_.front();
+            }
+        return std::nullopt;
+    };
+    if (std::optional<executable> e = known()) return *std::move(e);
+    const small_lock one_at_a_time(making_);
+    if (std::optional<executable> e = known()) return *std::move(e);
     std::vector<executable::value> inputs;
     for (std::size_t i = 0; i < arguments.size(); ++i)
         inputs.push_back({arguments[i].dtype(), shape_of(i)});
     executable made = make(context(owner), inputs);
+    const small_lock lock(mutex_);
     if (most_ > 0) {
         list_.insert(list_.begin(), made);
         if (list_.size() > most_) list_.pop_back();

@@ -8,6 +8,7 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/tensor/engine.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -224,6 +225,19 @@ PUMICE_BODY void set_default_context(const context& c) {
     slot.current = c.get();
 }
 
+namespace detail {
+/// The bytes, those of bools as 0 and 1, in `room` where they have to be others: any but 0 is true.
+inline span<const std::byte> with_whole_bools(dtype type, span<const std::byte> bytes,
+                                              array_list<std::byte>& room) {
+    const auto is_whole = [](std::byte b) { return b <= std::byte{1}; };
+    if (type != dtype::boolean || std::all_of(bytes.begin(), bytes.end(), is_whole)) return bytes;
+    room.resize(bytes.size());
+    std::transform(bytes.begin(), bytes.end(), room.begin(),
+                   [](std::byte b) { return std::byte{b != std::byte{0}}; });
+    return room;
+}
+}  // namespace detail
+
 PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, span<const std::byte> bytes,
                                   const context& place) {
     const std::int64_t wanted = byte_count(type, element_count(extent));
@@ -231,7 +245,9 @@ PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, span<const st
         fail(errc::shape_mismatch, "from_bytes",
              {bytes.size(), " bytes for shape ", to_string(extent), " of ", to_string(type),
               ", which takes ", wanted});
-    return any_tensor(place.get()->create(type, extent, bytes.data()));
+    array_list<std::byte> room;
+    return any_tensor(place.get()->create(type, extent,
+                                          detail::with_whole_bools(type, bytes, room).data()));
 }
 
 namespace detail {
@@ -279,6 +295,8 @@ PUMICE_BODY void write(any_tensor& t, span<const std::byte> bytes, std::int64_t 
              {size, " bytes from ", begin, " on in a tensor of ", t.size_bytes()});
     if (size == 0) return;
     const node& n = *t.get();
+    array_list<std::byte> room;
+    bytes = detail::with_whole_bools(n.type, bytes, room);
     if (detail::is_alone(t) && detail::is_dense(n)) return n.owner->write(t.get(), begin, bytes);
     const context home(n.owner);
     if (size == t.size_bytes()) {

@@ -197,7 +197,7 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const Init
         fail(errc::invalid_argument, "fori_loop",
              {"counts from ", lower, " to ", upper, ", which an i32 does not hold"});
     return packed::make(detail::noted(detail::run_scan(
-        {"fori_loop", std::max(upper - lower, std::int64_t{0})},
+        {"fori_loop", upper > lower ? upper - lower : 0},
         [&](span<const any_tensor> l) {
             const any_tensor i = apply<op::add>(l[0], scalar(dtype::i32, lower));
             return detail::results_as_list(packed::call(body, l.subspan(1), number(i)));

@@ -7,6 +7,10 @@
 #include <pumice/tensor/axes.hpp>
 #include <pumice/tensor/select.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// A whole number, a slice, newaxis, ellipsis, or pm::all for the whole axis.
@@ -23,7 +27,11 @@ namespace detail {
 
 template <class I>
 index_place place_of(const I& i) {
-    if constexpr (std::integral<I>) return index_place(static_cast<std::int64_t>(i));
+    // An unsigned number that is more than any place is not one from the end.
+    constexpr auto most = static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max());
+    if constexpr (std::unsigned_integral<I>)
+        return index_place(static_cast<std::int64_t>(std::min<std::uintmax_t>(i, most)));
+    else if constexpr (std::integral<I>) return index_place(static_cast<std::int64_t>(i));
     else if constexpr (std::same_as<I, reducer<reduction::all>>) return {};
     else return index_place(i);
 }

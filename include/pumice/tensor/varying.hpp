@@ -9,6 +9,7 @@
 #include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -140,8 +141,21 @@ struct graph_extents {
             words.push_back(key.words().size());
             for (const std::uint64_t w : key.words())
                 numbers.push_back(static_cast<std::int64_t>(w));
+            if (const auto* const e = n->op.get_if<elementwise_op>()) {
+                words.push_back(e->scalars.size());
+                for (const scalar& s : e->scalars) numbers.push_back(as_number(s));
+            }
             for (const node_ptr& input : n->inputs) open.push_back(input.get());
         }
+    }
+
+private:
+    /// Its value, where that is whole, else its bits.
+    static std::int64_t as_number(const scalar& s) {
+        if (!is_floating(s.type)) return s.as<std::int64_t>();
+        const auto v = s.as<double>();
+        const bool whole = std::fabs(v) < 0x1p53 && v == std::trunc(v);
+        return whole ? static_cast<std::int64_t>(v) : static_cast<std::int64_t>(s.bits);
     }
 };
 
@@ -216,9 +230,30 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         for (int k = 0; k < n; ++k) values[k] = each[static_cast<std::size_t>(k)].numbers[i];
         alike = formulas[i].find(r.first, values);
     }
+    // As the engine has found them.
+    array_list<array_list<extent_formula>> gives_extents;
+    for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
+        gives_extents.push_back({});
+        for (int d = 0; d < r.graphs[0].outputs[k]->extent.rank(); ++d) {
+            std::int64_t values[n] = {};
+            for (int g = 0; g < n; ++g)
+                values[g] = r.graphs[static_cast<std::size_t>(g)].outputs[k]->extent[d];
+            gives_extents.back().push_back({});
+            gives_extents.back().back().find(r.first, values);
+        }
+    }
     // What is cut at a fixed extent, or decided by it, shows where the extent is small.
     const auto must_follow = [&](std::int64_t extent) {
-        const graph_extents small(graph_of(extent));
+        const traced_graph graph = graph_of(extent);
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k)
+            for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
+                if (graph.outputs[k]->extent[d] !=
+                    gives_extents[k][static_cast<std::size_t>(d)].at(extent))
+                    fail(errc::unsupported, "varying",
+                         {"result ", k, " has the shape ", to_string(graph.outputs[k]->extent),
+                          " for the extent ", extent, ", which does not go on as from ", r.first,
+                          " on; compile without varying what is cut by a fixed number"});
+        const graph_extents small(graph);
         if (extent - r.least > 1 && alike && small.words != as_first.words)
             fail(errc::unsupported, "varying",
                  {"the function does other things for the extent ", extent, " than for ", r.first});
@@ -231,7 +266,8 @@ PUMICE_BODY executable detail::trace_range(const context& home,
                       extent, " as from ", r.first,
                       " on; compile without varying what is cut, rounded or decided by it"});
     };
-    for (const std::int64_t extent : {r.least, r.least + 1, r.least + 2, r.least + 3})
+    for (const std::int64_t extent :
+         {r.least, r.least + 1, r.least + 2, r.least + 3, r.least + (most - r.least) / 2})
         if (extent <= most) must_follow(extent);
 
     std::vector<executable::value> takes_values(inputs.begin(), inputs.end()), gives;
@@ -240,14 +276,8 @@ PUMICE_BODY executable detail::trace_range(const context& home,
             takes_values[i].shape[static_cast<int>(axis)] = most;
     for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
         shape s = r.graphs[0].outputs[k]->extent;
-        for (int d = 0; d < s.rank(); ++d) {
-            std::int64_t values[n] = {};
-            for (int g = 0; g < n; ++g)
-                values[g] = r.graphs[static_cast<std::size_t>(g)].outputs[k]->extent[d];
-            extent_formula f;
-            f.find(r.first, values);  // as the engine has found it
-            s[d] = f.at(most);
-        }
+        for (int d = 0; d < s.rank(); ++d)
+            s[d] = gives_extents[k][static_cast<std::size_t>(d)].at(most);
         gives.push_back({r.graphs[0].outputs[k]->type, s});
     }
     return executable(home, std::move(takes_values), std::move(gives), r.graphs[0].keys.size(),

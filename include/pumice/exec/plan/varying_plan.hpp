@@ -50,9 +50,11 @@ public:
                 extent_formula f;
                 if (!f.find(first, values))
                     fail(errc::unsupported, "varying",
-                         {what, " has a number that is no polynomial of the extent: ", values[0],
-                          " for ", first, ", ", values[1], " for ", first + 1, ", ", values[2],
-                          " for ", first + 2});
+                         {what,
+                          " has a number that is no polynomial of the extent, such as one that is "
+                          "rounded: tried with ",
+                          first, ", ", first + 1, " and ", first + 2, " it is ", values[0], ", ",
+                          values[1], " and ", values[2]});
                 if (!f.is_constant()) varying_.push_back({numbers_.size(), f});
                 numbers_.push_back(values[0]);
             }

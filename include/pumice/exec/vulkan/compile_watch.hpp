@@ -29,9 +29,9 @@ public:
         const std::string_view name = l.shader ? l.shader->name : l.entry;
         if (told_) told_({name, done_, total_, seconds});
         if (done_ == total_ && seconds > worth_a_line)
-            write_log(severity::info, cat({"[device] ", total_, " kernels became ready in ",
-                                           static_cast<std::int64_t>(1000 * seconds),
-                                           " ms; the cache keeps them for the next start"}));
+            write_log(severity::info,
+                      cat({"[device] ", counted(total_, "kernel", "s"), " became ready in ",
+                           static_cast<std::int64_t>(1000 * seconds), " ms"}));
     }
 
 private:

@@ -89,6 +89,9 @@ void in_own_arena(const F& f) {
 #endif
 }
 
+/// Who may read a file that is written.
+enum class readable_by : unsigned { owner = 0600, others = 0666 };  // as far as the umask lets them
+
 #if defined(_WIN32)
 
 inline void* open_library(const fs::path& path, std::string& why) {
@@ -131,7 +134,7 @@ inline std::optional<std::string> read_file(const fs::path& path, std::size_t li
 
 /// Writes all of `bytes` to a new file; an error leaves no file.
 inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
-                                   std::string_view bytes) {
+                                   std::string_view bytes, readable_by = readable_by::owner) {
     std::error_code failed;
     {
         std::ofstream out(temporary, std::ios::binary);
@@ -217,9 +220,10 @@ inline std::optional<std::string> read_file(const fs::path& path, std::size_t li
 }
 
 /// Opens a new file, locked; a value below 0 where it cannot.
-inline int create_locked(const fs::path& path) {
+inline int create_locked(const fs::path& path, readable_by who) {
     for (int tries = 0;; ++tries) {
-        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        const int file =
+            ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, static_cast<mode_t>(who));
         if (file < 0) return file;
         while (::flock(file, LOCK_EX) != 0 && errno == EINTR) {
         }
@@ -234,8 +238,8 @@ inline int create_locked(const fs::path& path) {
 /// The temporary file is locked while its writer lives, so that others can tell it from a
 /// leftover. An error leaves no file.
 inline std::error_code write_whole(const fs::path& temporary, const fs::path& final_path,
-                                   std::string_view bytes) {
-    const file_descriptor file(create_locked(temporary));
+                                   std::string_view bytes, readable_by who = readable_by::owner) {
+    const file_descriptor file(create_locked(temporary, who));
     if (file.value < 0) return last_error();
     std::error_code failed;
     while (!failed && !bytes.empty()) {
