@@ -29,7 +29,7 @@ TEST_CASE("pages: what a name costs") {
     const pm::vector<float> x = {1, 2, 3};
     // code: names
     auto y = x * 2.0f;                     // an expression: nothing is stored, nothing runs
-    pm::vector<float> z = y + y;           // y has a name: it is one operand, computed once
+    pm::vector<float> z = y + y;           // y has a name: it is one operand
     pm::vector<float> w = (x * 2.0f) + 1;  // no names within: one kernel, nothing between
     pm::vector<float> v = z;               // another handle to the same node: no copy
     SHOWS("[7. 13. 19.]", v + w);

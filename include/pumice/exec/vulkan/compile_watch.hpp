@@ -30,8 +30,8 @@ public:
         if (told_) told_({name, done_, total_, seconds});
         if (done_ == total_ && seconds > worth_a_line)
             write_log(severity::info,
-                      cat({"[device] ", counted(total_, "kernel", "s"), " became ready in ",
-                           static_cast<std::int64_t>(1000 * seconds), " ms"}));
+                      cat({"[device] ", total_, total_ == 1 ? " kernel" : " kernels",
+                           " became ready in ", static_cast<std::int64_t>(1000 * seconds), " ms"}));
     }
 
 private:
