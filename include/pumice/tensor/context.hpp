@@ -8,7 +8,6 @@
 #include <pumice/graph/build.hpp>
 #include <pumice/tensor/engine.hpp>
 
-#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -93,6 +92,12 @@ PUMICE_FUNCTION void upload(span<const any_tensor> tensors);
 
 /// Copies the elements to the host in row-major order, evaluating first.
 PUMICE_FUNCTION void read(const any_tensor& t, span<std::byte> out);
+
+namespace detail {
+/// The bytes, those of bools as 0 and 1, in `room` where they have to be others: any but 0 is true.
+PUMICE_FUNCTION span<const std::byte> with_whole_bools(dtype type, span<const std::byte> bytes,
+                                                       array_list<std::byte>& room);
+}  // namespace detail
 
 /// Replaces bytes of the tensor from `begin` on (counted in row-major order). Where no other handle
 /// or pending work refers to its memory that memory is written, else `t` becomes a new tensor:
@@ -225,18 +230,16 @@ PUMICE_BODY void set_default_context(const context& c) {
     slot.current = c.get();
 }
 
-namespace detail {
-/// The bytes, those of bools as 0 and 1, in `room` where they have to be others: any but 0 is true.
-inline span<const std::byte> with_whole_bools(dtype type, span<const std::byte> bytes,
-                                              array_list<std::byte>& room) {
-    const auto is_whole = [](std::byte b) { return b <= std::byte{1}; };
-    if (type != dtype::boolean || std::all_of(bytes.begin(), bytes.end(), is_whole)) return bytes;
+PUMICE_BODY span<const std::byte> detail::with_whole_bools(dtype type, span<const std::byte> bytes,
+                                                           array_list<std::byte>& room) {
+    std::byte all{};
+    if (type == dtype::boolean)
+        for (const std::byte b : bytes) all |= b;
+    if (all <= std::byte{1}) return bytes;
     room.resize(bytes.size());
-    std::transform(bytes.begin(), bytes.end(), room.begin(),
-                   [](std::byte b) { return std::byte{b != std::byte{0}}; });
+    for (std::size_t i = 0; i < bytes.size(); ++i) room[i] = std::byte{bytes[i] != std::byte{0}};
     return room;
 }
-}  // namespace detail
 
 PUMICE_BODY any_tensor from_bytes(dtype type, const shape& extent, span<const std::byte> bytes,
                                   const context& place) {

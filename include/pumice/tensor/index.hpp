@@ -7,7 +7,6 @@
 #include <pumice/tensor/axes.hpp>
 #include <pumice/tensor/select.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -28,9 +27,9 @@ namespace detail {
 template <class I>
 index_place place_of(const I& i) {
     // An unsigned number that is more than any place is not one from the end.
-    constexpr auto most = static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max());
+    constexpr std::uintmax_t most = std::numeric_limits<std::int64_t>::max();
     if constexpr (std::unsigned_integral<I>)
-        return index_place(static_cast<std::int64_t>(std::min<std::uintmax_t>(i, most)));
+        return index_place(static_cast<std::int64_t>(i < most ? i : most));
     else if constexpr (std::integral<I>) return index_place(static_cast<std::int64_t>(i));
     else if constexpr (std::same_as<I, reducer<reduction::all>>) return {};
     else return index_place(i);
