@@ -252,7 +252,7 @@ PUMICE_BODY executable detail::trace_range(const context& home,
                     fail(errc::unsupported, "varying",
                          {"result ", k, " has the shape ", to_string(graph.outputs[k]->extent),
                           " for the extent ", extent, ", which does not go on as from ", r.first,
-                          " on; compile without varying what is cut by a fixed number"});
+                          " on; compile without varying what is cut, rounded or decided by it"});
         const graph_extents small(graph);
         if (extent - r.least > 1 && alike && small.words != as_first.words)
             fail(errc::unsupported, "varying",
