@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace pm = pumice;
 
@@ -72,7 +75,8 @@ int main(int count, char** arguments) try {
                   << e.what() << '\n';
     }
     std::ofstream out(arguments[2]);
-    write(out, to_string(pm::kernel_service::digest_of_library(sources)), tag, modules);
+    if (modules.empty()) out << "// There was no Slang to compile the modules of the library.\n";
+    else write(out, to_string(pm::kernel_service::digest_of_library(sources)), tag, modules);
     out.close();
     if (!out) throw std::runtime_error(std::string(arguments[2]) + " cannot be written");
     return 0;
