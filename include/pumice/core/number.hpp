@@ -26,6 +26,15 @@ constexpr auto plain_number(N n) {
     else return static_cast<std::uint64_t>(n);
 }
 
+/// Whether it is a whole number that 64 bits give back as it was: any integer, and floats below
+/// 2^53 but for -0.
+inline bool is_whole(const scalar& s) {
+    if (!is_floating(s.type)) return true;
+    const double v = s.as<double>();
+    return v > -0x1p53 && v < 0x1p53 && v == static_cast<double>(static_cast<std::int64_t>(v)) &&
+           !(v == 0 && s.bits != 0);
+}
+
 /// The number as a value of T. Throws as number_in does for integers; numbers of floating point the
 /// compiler refuses for them.
 template <element T, class N>

@@ -56,7 +56,7 @@ public:
         let_go_of_viewed();
     }
     /// Of the latter alone: from now on only numbers of nodes that somebody else keeps are asked.
-    void let_go_of_viewed() noexcept { kept_.clear(); }
+    void let_go_of_viewed() noexcept { viewed_.clear(); }
 
     const array_list<node*>& order() const noexcept { return order_; }
     /// Lazy and realised ones, by number.
@@ -115,7 +115,7 @@ private:
         v.record = base.record;
         keep_label_of_view(v);
         v.realise(base.data);
-        kept_.push_back(v.inputs[0]);  // the walk has its number
+        viewed_.push_back(v.inputs[0]);  // the walk has its number
         v.release_inputs();
     }
 
@@ -180,7 +180,7 @@ private:
     graph_key key_;
     key_index numbers_, memory_, calls_;
     array_list<node*> nodes_, order_;
-    array_list<node_ptr> siblings_, kept_;
+    array_list<node_ptr> siblings_, viewed_;
     array_list<frame> stack_;
     array_list<int> counted_;
     array_list<char> is_kept_;

@@ -298,9 +298,10 @@ PUMICE_BODY void write(any_tensor& t, span<const std::byte> bytes, std::int64_t 
              {size, " bytes from ", begin, " on in a tensor of ", t.size_bytes()});
     if (size == 0) return;
     const node& n = *t.get();
-    array_list<std::byte> room;
-    bytes = detail::with_whole_bools(n.type, bytes, room);
-    if (detail::is_alone(t) && detail::is_dense(n)) return n.owner->write(t.get(), begin, bytes);
+    if (detail::is_alone(t) && detail::is_dense(n)) {
+        array_list<std::byte> room;
+        return n.owner->write(t.get(), begin, detail::with_whole_bools(n.type, bytes, room));
+    }
     const context home(n.owner);
     if (size == t.size_bytes()) {
         t = from_bytes(n.type, n.extent, bytes, home);

@@ -5,11 +5,11 @@
 
 #include <pumice/base/key_map.hpp>
 #include <pumice/core/extent_formula.hpp>
+#include <pumice/core/number.hpp>
 #include <pumice/graph/graph_key.hpp>
 #include <pumice/tensor/compile.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -143,19 +143,12 @@ struct graph_extents {
                 numbers.push_back(static_cast<std::int64_t>(w));
             if (const auto* const e = n->op.get_if<elementwise_op>()) {
                 words.push_back(e->scalars.size());
-                for (const scalar& s : e->scalars) numbers.push_back(as_number(s));
+                for (const scalar& s : e->scalars)
+                    numbers.push_back(is_whole(s) ? s.as<std::int64_t>()
+                                                  : static_cast<std::int64_t>(s.bits));
             }
             for (const node_ptr& input : n->inputs) open.push_back(input.get());
         }
-    }
-
-private:
-    /// Its value, where that is whole, else its bits.
-    static std::int64_t as_number(const scalar& s) {
-        if (!is_floating(s.type)) return s.as<std::int64_t>();
-        const auto v = s.as<double>();
-        const bool whole = std::fabs(v) < 0x1p53 && v == std::trunc(v);
-        return whole ? static_cast<std::int64_t>(v) : static_cast<std::int64_t>(s.bits);
     }
 };
 

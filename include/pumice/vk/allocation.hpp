@@ -14,7 +14,7 @@ struct allocation {
     std::uint64_t size = 0;            // as asked for
     std::uint64_t device_address = 0;  // of its first byte
     void* mapped = nullptr;            // its first byte, or null where the host cannot see it
-    memory_usage kind = memory_usage::device;
+    memory_usage usage = memory_usage::device;
     bool coherent = true;  // needs neither flush nor invalidate
     detail::memory_block* block = nullptr;
     std::uint32_t node = ranges::none;
@@ -24,16 +24,16 @@ struct allocation {
 };
 
 /// Who holds what nobody says more of.
-constexpr memory_label usual_label(memory_usage kind) noexcept {
-    return {kind == memory_usage::device       ? memory_role::temporaries
-            : kind == memory_usage::parameters ? memory_role::parameters
-                                               : memory_role::staging,
+constexpr memory_label usual_label(memory_usage usage) noexcept {
+    return {usage == memory_usage::device       ? memory_role::temporaries
+            : usage == memory_usage::parameters ? memory_role::parameters
+                                                : memory_role::staging,
             {}};
 }
 
 struct memory_options {
-    /// Size of the blocks that small requests share, by kind. A request above a quarter has its own
-    /// block.
+    /// Size of the blocks that small requests share, by usage. A request above a quarter has its
+    /// own block.
     std::uint64_t block_size[memory_usages] = {64u << 20, 32u << 20, 32u << 20, 4u << 20};
     std::uint64_t limit = ~std::uint64_t{0};  // bytes that all blocks together may take
     /// Bytes of what was given back that may wait for the device (far_ahead); 0: an eighth of the

@@ -151,7 +151,7 @@ private:
             default: return nullptr;
         }
     }
-    static constexpr VkBufferUsageFlags usage = detail::memory_block::usage;
+    static constexpr VkBufferUsageFlags buffer_usage = detail::memory_block::buffer_usage;
 
     bool refuse(std::string& why, const char* call, vk::Result result) const {
         device_->note(result);
@@ -194,7 +194,7 @@ private:
         vk::BufferCreateInfo info{};
         if (kind_ != external_kind::own) info.pNext = &external;
         info.size = length;
-        info.usage = vk::BufferUsageFlags(usage);
+        info.usage = vk::BufferUsageFlags(buffer_usage);
         vk::Result result = d.handle().createBuffer(&info, nullptr, &buffer_, d.table());
         if (result != vk::Result::eSuccess) return refuse(why, "vkCreateBuffer", result);
         vk::MemoryRequirements needs{};
@@ -213,7 +213,7 @@ private:
     bool may_be_external(const external_request& wanted, std::string& why) const {
         if (kind_ == external_kind::own || kind_ == external_kind::host_pages) return true;
         vk::PhysicalDeviceExternalBufferInfo info{};
-        info.usage = vk::BufferUsageFlags(usage);
+        info.usage = vk::BufferUsageFlags(buffer_usage);
         info.handleType = vk::ExternalMemoryHandleTypeFlagBits(handle_of(kind_));
         vk::ExternalBufferProperties found{};
         device_->physical().getExternalBufferProperties(&info, &found, device_->parent().table());
@@ -259,8 +259,8 @@ private:
             return heap < 0 ||
                    memory.memoryTypes[type].heapIndex == static_cast<std::uint32_t>(heap);
         };
-        for (const memory_usage kind : {memory_usage::device, memory_usage::upload})
-            for (const std::uint32_t type : detail::rank_types(kind, bits, *device_))
+        for (const memory_usage usage : {memory_usage::device, memory_usage::upload})
+            for (const std::uint32_t type : detail::rank_types(usage, bits, *device_))
                 if (suits(type)) return type;
         for (std::uint32_t type = 0; type < memory.memoryTypeCount; ++type)
             if ((bits & (1u << type)) && suits(type)) return type;

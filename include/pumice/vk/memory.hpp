@@ -44,21 +44,21 @@ public:
     /// errc::size_overflow above a device limit, errc::out_of_memory when the heap, the budget or
     /// the driver has no more (after everything that can be given back was), with those who hold
     /// most; errc::device_lost. `label` says for whom it is.
-    allocation allocate(std::uint64_t size, memory_usage kind, const memory_label& label) {
+    allocation allocate(std::uint64_t size, memory_usage usage, const memory_label& label) {
         queue_->device()->check_alive("vkAllocateMemory");
-        check_limits(size, kind, label);
+        check_limits(size, usage, label);
         const std::uint64_t bytes = rounded(size);
         std::unique_lock lock(mutex_);
         make_room_to_wait();
         // A call of the driver's takes longer than all else here, so what is known comes first.
         collect(queue_->timeline().known());
-        if (const allocation found = take(size, bytes, kind, label)) return found;
+        if (const allocation found = take(size, bytes, usage, label)) return found;
         collect();
         std::vector<std::string> why;
         for (int attempt = 0;; ++attempt) {
-            if (const allocation found = take(size, bytes, kind, label)) return found;
+            if (const allocation found = take(size, bytes, usage, label)) return found;
             why.clear();
-            if (add_block(bytes, kind, attempt > 0, why)) continue;
+            if (add_block(bytes, usage, attempt > 0, why)) continue;
             if (attempt == 0) {
                 trim_unused(0);
             } else if (attempt == 1 && !waiting_.empty()) {
@@ -84,30 +84,31 @@ public:
                 });
         holders.describe(why);
         throw error(errc::out_of_memory, "memory",
-                    cat({"no room for ", size, " bytes of ", to_string(kind), " memory on ",
+                    cat({"no room for ", size, " bytes of ", to_string(usage), " memory on ",
                          queue_->device()->info().name, ", for ", to_string(label)}),
                     std::move(why));
     }
-    allocation allocate(std::uint64_t size, memory_usage kind) {
-        return allocate(size, kind, usual_label(kind));
+    allocation allocate(std::uint64_t size, memory_usage usage) {
+        return allocate(size, usage, usual_label(usage));
     }
 
     /// The same for memory that later submits use first, with a barrier after what earlier ones did
     /// to it: a large piece may be one that was given back `in_order` while they are at work, so
     /// that a queue full of large results takes no more memory than one after the other.
-    allocation allocate_in_order(std::uint64_t size, memory_usage kind, const memory_label& label) {
+    allocation allocate_in_order(std::uint64_t size, memory_usage usage,
+                                 const memory_label& label) {
         const std::uint64_t bytes = rounded(size);
-        if (is_large(bytes, kind)) {
+        if (is_large(bytes, usage)) {
             const std::lock_guard lock(mutex_);
             make_room_to_wait();
             collect();
-            if (const allocation found = take(size, bytes, kind, label)) return found;
-            if (const allocation found = take_waiting(size, bytes, kind, label)) return found;
+            if (const allocation found = take(size, bytes, usage, label)) return found;
+            if (const allocation found = take_waiting(size, bytes, usage, label)) return found;
         }
-        return allocate(size, kind, label);
+        return allocate(size, usage, label);
     }
-    allocation allocate_in_order(std::uint64_t size, memory_usage kind) {
-        return allocate_in_order(size, kind, usual_label(kind));
+    allocation allocate_in_order(std::uint64_t size, memory_usage usage) {
+        return allocate_in_order(size, usage, usual_label(usage));
     }
 
     /// A piece is held for another from now on.
@@ -222,7 +223,7 @@ private:
         waiting_.make_room(static_cast<std::size_t>(total_.allocations) + 1 - waiting_.size());
     }
 
-    void check_limits(std::uint64_t size, memory_usage kind, const memory_label& label) const {
+    void check_limits(std::uint64_t size, memory_usage usage, const memory_label& label) const {
         if (size <= largest_) return;
         const device_info& info = queue_->device()->info();
         std::vector<std::string> passed;
@@ -236,21 +237,21 @@ private:
               static_cast<std::uint64_t>(std::max<std::int64_t>(info.max_buffer, 0)));
         if (passed.empty()) check("largest block", largest_);
         throw error(errc::size_overflow, "memory",
-                    cat({size, " bytes of ", to_string(kind), " memory, for ", to_string(label),
+                    cat({size, " bytes of ", to_string(usage), " memory, for ", to_string(label),
                          ", pass a limit of ", info.name}),
                     std::move(passed));
     }
 
-    bool is_large(std::uint64_t bytes, memory_usage kind) const noexcept {
-        return bytes > options_.block_size[static_cast<std::size_t>(kind)] / 4;
+    bool is_large(std::uint64_t bytes, memory_usage usage) const noexcept {
+        return bytes > options_.block_size[static_cast<std::size_t>(usage)] / 4;
     }
 
     /// A piece of a block that is there; empty if none has room.
-    allocation take(std::uint64_t size, std::uint64_t bytes, memory_usage kind,
+    allocation take(std::uint64_t size, std::uint64_t bytes, memory_usage usage,
                     const memory_label& label) {
-        const bool large = is_large(bytes, kind);
+        const bool large = is_large(bytes, usage);
         detail::memory_block* best = nullptr;
-        for (const auto& block : blocks_[static_cast<std::size_t>(kind)]) {
+        for (const auto& block : blocks_[static_cast<std::size_t>(usage)]) {
             if (block->dedicated != large) continue;
             if (!large) {
                 const auto found = block->room.allocate(static_cast<std::uint32_t>(bytes / unit));
@@ -270,10 +271,10 @@ private:
     }
 
     /// A large piece that was given back and that submitted work still uses.
-    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_usage kind,
+    allocation take_waiting(std::uint64_t size, std::uint64_t bytes, memory_usage usage,
                             const memory_label& label) {
         const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting& w) {
-            return waits_in_order(w) && w.block->kind == kind && fits(*w.block, bytes) &&
+            return waits_in_order(w) && w.block->usage == usage && fits(*w.block, bytes) &&
                    w.value <= queue_->promised();
         });
         if (found == waiting_.end()) return {};
@@ -306,17 +307,17 @@ private:
         piece.size = size;
         piece.device_address = block.address + piece.offset;
         piece.mapped = block.mapped ? block.mapped + piece.offset : nullptr;
-        piece.kind = block.kind;
+        piece.usage = block.usage;
         piece.coherent = block.coherent;
         piece.block = &block;
         piece.node = found.node;
         return piece;
     }
 
-    bool add_block(std::uint64_t bytes, memory_usage kind, bool scarce,
+    bool add_block(std::uint64_t bytes, memory_usage usage, bool scarce,
                    std::vector<std::string>& why) {
-        const bool large = is_large(bytes, kind);
-        std::uint64_t size = options_.block_size[static_cast<std::size_t>(kind)];
+        const bool large = is_large(bytes, usage);
+        std::uint64_t size = options_.block_size[static_cast<std::size_t>(usage)];
         // rounded a little, so that requests of near sizes can follow each other in a kept block
         if (large) {
             const std::uint64_t step =
@@ -334,9 +335,9 @@ private:
                                " allocations (limit: maxMemoryAllocationCount)"}));
             return false;
         }
-        auto& blocks = blocks_[static_cast<std::size_t>(kind)];
+        auto& blocks = blocks_[static_cast<std::size_t>(usage)];
         blocks.reserve(blocks.size() + 1);
-        auto made = detail::memory_block::create(*queue_->device(), kind, size, why);
+        auto made = detail::memory_block::create(*queue_->device(), usage, size, why);
         if (!made) return false;
         made->dedicated = large;
         total_.reserved += size;

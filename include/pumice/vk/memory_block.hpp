@@ -22,15 +22,16 @@ enum class memory_usage : std::uint8_t {
 inline constexpr std::size_t memory_usages = 4;
 
 /// As text.
-constexpr std::string_view to_string(memory_usage kind) noexcept {
+constexpr std::string_view to_string(memory_usage usage) noexcept {
     constexpr std::string_view names[] = {"device", "upload", "download", "parameters"};
-    return names[static_cast<std::size_t>(kind)];
+    return names[static_cast<std::size_t>(usage)];
 }
 
 namespace detail {
 
 /// How well a memory type suits; below 0: not at all.
-inline int suits(memory_usage kind, VkMemoryPropertyFlags flags, const device_info& info) noexcept {
+inline int suits(memory_usage usage, VkMemoryPropertyFlags flags,
+                 const device_info& info) noexcept {
     constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                     visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                                     coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
@@ -40,8 +41,8 @@ inline int suits(memory_usage kind, VkMemoryPropertyFlags flags, const device_in
     const auto points = [flags](VkMemoryPropertyFlags bit, int value) {
         return flags & bit ? value : 0;
     };
-    if (kind != memory_usage::device && !(flags & visible)) return -1;
-    switch (kind) {
+    if (usage != memory_usage::device && !(flags & visible)) return -1;
+    switch (usage) {
         case memory_usage::device:
             if (!(flags & local)) return -1;
             return 8 + (info.mapped_device_memory
@@ -58,11 +59,11 @@ inline int suits(memory_usage kind, VkMemoryPropertyFlags flags, const device_in
 }
 
 /// The memory types among `bits` that suit, best first; with equals, the larger heap first.
-inline array_list<std::uint32_t> rank_types(memory_usage kind, std::uint32_t bits,
+inline array_list<std::uint32_t> rank_types(memory_usage usage, std::uint32_t bits,
                                             const device& d) {
     const VkPhysicalDeviceMemoryProperties& memory = d.memory_properties();
     const auto score = [&](std::uint32_t i) {
-        return suits(kind, memory.memoryTypes[i].propertyFlags, d.info());
+        return suits(usage, memory.memoryTypes[i].propertyFlags, d.info());
     };
     const auto heap = [&](std::uint32_t i) {
         return memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size;
@@ -115,7 +116,7 @@ inline vk::DeviceMemory allocate_for(const device& d, std::uint64_t bytes, std::
 class memory_block {
 public:
     /// Of all buffers: what kernels and copies do with them, and shader operators besides.
-    static constexpr VkBufferUsageFlags usage =
+    static constexpr VkBufferUsageFlags buffer_usage =
         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
         VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
@@ -125,10 +126,10 @@ public:
 
     /// Null when there is no room; `why` then has a line for each memory type that was tried.
     /// Throws what else can go wrong. pre: `size` is a multiple of `unit`.
-    static unique_ptr<memory_block> create(const device& d, memory_usage kind, std::uint64_t size,
+    static unique_ptr<memory_block> create(const device& d, memory_usage usage, std::uint64_t size,
                                            std::vector<std::string>& why) {
         unique_ptr<memory_block> made(new memory_block(d, size));
-        made->kind = kind;
+        made->usage = usage;
         return made->open(why) ? std::move(made) : nullptr;
     }
 
@@ -139,7 +140,7 @@ public:
         device_.handle().freeMemory(memory, nullptr, device_.table());  // unmaps
     }
 
-    memory_usage kind = memory_usage::device;
+    memory_usage usage = memory_usage::device;
     bool dedicated = false;  // handed out as a whole
     bool coherent = true;
     std::uint32_t memory_type = 0;
@@ -157,7 +158,7 @@ private:
     bool open(std::vector<std::string>& why) {
         vk::BufferCreateInfo info{};
         info.size = size;
-        info.usage = vk::BufferUsageFlags(usage);
+        info.usage = vk::BufferUsageFlags(buffer_usage);
         const std::uint32_t families[] = {device_.queue().family,
                                           device_.transfer_queues().empty()
                                               ? device_.queue().family
@@ -171,9 +172,9 @@ private:
         if (no_room(result, "vkCreateBuffer", why)) return false;
         vk::MemoryRequirements needs{};
         device_.handle().getBufferMemoryRequirements(buffer, &needs, device_.table());
-        const array_list<std::uint32_t> types = rank_types(kind, needs.memoryTypeBits, device_);
+        const array_list<std::uint32_t> types = rank_types(usage, needs.memoryTypeBits, device_);
         if (types.empty())
-            why.push_back(cat({"the device has no memory type for ", to_string(kind)}));
+            why.push_back(cat({"the device has no memory type for ", to_string(usage)}));
         for (const std::uint32_t type : types)
             if (allocate(type, needs.size, why)) {
                 finish(type);
@@ -221,7 +222,7 @@ private:
             device_.memory_properties().memoryTypes[type].propertyFlags;
         coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
         const bool visible = (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
-        if (visible && (kind != memory_usage::device || device_.info().mapped_device_memory)) {
+        if (visible && (usage != memory_usage::device || device_.info().mapped_device_memory)) {
             void* where = nullptr;
             device_.check(device_.handle().mapMemory(memory, 0, VK_WHOLE_SIZE, vk::MemoryMapFlags{},
                                                      &where, table),

@@ -81,9 +81,9 @@ struct temporary_memory {
     array_list<vulkan::allocation> pieces;
     std::uint64_t value = 0;
     key_set<const vulkan_storage*> staged = {};  // what pieces were taken to upload
-    vulkan::allocation get(std::uint64_t size, vulkan::memory_usage kind) {
+    vulkan::allocation get(std::uint64_t size, vulkan::memory_usage usage) {
         pieces.make_room(1);  // so that no piece is had and then lost
-        pieces.push_back(pool.allocate(size, kind));
+        pieces.push_back(pool.allocate(size, usage));
         return pieces.back();
     }
     void let_go() noexcept {

@@ -10,7 +10,6 @@
 #include <pumice/kernels/fields.hpp>
 
 #include <bit>
-#include <cmath>
 #include <string_view>
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
@@ -44,12 +43,10 @@ public:
     /// A whole one is a number, of whatever type.
     void operator()(scalar& s) {
         to_.fixed(static_cast<std::uint64_t>(s.type));
-        const double real = is_floating(s.type) ? s.as<double>() : 0;
-        const bool counts = std::abs(real) < 0x1p53 && real == std::floor(real) &&
-                            !(real == 0 && std::signbit(real));
+        const bool counts = is_whole(s);
         to_.fixed(counts);
         if (!counts) return to_.bits(s.bits);
-        auto n = is_floating(s.type) ? static_cast<std::int64_t>(real) : s.as<std::int64_t>();
+        auto n = s.as<std::int64_t>();
         const std::int64_t before = n;
         to_.number(n);
         if (n != before) s = is_floating(s.type) ? scalar(s.type, double(n)) : scalar(s.type, n);
