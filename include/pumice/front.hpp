@@ -12,4 +12,5 @@
 #include <pumice/tensor/norms.hpp>
 #include <pumice/tensor/print.hpp>
 #include <pumice/tensor/profile.hpp>
+#include <pumice/tensor/random.hpp>
 #include <pumice/tensor/scan.hpp>

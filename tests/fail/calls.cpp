@@ -174,6 +174,15 @@ void memory_of_a_temporary(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
+// expect: a_const_tensor_is_read_by_to_vector
+void memory_of_a_const_tensor(const pm::vector<float>& a) {
+#ifdef RIGHT
+    auto y = a.to_vector();
+#else
+    auto y = a.host();
+#endif
+}
+
 // expect: what_decides_is_a_tensor_of_bool<.*bool>
 void loop_while_true(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT

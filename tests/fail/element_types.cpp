@@ -105,6 +105,15 @@ void softmax_of_integers(pm::matrix<std::uint8_t>& a) {
 }
 
 // expect: op_needs_numbers_use_astype.*bool
+void prod_of_bool(pm::vector<bool>& a) {
+#ifdef RIGHT
+    auto y = pm::prod(pm::astype<int>(a));
+#else
+    auto y = pm::prod(a);
+#endif
+}
+
+// expect: sum_needs_numbers_use_count_nonzero_or_astype.*bool
 void sum_of_bool(pm::matrix<bool>& a) {
 #ifdef RIGHT
     auto y = pm::sum(pm::astype<int>(a));

@@ -122,6 +122,17 @@ TEST_CASE("permute_dims, flip, expand_dims, squeeze, broadcast_to") {
     CHECK(code_of([&] { broadcast_to(x, {3}); }) == errc::shape_mismatch);
 }
 
+TEST_CASE("transpose reverses the axes, squeeze without an axis removes those of length 1") {
+    const any_tensor x = counting(home, {1, 2, 1, 3});
+    CHECK(show(transpose(x)) == "(3, 1, 2, 1): 0 3 1 4 2 5");
+    CHECK(show(transpose(counting(home, {2}))) == "(2,): 0 1");
+    CHECK(show(transpose(counting(home, {}))) == "(): 0");
+    CHECK(show(squeeze(x)) == "(2, 3): 0 1 2 3 4 5");
+    CHECK(show(squeeze(counting(home, {1, 1}))) == "(): 0");
+    CHECK(show(squeeze(counting(home, {2}))) == "(2,): 0 1");
+    CHECK(show(squeeze(counting(home, {0, 1}))) == "(0,):");
+}
+
 TEST_CASE("reshape keeps the order of elements and asks for -1 once") {
     const any_tensor x = counting(home, {2, 3, 4});
     CHECK(reshape(x, {6, -1}).shape() == shape{6, 4});

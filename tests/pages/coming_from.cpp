@@ -33,7 +33,7 @@ TEST_CASE("pages: coming from") {
     // xtensor: xt::arange<int>(2, 10, 3)
     // eigen: Eigen::VectorXi::LinSpaced(3, 2, 8)
     // mlx: mx::arange(2, 10, 3)
-    SHOWS("[2 5 8]", pm::arange<int>(2, 10, 3));
+    SHOWS("[2 5 8]", pm::arange(2, 10, 3));
     // numpy: np.linspace(0, 1, 5)
     // xtensor: xt::linspace<float>(0, 1, 5)
     // eigen: Eigen::VectorXf::LinSpaced(5, 0, 1)
@@ -47,7 +47,7 @@ TEST_CASE("pages: coming from") {
     // numpy: rng.standard_normal((2, 3))
     // xtensor: xt::random::randn<float>({2, 3})
     // mlx: mx::random::normal({2, 3}, mx::random::key(7))
-    SHOWS("(2, 3)", pm::random::normal<float>({2, 3}, pm::random::key(7)).shape());
+    SHOWS("(2, 3)", pm::random::normal({2, 3}, pm::random::key(7)).shape());
     // numpy: a.shape
     // xtensor: a.shape()
     // eigen: a.rows(), a.cols()

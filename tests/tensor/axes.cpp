@@ -106,6 +106,12 @@ TEST_CASE("axes: joins and gathers") {
     const pm::vector<std::int64_t> at = pm::adapt(std::vector<std::int64_t>{1, 0, -1}, home);
     CHECK(values(pm::take(a, at)) == reals{2, 3, 0, 1, 2, 3});
     CHECK(values(pm::take(a, at, pm::axis<1>)) == reals{1, 0, 1, 3, 2, 3});
+    // A number takes its axis away, and gives a view.
+    CHECK(values(pm::take(a, -1)) == reals{2, 3});
+    CHECK(values(pm::take(a, 1u, pm::axis<1>)) == reals{1, 3});
+    CHECK(values(pm::take(pm::any_tensor(a), 0, -1)) == reals{0, 2});
+    CHECK_THROWS_AS(pm::take(a, 2), pm::error);
+    CHECK_THROWS_AS(pm::take(pm::any_tensor(a), 0, 2), pm::error);
 }
 
 TEST_CASE("axes: views") {

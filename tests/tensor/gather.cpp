@@ -36,4 +36,14 @@ TEST_CASE("gather: typed tensors are sorted, picked from and scattered to") {
     CHECK(values(put) == reals{5, 4, 3});
     const auto rows = pm::reshape<1, 1>(pm::adapt(places{-1}, home));
     CHECK(values(pm::scatter_nd(x, rows, pm::adapt(reals{9}, home))) == reals{3, 1, 9});
+    // A number is every update.
+    CHECK(values(pm::scatter_nd(x, rows, 9)) == reals{3, 1, 9});
+    const pm::vector<std::int64_t> twice = pm::adapt(places{0, 0, 1}, home);
+    CHECK(values(pm::scatter_elements(x, twice, 1, pm::axis<0>, pm::scattering::sum)) ==
+          reals{5, 2, 2});
+    CHECK(values(pm::scatter_elements(x, twice, 0.5f)) == reals{0.5f, 0.5f, 2});
+    const pm::any_tensor data = x;
+    CHECK(values(pm::scatter_elements(data, twice, 1, 0, pm::scattering::sum)) == reals{5, 2, 2});
+    const pm::any_tensor whole_numbers = pm::astype(data, pm::dtype::i32);
+    CHECK_THROWS_AS(pm::scatter_elements(whole_numbers, twice, 0.5), pm::error);
 }

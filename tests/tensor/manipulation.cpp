@@ -46,6 +46,22 @@ TEST_CASE("manipulation: typed tensors keep their element and know their rank") 
     CHECK(values(pm::pad(x, {{0, 1}, {0, 0}}, pm::pad_mode::edge)) == reals{0, 1, 2, 3, 2, 3});
 }
 
+TEST_CASE("manipulation: one number is the width of every axis, or the times of the last") {
+    const auto x = counting(2, 2);
+    static_assert(has_rank<decltype(pm::pad(x, 1)), 2>);
+    CHECK(values(pm::pad(x, 1)) == values(pm::pad(x, {{1, 1}, {1, 1}})));
+    CHECK(values(pm::pad(x, 1, pm::pad_mode::constant, 7)).front() == 7);
+    CHECK(values(pm::pad(pm::any_tensor(x), 1, pm::pad_mode::edge)) ==
+          values(pm::pad(x, {{1, 1}, {1, 1}}, pm::pad_mode::edge)));
+    CHECK(values(pm::pad(x, -1)).empty());
+    static_assert(has_rank<decltype(pm::tile(x, 2)), 2>);
+    CHECK(values(pm::tile(x, 2)) == reals{0, 1, 0, 1, 2, 3, 2, 3});
+    CHECK(values(pm::tile(x, {2})) == reals{0, 1, 0, 1, 2, 3, 2, 3});
+    CHECK(values(pm::tile(pm::any_tensor(x), 2)) == reals{0, 1, 0, 1, 2, 3, 2, 3});
+    const pm::vector<float> row = pm::squeeze(counting(1, 3));
+    CHECK(row.to_vector() == reals{0, 1, 2});
+}
+
 TEST_CASE("einsum: over typed tensors, expressions and run-time tensors") {
     const auto a = counting(2, 3);
     const pm::any_tensor b = counting(3, 2);

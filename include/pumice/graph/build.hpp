@@ -253,7 +253,9 @@ PUMICE_BODY any_tensor detail::reduce_by(reduction what, const op_info* by, cons
         detail::throw_types(place, span(&type, 1),
                             "needs an op of two values that takes this type and gives it");
     if (!logical && !by && type == dtype::boolean)
-        detail::throw_types(place, span(&type, 1), "needs numbers; use astype");
+        detail::throw_types(place, span(&type, 1),
+                            what == reduction::sum ? "needs numbers; use count_nonzero or astype"
+                                                   : "needs numbers; use astype");
     const reduction_form form = form_of_reduction(what, x.rank(), axes, keepdims, by);
     const operation* const known = known_reduction(form);
     operation made = known ? operation::borrowed(*known) : operation(form.make());

@@ -21,14 +21,15 @@ PUMICE_FUNCTION any_tensor gather_nd(const any_tensor& values, const any_tensor&
 
 /// data with updates[c] joined to the element at indices[c] along `axis` (ONNX ScatterElements).
 /// Negative indices count from the end; an update whose index lies outside is left out. Updates of
-/// one element join in row-major order; without a reduction the last of them stays.
+/// one element join in row-major order; without a reduction the last of them stays. A number is
+/// the update of every index, and takes the type of `data`.
 PUMICE_FUNCTION any_tensor scatter_elements(const any_tensor& data, const any_tensor& indices,
-                                            const any_tensor& updates, std::int64_t axis = 0,
+                                            const any_operand& updates, std::int64_t axis = 0,
                                             scattering what = scattering::replace);
 
 /// The same with tuples of indices as in gather_nd, each for a slice (ONNX ScatterND).
 PUMICE_FUNCTION any_tensor scatter_nd(const any_tensor& data, const any_tensor& indices,
-                                      const any_tensor& updates,
+                                      const any_operand& updates,
                                       scattering what = scattering::replace);
 
 /// Where the elements along `axis` lie in order, i64. Equal ones keep their order, descending too.
@@ -64,8 +65,12 @@ PUMICE_FUNCTION void need_indices(const any_tensor& indices, const char* place) 
         throw_types(place, span(&type, 1), "indices must be i32 or i64");
 }
 
-PUMICE_FUNCTION void need_updates(const any_tensor& data, const any_tensor& updates,
-                                  const shape& wanted, scattering what, const char* place) {
+/// The updates as a tensor of the shape `wanted`.
+PUMICE_FUNCTION any_tensor updates_of(const any_tensor& data, const any_operand& given,
+                                      const shape& wanted, scattering what, const char* place) {
+    const any_tensor updates = given.is_number
+                                   ? broadcast_to(constant_like(data, given.number, place), wanted)
+                                   : given.array;
     const dtype types[] = {data.dtype(), updates.dtype()};
     if (types[0] != types[1]) throw_types(place, types, "needs one type; use astype");
     if (what != scattering::replace && types[0] == dtype::boolean)
@@ -73,6 +78,7 @@ PUMICE_FUNCTION void need_updates(const any_tensor& data, const any_tensor& upda
     if (updates.shape() != wanted)
         fail(errc::shape_mismatch, place,
              {"updates of shape ", to_string(updates.shape()), ", not ", to_string(wanted)});
+    return updates;
 }
 
 /// Numbers of rows of an array, from indices into its axes, in the indices' type or i64 where rows
@@ -194,7 +200,7 @@ PUMICE_BODY any_tensor gather_nd(const any_tensor& values, const any_tensor& ind
 }
 
 PUMICE_BODY any_tensor scatter_elements(const any_tensor& data, const any_tensor& indices,
-                                        const any_tensor& updates, std::int64_t axis,
+                                        const any_operand& given, std::int64_t axis,
                                         scattering what) {
     detail::need_indices(indices, "scatter_elements");
     const int at = normalize_axis(axis, data.rank(), "scatter_elements");
@@ -204,7 +210,7 @@ PUMICE_BODY any_tensor scatter_elements(const any_tensor& data, const any_tensor
     if (!fits)
         fail(errc::shape_mismatch, "scatter_elements",
              {"indices of shape ", to_string(by), " do not lie within ", to_string(to)});
-    detail::need_updates(data, updates, by, what, "scatter_elements");
+    const any_tensor updates = detail::updates_of(data, given, by, what, "scatter_elements");
     detail::row_numbers<> keys(to, to.rank(), indices.dtype());
     for (int i = 0; i < to.rank(); ++i)
         keys.add(i == at ? indices : detail::coordinate(indices, i), to[i], i == at);
@@ -212,7 +218,7 @@ PUMICE_BODY any_tensor scatter_elements(const any_tensor& data, const any_tensor
 }
 
 PUMICE_BODY any_tensor scatter_nd(const any_tensor& data, const any_tensor& indices,
-                                  const any_tensor& updates, scattering what) {
+                                  const any_operand& given, scattering what) {
     detail::need_indices(indices, "scatter_nd");
     const shape &to = data.shape(), &by = indices.shape();
     if (by.empty() || by.back() < 1 || by.back() > to.rank())
@@ -225,7 +231,7 @@ PUMICE_BODY any_tensor scatter_nd(const any_tensor& data, const any_tensor& indi
         wanted.push_back(to[i]);
         width = checked_multiply(width, to[i], "scatter_nd");
     }
-    detail::need_updates(data, updates, wanted, what, "scatter_nd");
+    const any_tensor updates = detail::updates_of(data, given, wanted, what, "scatter_nd");
     detail::row_numbers<> keys(to, picked, indices.dtype());
     array_list<slice> slices(by.size());
     for (int k = 0; k < picked; ++k) {

@@ -41,6 +41,9 @@ struct index_places {
 /// does.
 PUMICE_FUNCTION any_tensor index_view(const any_tensor& x, const index_places& places);
 
+/// The slice at one index along `axis`, which it lacks: a view. Throws errc::index_out_of_range.
+PUMICE_FUNCTION any_tensor take(const any_tensor& x, std::int64_t index, std::int64_t axis = 0);
+
 /// x with `values`, broadcast to the shape of x[places...], in its place. A number takes x's type.
 PUMICE_FUNCTION any_tensor index_update(const any_tensor& x, const any_operand& values,
                                         const index_places& places);
@@ -120,6 +123,13 @@ PUMICE_BODY any_tensor index_view(const any_tensor& x, const index_places& place
         axis += !made;
     }
     return detail::make_view(x, extent, std::move(v));
+}
+
+PUMICE_BODY any_tensor take(const any_tensor& x, std::int64_t index, std::int64_t axis) {
+    index_place places[max_rank];
+    const int at = normalize_axis(axis, x.rank(), "take");
+    places[at] = index;
+    return index_view(x, {places, static_cast<std::size_t>(at) + 1});
 }
 
 PUMICE_BODY any_tensor index_update(const any_tensor& x, const any_operand& values,

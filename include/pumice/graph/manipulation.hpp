@@ -36,6 +36,12 @@ PUMICE_FUNCTION any_tensor repeat(const any_tensor& x, std::int64_t times,
 /// The whole tensor repeats[i] times along axis i, counted from the last as in NumPy.
 PUMICE_FUNCTION any_tensor tile(any_tensor x, span<const std::int64_t> repeats);
 
+/// Along the last axis alone.
+template <std::integral N>
+any_tensor tile(const any_tensor& x, N repeats) {
+    return tile(x, {static_cast<std::int64_t>(repeats)});
+}
+
 /// Elements moved on by `shift`, around the end; of the flattened tensor where no axis is named.
 PUMICE_FUNCTION any_tensor roll(const any_tensor& x, std::int64_t shift,
                                 std::optional<std::int64_t> axis = {});
@@ -54,6 +60,14 @@ struct pad_width {
 PUMICE_FUNCTION any_tensor pad(any_tensor x, span<const pad_width> widths,
                                pad_mode mode = pad_mode::constant,
                                const any_operand& value = scalar(0.0));
+/// The same width before and after every axis.
+template <std::integral N>
+any_tensor pad(const any_tensor& x, N width, pad_mode mode = pad_mode::constant,
+               const any_operand& value = scalar(0.0)) {
+    const array_list<pad_width> widths(static_cast<std::size_t>(x.rank()),
+                                       {std::int64_t(width), std::int64_t(width)});
+    return pad(x, widths, mode, value);
+}
 
 #ifndef PUMICE_COMPILED
 

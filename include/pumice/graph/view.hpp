@@ -59,11 +59,16 @@ PUMICE_FUNCTION view_op view_of(shape& extent, span<const slice> slices);
 /// x repeated to `to` by NumPy's rules. Throws errc::shape_mismatch.
 PUMICE_FUNCTION any_tensor broadcast_to(const any_tensor& x, const shape& to);
 
+/// The axes in the reverse order, those of a matrix exchanged (NumPy transpose).
+PUMICE_FUNCTION any_tensor transpose(const any_tensor& x);
+
 /// A new axis of length 1 before `axis` of the result.
 PUMICE_FUNCTION any_tensor expand_dims(const any_tensor& x, std::int64_t axis);
 
 /// Removes an axis of length 1. Throws errc::shape_mismatch where it is longer.
 PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x, std::int64_t axis);
+/// Removes all axes of length 1.
+PUMICE_FUNCTION any_tensor squeeze(const any_tensor& x);
 
 /// Reverses the named axes (all where empty).
 PUMICE_FUNCTION any_tensor flip(const any_tensor& x, span<const std::int64_t> axes = {});
@@ -216,6 +221,12 @@ PUMICE_BODY any_tensor permute_dims(const any_tensor& x, span<const std::int64_t
     return detail::make_view(x, extent, v);
 }
 
+PUMICE_BODY any_tensor transpose(const any_tensor& x) {
+    index_list order;
+    for (int axis = x.rank(); axis-- > 0;) order.push_back(axis);
+    return permute_dims(x, order);
+}
+
 PUMICE_BODY any_tensor slice_view(const any_tensor& x, span<const slice> slices) {
     shape extent = x.shape();
     view_op v = detail::view_of(extent, slices);
@@ -290,6 +301,13 @@ PUMICE_BODY any_tensor squeeze(const any_tensor& x, std::int64_t axis) {
     v.step.erase(at);
     extent.erase(at);
     return detail::make_view(x, extent, v);
+}
+
+PUMICE_BODY any_tensor squeeze(const any_tensor& x) {
+    any_tensor made = x;
+    for (int axis = x.rank(); axis-- > 0;)
+        if (x.shape()[axis] == 1) made = squeeze(made, axis);
+    return made;
 }
 
 PUMICE_BODY any_tensor flip(const any_tensor& x, span<const std::int64_t> axes) {

@@ -44,11 +44,11 @@ inline any_tensor asarray(const any_tensor& x, std::optional<dtype> type = {}) {
 // ---------------------------------------------------------------------------------------------
 
 /// Whatever values; zeros today. Of a shape or of a list of extents.
-template <element T>
+template <element T = float>
 created<T> empty(const shape& extent, const context& home = default_context()) {
     return zeros<T>(extent, home);
 }
-template <element T, std::size_t Rank>
+template <element T = float, std::size_t Rank>
 auto empty(detail::extent_list<Rank> extent, const context& home = default_context()) {
     return zeros<T>(extent, home);
 }
@@ -94,7 +94,7 @@ vector<T> asarray(std::initializer_list<T> values) {
 }
 
 /// Without the end point where `endpoint` is false.
-template <element T>
+template <element T = float>
     requires(is_floating(dtype_of<T>))
 vector<T> linspace(double start, double stop, std::int64_t count, bool endpoint,
                    const context& home = default_context()) {

@@ -32,6 +32,8 @@ template <int Axis, int Rank> struct axis_is_outside_the_rank;
 template <class A, class B> struct matmul_shapes_do_not_match;
 template <class Element> struct op_needs_floating_point_use_astype;
 template <class Element> struct op_needs_numbers_use_astype;
+template <class Element> struct sum_needs_numbers_use_count_nonzero_or_astype;
+template <class Op, class Element> struct op_does_not_reduce;
 template <class Number> struct name_axes_in_the_type_as_axis_1;
 template <class First> struct name_the_axis_first_as_axis_0;
 template <class First, class Second> struct reduces_one_tensor_use_maximum_or_minimum;
@@ -85,9 +87,6 @@ PUMICE_FUNCTION node_ptr reduce_typed(const operation& lasting, dtype type, cons
 /// The same of a softmax.
 PUMICE_FUNCTION node_ptr softmax_typed(const operation& lasting, const node_ptr& x);
 
-/// Named in compile errors; never defined.
-template <class Op, class Element> struct op_does_not_reduce;
-
 template <reduction What, class X, class Op = void>
 constexpr bool check_reduced() {
     using e = element_of_argument<X>;
@@ -100,8 +99,10 @@ constexpr bool check_reduced() {
                    What == reduction::var) &&
                   !is_floating(dtype_of<e>))
         static_cast<void>(op_needs_floating_point_use_astype<e>{});
-    if constexpr (What != reduction::any && What != reduction::all && What != reduction::by_op &&
-                  dtype_of<e> == dtype::boolean)
+    if constexpr (What == reduction::sum && dtype_of<e> == dtype::boolean)
+        static_cast<void>(sum_needs_numbers_use_count_nonzero_or_astype<e>{});
+    if constexpr (What != reduction::sum && What != reduction::any && What != reduction::all &&
+                  What != reduction::by_op && dtype_of<e> == dtype::boolean)
         static_cast<void>(op_needs_numbers_use_astype<e>{});
     return true;
 }
@@ -368,11 +369,13 @@ auto permute_dims(const X& x, axes_t<Order...> order) {
                   extents<e::values[std::size_t(detail::axis_in<Order, e::rank>())]...>,
                   strided>(permute_dims(any_tensor(x.get()), order.list));
 }
-/// The transpose of a matrix: a view.
+/// A view with the axes in the reverse order: the transpose of a matrix.
 template <array_argument X>
-    requires(detail::extents_of<X>::rank == 2)
 auto transpose(const X& x) {
-    return permute_dims(x, axes<1, 0>);
+    constexpr int rank = detail::extents_of<X>::rank;
+    return [&]<int... Axis>(std::integer_sequence<int, Axis...>) {
+        return permute_dims(x, axes<(rank - 1 - Axis)...>);
+    }(std::make_integer_sequence<int, rank>{});
 }
 
 /// A view with the named axes (all where none is named) reversed.

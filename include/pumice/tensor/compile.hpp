@@ -5,7 +5,7 @@
 
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/key_map.hpp>
-#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/random.hpp>
 
 #include <optional>
 #include <tuple>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Creation: host data, constants, ranges, random numbers. All but host data are lazy expressions,
-// so they cost no memory until something needs them stored.
+// Creation: host data, constants, ranges. All but host data are lazy expressions, so they cost no
+// memory until something needs them stored.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -37,7 +37,7 @@ PUMICE_FUNCTION any_tensor linspace(dtype type, double start, double stop, std::
 PUMICE_FUNCTION any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns = -1,
                                std::int64_t k = 0, const context& home = default_context());
 
-// The same, and more, with an element type that the compiler knows.
+// The same, and more, with an element type that the compiler knows: float where none is named.
 
 /// A tensor of a known element type whose rank is known at run time: what creation from a shape
 /// gives, and what ops of it give. The typed tensor of its rank is made of it unasked.
@@ -75,21 +75,21 @@ detail::made_of<T, Rank> full(detail::extent_list<Rank> extent, T value,
     return full<T>(shape(span<const std::int64_t>(extent)), value, home);
 }
 /// Every element is 0, in the same two ways.
-template <element T>
+template <element T = float>
 created<T> zeros(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(0), home);
 }
-template <element T, std::size_t Rank>
+template <element T = float, std::size_t Rank>
 detail::made_of<T, Rank> zeros(detail::extent_list<Rank> extent,
                                const context& home = default_context()) {
     return full<T>(shape(span<const std::int64_t>(extent)), T(0), home);
 }
 /// Every element is 1, in the same two ways.
-template <element T>
+template <element T = float>
 created<T> ones(const shape& extent, const context& home = default_context()) {
     return full<T>(extent, T(1), home);
 }
-template <element T, std::size_t Rank>
+template <element T = float, std::size_t Rank>
 detail::made_of<T, Rank> ones(detail::extent_list<Rank> extent,
                               const context& home = default_context()) {
     return full<T>(shape(span<const std::int64_t>(extent)), T(1), home);
@@ -98,11 +98,11 @@ detail::made_of<T, Rank> ones(detail::extent_list<Rank> extent,
 /// Named in compile errors; never defined.
 template <class... Number> struct extents_are_a_list_in_braces;
 
-template <element T, std::integral... N>
+template <element T = float, std::integral... N>
 auto zeros(N...) {
     return extents_are_a_list_in_braces<N...>{};
 }
-template <element T, std::integral... N>
+template <element T = float, std::integral... N>
 auto ones(N...) {
     return extents_are_a_list_in_braces<N...>{};
 }
@@ -116,13 +116,23 @@ template <element T>
 vector<T> arange(double stop, const context& home = default_context()) {
     return vector<T>(arange(dtype_of<T>, 0, stop, 1, home));
 }
-template <element T>
+/// Of the numbers' common type where all are integers, else of float: `arange(10)`,
+/// `arange(0, 1, 0.1)`.
+template <int = 0, class... N>
+    requires(sizeof...(N) > 0 && sizeof...(N) <= 3 &&
+             ((std::is_arithmetic_v<N> && !std::same_as<N, bool>) && ...))
+auto arange(N... numbers) {
+    using whole = std::common_type_t<N...>;
+    return arange<std::conditional_t<std::integral<whole>, whole, float>>(
+        static_cast<double>(numbers)...);
+}
+template <element T = float>
     requires(is_floating(dtype_of<T>))
 vector<T> linspace(double start, double stop, std::int64_t count,
                    const context& home = default_context()) {
     return vector<T>(linspace(dtype_of<T>, start, stop, count, home));
 }
-template <element T>
+template <element T = float>
 matrix<T> eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0,
               const context& home = default_context()) {
     return matrix<T>(eye(dtype_of<T>, rows, columns, k, home));
@@ -147,88 +157,6 @@ auto adapt(const Range& values, const context& home = default_context()) {
     return vector<T>(detail::from_range<T>({static_cast<std::int64_t>(std::size(values))}, values,
                                            home));
 }
-
-/// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-/// 1, 2, 3", SC11). The same seed and stream give the same numbers on every device.
-namespace random {
-
-class key;
-namespace detail {
-/// The next key of the process-wide stream; while a function is traced, one that each run brings.
-PUMICE_FUNCTION key fresh();
-}  // namespace detail
-
-/// A key for a stream of numbers. Copies repeat it; `next()` gives a fresh one.
-class key {
-public:
-    explicit key(std::uint32_t seed = 0) : seed_(seed) {}
-    /// The seed is the one element of a u32 tensor.
-    explicit key(node_ptr seed) : seed_(0), traced_(std::move(seed)) {}
-    key next() {
-        if (traced_) return detail::fresh();
-        const std::uint64_t h = hasher{}.add(seed_).add(++used_).value();
-        return key(static_cast<std::uint32_t>(h ^ (h >> 32)));
-    }
-    std::uint32_t seed() const noexcept { return seed_; }
-    /// What brings the seed where it is not known yet; null otherwise.
-    const node_ptr& traced() const noexcept { return traced_; }
-
-private:
-    std::uint32_t seed_;
-    std::uint64_t used_ = 0;
-    node_ptr traced_;
-};
-
-/// The seed of the process-wide stream, which calls without a key take from, unless `seed` sets
-/// another: the same in every process, so that programs repeat.
-inline constexpr std::uint32_t default_seed = 0x9e3779b9u;
-/// Makes the process-wide stream start anew.
-PUMICE_FUNCTION void seed(std::uint32_t value);
-/// What it was started with last.
-PUMICE_FUNCTION std::uint32_t seed();
-
-/// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in
-/// NumPy. Needs floating point; at most 2^32 elements.
-PUMICE_FUNCTION any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(),
-                                   double low = 0, double high = 1,
-                                   const context& home = default_context());
-template <element T>
-    requires(is_floating(dtype_of<T>))
-created<T> uniform(const shape& extent, key k = detail::fresh(), double low = 0, double high = 1,
-                   const context& home = default_context()) {
-    return created<T>(uniform(dtype_of<T>, extent, k, low, high, home));
-}
-template <element T, std::size_t Rank>
-    requires(is_floating(dtype_of<T>))
-pumice::detail::made_of<T, Rank> uniform(pumice::detail::extent_list<Rank> extent,
-                                         key k = detail::fresh(), double low = 0, double high = 1,
-                                         const context& home = default_context()) {
-    return uniform<T>(shape(span<const std::int64_t>(extent)), k, low, high, home);
-}
-
-/// Normal, by Box and Muller's method. Needs floating point; at most 2^32 elements.
-PUMICE_FUNCTION any_tensor normal(dtype type, const shape& extent, key k = detail::fresh(),
-                                  double mean = 0, double deviation = 1,
-                                  const context& home = default_context());
-template <element T>
-    requires(is_floating(dtype_of<T>))
-created<T> normal(const shape& extent, key k = detail::fresh(), double mean = 0,
-                  double deviation = 1, const context& home = default_context()) {
-    return created<T>(normal(dtype_of<T>, extent, k, mean, deviation, home));
-}
-template <element T, std::size_t Rank>
-    requires(is_floating(dtype_of<T>))
-pumice::detail::made_of<T, Rank> normal(pumice::detail::extent_list<Rank> extent,
-                                        key k = detail::fresh(), double mean = 0,
-                                        double deviation = 1,
-                                        const context& home = default_context()) {
-    return normal<T>(shape(span<const std::int64_t>(extent)), k, mean, deviation, home);
-}
-
-}  // namespace random
-
-// The first word of the Philox block at counter x under key y.
-PUMICE_OP(random_bits, 2, type_rule{rules::u}, "", pm_philox(x, y));
 
 #ifndef PUMICE_COMPILED
 
@@ -355,95 +283,6 @@ PUMICE_BODY any_tensor eye(dtype type, std::int64_t rows, std::int64_t columns, 
         g.call<op::equal>(column, g.call<op::add>(row, g.number(scalar(dtype::i64, k))));
     return g.finish(g.cast(type, same), shape{rows, columns < 0 ? rows : columns});
 }
-
-namespace random {
-
-namespace detail {
-
-struct process_stream {
-    small_mutex mutex;
-    std::uint32_t started = default_seed;
-    key keys{default_seed};
-};
-inline process_stream& the_stream() {
-    static process_stream s;
-    return s;
-}
-PUMICE_BODY key fresh() {
-    if (pumice::detail::open_trace* t = pumice::detail::current_trace) {
-        t->keys.push_back(make_data(dtype::u32, {}, nullptr, t->home));
-        return key(t->keys.back());
-    }
-    const small_lock lock(the_stream().mutex);
-    return the_stream().keys.next();
-}
-
-/// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
-/// errc::size_overflow. `change` makes another stream of the key.
-template <int = 0>
-std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
-                   const shape& extent, int digits) {
-    if (element_count(extent) > std::int64_t{1} << 32)
-        throw error(errc::size_overflow, "random",
-                    "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
-    const auto index = g.iota(dtype::u32, -1);
-    std::uint16_t seed = 0;
-    if (!k.traced()) seed = g.number(scalar(dtype::u32, k.seed() ^ change));
-    else if (change == 0) seed = g.input();
-    else seed = g.call<op::bitwise_xor>(g.input(), g.number(scalar(dtype::u32, change)));
-    const auto bits = g.call<op::random_bits>(index, seed);
-    const auto kept =
-        g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
-    const auto count =
-        g.call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
-    const float step = 1.0f / static_cast<float>(1 << digits);
-    return g.call<op::multiply>(count, g.number(scalar(dtype::f32, step)));
-}
-
-}  // namespace detail
-
-PUMICE_BODY void seed(std::uint32_t value) {
-    const small_lock lock(detail::the_stream().mutex);
-    detail::the_stream().keys = key(value);
-    detail::the_stream().started = value;
-}
-PUMICE_BODY std::uint32_t seed() {
-    const small_lock lock(detail::the_stream().mutex);
-    return detail::the_stream().started;
-}
-
-PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
-                               const context& home) {
-    pumice::detail::need_floating(type, "uniform");
-    pumice::detail::generator<> g(home, k.traced());
-    const int digits = type == dtype::f16       ? 11
-                       : type == dtype::bf16    ? 8
-                       : type == dtype::f8_e4m3 ? 4
-                       : type == dtype::f8_e5m2 ? 3
-                                                : 24;
-    const auto u = detail::unit(g, k, 0, extent, digits);
-    const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
-    const auto moved = g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)));
-    return g.finish(g.cast(type, moved), extent);
-}
-
-PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
-                              const context& home) {
-    pumice::detail::need_floating(type, "normal");
-    pumice::detail::generator<> g(home, k.traced());
-    const auto u = detail::unit(g, k, 0, extent, 24),
-               v = detail::unit(g, k, 0x85ebca6bu, extent, 24);
-    const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
-               two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
-    const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));
-    const auto z = g.call<op::multiply>(radius, g.call<op::cos>(g.call<op::multiply>(v, two_pi)));
-    const auto shifted =
-        g.call<op::add>(g.call<op::multiply>(z, g.number(scalar(dtype::f32, deviation))),
-                        g.number(scalar(dtype::f32, mean)));
-    return g.finish(g.cast(type, shifted), extent);
-}
-
-}  // namespace random
 
 #endif
 

@@ -31,6 +31,16 @@ auto scatter_elements(const X& x, const Indices& indices, const Updates& updates
                                          detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
 }
 
+/// The same with a number for every index.
+template <array_argument X, array_argument Indices, detail::number_of_cpp N, int I = 0>
+auto scatter_elements(const X& x, const Indices& indices, N update, axes_t<I> = {},
+                      scattering what = scattering::replace) {
+    return detail::of_rank<X>(
+        detail::noted(scatter_elements(any_tensor(x.get()), any_tensor(indices.get()),
+                                       detail::typed_number<detail::element_of_argument<X>>(update),
+                                       detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
+}
+
 /// x with updates joined to the slices at tuples of indices.
 template <array_argument X, array_argument Indices, array_argument Updates>
 auto scatter_nd(const X& x, const Indices& indices, const Updates& updates,
@@ -38,6 +48,15 @@ auto scatter_nd(const X& x, const Indices& indices, const Updates& updates,
     return detail::of_rank<X>(detail::noted(scatter_nd(any_tensor(x.get()),
                                                        any_tensor(indices.get()),
                                                        any_tensor(updates.get()), what)));
+}
+
+/// The same with a number for every element of the slices.
+template <array_argument X, array_argument Indices, detail::number_of_cpp N>
+auto scatter_nd(const X& x, const Indices& indices, N update,
+                scattering what = scattering::replace) {
+    return detail::of_rank<X>(detail::noted(
+        scatter_nd(any_tensor(x.get()), any_tensor(indices.get()),
+                   detail::typed_number<detail::element_of_argument<X>>(update), what)));
 }
 
 /// Where the elements along an axis (the last where none is named) lie in order; equal ones keep

@@ -62,6 +62,15 @@ any_tensor view(const any_tensor& x, const I&... index) {
     return index_view(x, {places + 1, sizeof...(I)});
 }
 
+/// The slice at one index along an axis, which it lacks: a view.
+template <array_argument X, std::integral N, int I = 0>
+auto take(const X& x, N index, axes_t<I> = {}) {
+    constexpr int rank = detail::extents_of<X>::rank;
+    return tensor<detail::element_of_argument<X>, dims<rank - 1>,
+                  strided>(take(any_tensor(x.get()), detail::place_of(index).part.start.value(),
+                                detail::axis_in<I, rank>()));
+}
+
 namespace detail {
 
 template <class I>

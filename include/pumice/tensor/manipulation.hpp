@@ -95,6 +95,11 @@ auto tile(const X& x, const std::int64_t (&repeats)[N]) {
     constexpr int own = detail::extents_of<X>::rank, rank = own > int(N) ? own : int(N);
     return detail::of_rank<X, rank>(detail::noted(tile(any_tensor(x.get()), repeats)));
 }
+/// Along the last axis alone.
+template <array_argument X, std::integral N>
+auto tile(const X& x, N repeats) {
+    return tile(x, {static_cast<std::int64_t>(repeats)});
+}
 
 /// Elements moved on by `shift`, around the end of an axis or of the flattened tensor.
 template <array_argument X, int I>
@@ -115,6 +120,19 @@ auto pad(const X& x, const pad_width (&widths)[N], pad_mode mode = pad_mode::con
     if constexpr (N != std::size_t(rank))
         static_cast<void>(pad_needs_widths_for_each_axis<rank, int(N)>{});
     return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), span(widths), mode, value)));
+}
+
+/// The same width before and after every axis: `pad(x, 1)`.
+template <array_argument X, std::integral N>
+auto pad(const X& x, N width, pad_mode mode = pad_mode::constant,
+         const any_operand& value = scalar(0.0)) {
+    return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), width, mode, value)));
+}
+
+/// A view without the axes of length 1, whose rank is known at run time.
+template <array_argument X>
+auto squeeze(const X& x) {
+    return created<detail::element_of_argument<X>>(squeeze(any_tensor(x.get())));
 }
 
 namespace detail {

@@ -12,6 +12,7 @@ template <class Length> struct length_makes_no_tensor_use_zeros_or_empty;
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
+template <class Element> struct a_const_tensor_is_read_by_to_vector;
 template <class Element> struct indices_must_be_i32_or_i64;
 template <class From, class To> struct number_of_elements_differs;
 
@@ -172,6 +173,7 @@ public:
         const span<std::byte> bytes = pumice::host_mut(*this);
         return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
     }
+    auto host() const& { return a_const_tensor_is_read_by_to_vector<Element>{}; }
     // Of a temporary they would be gone before they are read.
     void host() && = delete;
     void host_mut() && = delete;

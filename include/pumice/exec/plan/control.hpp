@@ -6,7 +6,7 @@
 
 #include <pumice/exec/plan/part.hpp>
 #include <pumice/graph/control.hpp>
-#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/random.hpp>
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <pumice/base/hash.hpp>
 #include <pumice/expr/ops.hpp>
-#include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/random.hpp>
 
 #include <nlohmann/json.hpp>
 
