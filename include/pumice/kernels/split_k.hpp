@@ -164,7 +164,7 @@ inline launch split_k_launch(const product& p, const device_info& device, bool w
 /// Expected of a product cut so, which moves `bytes`, and whose factors have so many. An
 /// invocation waits for a chunk of k at a time, of all of its rows, for less where it is narrow;
 /// its sums are as those of a tile that reaches half of the device's rate; then slices are joined,
-/// half of them at a time and row by row. What is read again comes from caches, three times as
+/// eight at a time and row by row. What is read again comes from caches, three times as
 /// fast. Beginning and joining are paid by each round of workgroups that the device takes at a
 /// time, fewer where an invocation has many sums in registers.
 inline double split_k_seconds(const product& p, double bytes, double left, double right,
@@ -190,7 +190,8 @@ inline double split_k_seconds(const product& p, double bytes, double left, doubl
     const double joining =
         f.parts > 1 ? 2.5 + 0.0625 * f.parts * f.rows * f.columns() / (f.lines * f.slices) : 0;
     return rates.launch +
-           rounds * (1.5 + joining + std::log2(f.slices) * (8 + f.rows) / 24) * rates.latency +
+           rounds * (1.5 + joining + std::ceil(std::log2(f.slices) / 3) * (8 + f.rows) / 12) *
+               rates.latency +
            std::hypot(sums / rate, 0.85 * steps * rates.latency * chunk / 16,
                       moved / rates.bandwidth);
 }
@@ -230,18 +231,17 @@ inline support supports_split_k(const product& p, const device_info& device) {
             // Eight rows of four columns each, of f32 along k, want more registers than there are.
             if (rows == 8 && readings.right.chunk_along_k() && readings.lanes == 4 && !p.gathers())
                 continue;
+            const bool along_k = readings.right.chunk_along_k(), wide = most >= 512,
+                       gpu = device.type != device_type::cpu;
+            // One row keeps a device busy so without parts that are joined.
+            if (rows == 1 && lines == (along_k ? 8 : 4) && wide && gpu) add(rows, lines, 512);
             // Fewer than eight only where there are no more columns.
-            if (lines < 8 && p.n > lines * (readings.right.chunk_along_k() ? 1 : readings.lanes))
-                continue;
+            if (lines < 8 && p.n > lines * (along_k ? 1 : readings.lanes)) continue;
             add(rows, lines, most < 256 ? 128 : 256);
-            if (device.type == device_type::cpu) continue;
-            // One row and few columns keep a device busy so without parts that are joined.
-            if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
-                most >= 1024)
-                add(rows, lines, 1024);
+            if (!gpu) continue;
+            if (rows == 1 && lines == 8 && !along_k && most >= 1024) add(rows, lines, 1024);
             // Some rows of many columns, which share what is read of the left factor.
-            if (rows == 4 && lines == 64 && readings.right.chunk_along_k() && most >= 512)
-                add(rows, lines, 512);
+            if (rows == 4 && lines == 64 && along_k && wide) add(rows, lines, 512);
         }
     if (s.ways.empty()) return support::no("the product has more than 2^31 workgroups");
     return s;
