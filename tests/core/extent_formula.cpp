@@ -67,6 +67,15 @@ TEST_CASE("extent_formula: found from extents that lie apart") {
     }
 }
 
+TEST_CASE("extent_formula: a degree that counts for nothing does not overflow") {
+    pumice::extent_formula f;
+    REQUIRE(found(f, 100, [](std::int64_t n) { return 3 * n + 1; }));
+    constexpr std::int64_t far = std::int64_t{1} << 60;
+    CHECK(f.at(far) == 3 * far + 1);
+    REQUIRE(found(f, 100, [](std::int64_t n) { return n * n; }));
+    CHECK(f.at(1 << 30) == std::int64_t{1} << 60);
+}
+
 TEST_CASE("extent_formula: what divides the number for every extent") {
     pumice::extent_formula f;
     REQUIRE(found(f, 7, [](std::int64_t n) { return 12 * n + 8; }));

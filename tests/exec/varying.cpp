@@ -306,6 +306,38 @@ const varying_case cases[] = {
      {{{1, 64, -1, 8}, f16}, {{33, 64, 2, 2}, f16}},
      [](tensors x) { return pm::conv(x[0], x[1]); },
      2},
+    // At the ends, where a view is all there is or nothing, extents are recorded apart.
+    {"the first two",
+     64,
+     {{{-1, 6}}},
+     [](tensors x) {
+         const pm::slice rows[] = {{0, 2}};
+         return pm::max(pm::slice_view(x[0], rows), axis(0));
+     },
+     1},
+    {"the first, summed",
+     64,
+     {{{-1, 6}}},
+     [](tensors x) {
+         const pm::slice rows[] = {{0, 1}};
+         return pm::sum(pm::slice_view(x[0], rows), axis(0));
+     }},
+    {"the last two, backwards",
+     64,
+     {{{-1, 6}}},
+     [](tensors x) {
+         const pm::slice rows[] = {{-1, -3, -1}};
+         return pm::prod(pm::slice_view(x[0], rows), axis(0));
+     }},
+    {"from the bound on",
+     100,
+     {{{-1}}},
+     [](tensors x) {
+         const pm::slice from[] = {{99, {}}};
+         return pm::sum(pm::slice_update(x[0] * 1.0,
+                                         any(pm::full(f32, {}, 5, pm::context(x[0].get()->owner))),
+                                         from));
+     }},
 };
 
 /// Kernels of launches, as `explain` begins its lines.

@@ -61,7 +61,9 @@ public:
     /// The number for an extent. Throws errc::size_overflow.
     constexpr std::int64_t at(std::int64_t extent) const {
         std::int64_t total = difference_[0], choose = 1;
-        for (int k = 1; k < samples - 1; ++k) {
+        int degree = samples - 2;  // what lies above may not fit where it counts for nothing
+        while (degree > 0 && difference_[degree] == 0) --degree;
+        for (int k = 1; k <= degree; ++k) {
             // k values of the extent from first on; the product of k neighbours is a multiple of k!
             std::int64_t part = 0;
             if (__builtin_mul_overflow(choose, extent - first_ - (k - 1), &choose)) overflow();

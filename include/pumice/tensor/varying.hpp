@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pumice/base/key_map.hpp>
+#include <pumice/base/lock.hpp>
 #include <pumice/core/extent_formula.hpp>
 #include <pumice/core/number.hpp>
 #include <pumice/graph/graph_key.hpp>
@@ -72,8 +73,9 @@ PUMICE_FUNCTION executable trace_range(const context& home, span<const executabl
 ///
 /// The function is called about ten times beforehand, for different extents. It may use the extent
 /// (`x.shape()[0]`) as an extent of what it makes, or as a whole number that it computes with, not
-/// to decide what it does. Throws errc::unsupported for what cannot be planned for a range: it
-/// names the op, and `compile` without `varying` plans it for each shape. A call with an extent
+/// to decide what it does. The two least extents and the bound are recorded apart where the
+/// function is other ops for them. Throws errc::unsupported for what cannot be planned for a range:
+/// it names the op, and `compile` without `varying` plans it for each shape. A call with an extent
 /// beyond the bound, or with unlike extents along the axes, throws errc::shape_mismatch. Memory
 /// between the kernels is that of the bound; inputs are not overwritten (executable::run_donating).
 template <class F>
@@ -98,8 +100,9 @@ inline array_list<index_list> varying_axes(const varying& range, span<const any_
     const auto refuse = [](errc code, std::initializer_list<piece> why) {
         fail(code, "varying", why);
     };
-    if (range.at_most < 1)
-        refuse(errc::invalid_argument, {"at_most is ", range.at_most, ", at least 1 is wanted"});
+    if (range.at_most < 1 || range.at_most > std::int64_t{1} << 62)
+        refuse(errc::invalid_argument,
+               {"at_most is ", range.at_most, ", from 1 to 2^62 is wanted"});
     if (range.axes.empty() || range.axes.size() > arguments.size())
         refuse(errc::invalid_argument,
                {range.axes.size(), " lists of axes for ", arguments.size(), " arguments"});
@@ -119,6 +122,61 @@ inline array_list<index_list> varying_axes(const varying& range, span<const any_
     if (!any) refuse(errc::invalid_argument, {"no axis of any argument varies"});
     return axes;
 }
+
+/// A range of extents, some of which have recordings of their own, made when they first come: for
+/// the least ones and the bound a function may be other ops (a slice that is all there is, a sum of
+/// one element).
+class range_with_exceptions final : public prepared_graph {
+public:
+    range_with_exceptions(context home, std::shared_ptr<prepared_graph> others,
+                          array_list<traced_graph> exceptions)
+        : home_(std::move(home)), others_(std::move(others)) {
+        for (traced_graph& g : exceptions) {
+            one& e = exceptions_.emplace_back();
+            for (const node_ptr& n : g.inputs) e.inputs.push_back(n->extent);
+            e.graph = std::move(g);
+        }
+    }
+
+    submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
+                   span<any_tensor> outputs, stop_view stop, bool donated) override {
+        for (one& e : exceptions_)
+            if (e.fits(inputs))
+                return recorded(e)->run(inputs, keys, outputs, std::move(stop), donated);
+        return others_->run(inputs, keys, outputs, std::move(stop), donated);
+    }
+    bool takes(std::size_t input, const shape& s) const override {
+        return others_->takes(input, s);
+    }
+    const plan* planned() const noexcept override { return others_->planned(); }
+    std::vector<any_tensor> constants() const override { return others_->constants(); }
+    std::string explain() const override { return others_->explain(); }
+    memory_use memory() const override { return others_->memory(); }
+    std::string memory_svg() const override { return others_->memory_svg(); }
+
+private:
+    struct one {
+        array_list<shape> inputs = {};
+        traced_graph graph = {};
+        std::shared_ptr<prepared_graph> made = nullptr;
+
+        bool fits(span<const any_tensor> given) const {
+            for (std::size_t i = 0; i < given.size(); ++i)
+                if (given[i].get()->extent != inputs[i]) return false;
+            return true;
+        }
+    };
+    std::shared_ptr<prepared_graph> recorded(one& e) {
+        const small_lock lock(mutex_);
+        if (!e.made) e.made = home_.get()->prepare(e.graph, &prepare_graph<>);
+        return e.made;
+    }
+
+    context home_;
+    std::shared_ptr<prepared_graph> others_;
+    array_list<one> exceptions_;
+    small_mutex mutex_;
+};
 
 /// The shapes of a graph's nodes and what their ops are made with, in one order; `words` says how
 /// many numbers each has.
@@ -235,9 +293,11 @@ PUMICE_BODY executable detail::trace_range(const context& home,
             gives_extents.back().back().find(r.first, values);
         }
     }
-    // What is cut at a fixed extent, or decided by it, shows where the extent is small.
+    // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
+    // bound.
+    array_list<traced_graph> exceptions;
     const auto must_follow = [&](std::int64_t extent) {
-        const traced_graph graph = graph_of(extent);
+        traced_graph graph = graph_of(extent);
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
             for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
                 if (graph.outputs[k]->extent[d] !=
@@ -247,10 +307,15 @@ PUMICE_BODY executable detail::trace_range(const context& home,
                           " for the extent ", extent, ", which does not go on as from ", r.first,
                           " on; compile without varying what is cut, rounded or decided by it"});
         const graph_extents small(graph);
-        if (extent - r.least > 1 && alike && small.words != as_first.words)
-            fail(errc::unsupported, "varying",
-                 {"the function does other things for the extent ", extent, " than for ", r.first});
-        if (!alike || small.words != as_first.words) return;
+        const bool at_end = extent - r.least <= 1 || extent == most;
+        if (!alike || small.words != as_first.words) {
+            if (at_end) exceptions.push_back(std::move(graph));
+            else if (alike)
+                fail(errc::unsupported, "varying",
+                     {"the function does other things for the extent ", extent, " than for ",
+                      r.first});
+            return;
+        }
         for (std::size_t i = 0; i < formulas.size(); ++i)
             if (small.numbers[i] != formulas[i].at(extent))
                 fail(errc::unsupported, "varying",
@@ -261,7 +326,11 @@ PUMICE_BODY executable detail::trace_range(const context& home,
     };
     for (const std::int64_t extent :
          {r.least, r.least + 1, r.least + 2, r.least + 3, r.least + (most - r.least) / 2})
-        if (extent <= most) must_follow(extent);
+        if (extent < most) must_follow(extent);
+    if (most < r.first || most >= r.first + n) must_follow(most);
+    if (!exceptions.empty())
+        made =
+            std::make_shared<range_with_exceptions>(home, std::move(made), std::move(exceptions));
 
     std::vector<executable::value> takes_values(inputs.begin(), inputs.end()), gives;
     for (std::size_t i = 0; i < takes_values.size(); ++i)
