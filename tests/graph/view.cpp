@@ -115,6 +115,7 @@ TEST_CASE("permute_dims, flip, expand_dims, squeeze, broadcast_to") {
     CHECK(show(flipped(counting(home, {}))) == "(): 0");
     CHECK(code_of([&] { permuted(x, {0}); }) == errc::rank_mismatch);
     CHECK(code_of([&] { permuted(x, {0, 0}); }) == errc::invalid_argument);
+    CHECK(code_of([&] { flipped(x, {0, -2}); }) == errc::invalid_argument);
     CHECK(code_of([&] { permuted(x, {0, 2}); }) == errc::axis_out_of_range);
     CHECK(code_of([&] { squeeze(x, 0); }) == errc::shape_mismatch);
     CHECK(code_of([&] { expand_dims(x, 3); }) == errc::axis_out_of_range);

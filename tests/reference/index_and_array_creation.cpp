@@ -235,4 +235,11 @@ TEST_CASE("index: updates of a handle, and typed forms of the array API") {
     CHECK(averaged.to_vector() == reals{50.5, 51});
     CHECK(pm::matmul(small, small)(1, 0).item() == 102);
     CHECK(pm::linspace<float>(0, 4, 4, false).to_vector() == reals{0, 1, 2, 3});
+
+    // A sorter is of the vector's length; counts whose sum would overflow are refused.
+    CHECK_THROWS_AS(pm::searchsorted(pm::any_tensor(x), pm::any_tensor(x), pm::side::left,
+                                     pm::any_tensor(pm::vector<int>{1, 2, 0, 0})),
+                    pm::error);
+    const std::int64_t far = std::int64_t{1} << 62;
+    CHECK_THROWS_AS(pm::repeat(x, pm::vector<std::int64_t>{far, far, 3}), pm::error);
 }

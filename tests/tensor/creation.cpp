@@ -57,6 +57,25 @@ TEST_CASE("creation: arange of integers, downwards too where they have no sign")
           std::vector<std::uint64_t>{0, 10000000000000000000ULL});
 }
 
+TEST_CASE("creation: arange of half types counts in float") {
+    const auto h = pm::arange<pm::f16>(-2048, 2048, 1, home).to_vector();
+    const auto b = pm::arange<pm::bf16>(-256, 256, 1, home).to_vector();
+    int wrong = 0;
+    for (int i = 0; i < 4096; ++i) wrong += float(h[std::size_t(i)]) != float(i - 2048);
+    for (int i = 0; i < 512; ++i) wrong += float(b[std::size_t(i)]) != float(i - 256);
+    CHECK(wrong == 0);
+    CHECK(float(pm::arange<pm::f16>(0, 1, 1e-5, home).to_vector()[70000]) ==
+          doctest::Approx(0.7).epsilon(1e-3));
+    // A step that nothing takes need not fit.
+    CHECK(pm::to_vector<std::int32_t>(pm::arange(pm::dtype::i32, 0, 1e18, 1e308, home)) ==
+          std::vector<std::int32_t>{0});
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(pumice_test::code_of([&] { pm::arange<float>(0, nan, 1, home); }) ==
+          pm::errc::invalid_argument);
+    CHECK(pumice_test::text_of_error([] { pm::arange<int>(0, 1, 0.1, home); }) ==
+          "[arange] a step of 0.1 for i32, which counts in whole numbers");
+}
+
 TEST_CASE("creation: linspace includes both ends, as numpy.linspace") {
     const auto line = [](double a, double b, std::int64_t n) {
         return pm::linspace<float>(a, b, n, home).to_vector();
@@ -76,6 +95,10 @@ TEST_CASE("creation: linspace includes both ends, as numpy.linspace") {
         CHECK(float(pm::linspace<pm::f16>(0.1, 0.7, n, home).to_vector().back()) ==
               float(pm::f16(0.7f)));
     }
+    CHECK(pm::linspace<float>(-3e38, 3e38, 2, home).to_vector() == reals{-3e38f, 3e38f});
+    CHECK(pm::linspace<float>(-3e38, 3e38, 3, home).to_vector() == reals{-3e38f, 0, 3e38f});
+    CHECK(pm::linspace<double>(-1.7e308, 1.7e308, 3, home).to_vector() ==
+          std::vector<double>{-1.7e308, 0, 1.7e308});
 }
 
 TEST_CASE("creation: eye, with more columns, fewer and another diagonal, as numpy.eye") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers against Philox4x32-10 written out here, which is itself held against the known
 // answers of Random123 (github.com/DEShawResearch/random123, tests/kat_vectors).
+#include <pumice/tensor/axes.hpp>
 #include <pumice/tensor/random.hpp>
 
 #include <tests/graph/support.hpp>
@@ -130,4 +131,40 @@ TEST_CASE("random: bounds, or mean and deviation, without a key take the process
     CHECK(pm::random::normal<double>(pm::shape{1, 2}, 5, 0, home).to_vector() ==
           std::vector<double>{5, 5});
     pm::random::seed(pm::random::default_seed);
+}
+
+TEST_CASE("random: f64 has 53 bits of its own, bounds are kept, and a range has to be a number") {
+    const pm::random::key key(1);
+    auto x = pm::random::uniform<double>({100000}, key, 0, 1, home).to_vector();
+    std::sort(x.begin(), x.end());
+    CHECK(std::unique(x.begin(), x.end()) - x.begin() > 99990);
+    CHECK(x.front() >= 0);
+    CHECK(x.back() < 1);
+    const auto near = pm::random::uniform<double>({1000}, key, 1e9, 1e9 + 1, home).to_vector();
+    const auto [least, most] = std::minmax_element(near.begin(), near.end());
+    CHECK(*least >= 1e9);
+    CHECK(*most <= 1e9 + 1);
+    CHECK(*most - *least > 0.9);
+    const auto large = pm::random::uniform<double>({1000}, key, 0, 1e300, home).to_vector();
+    CHECK(*std::max_element(large.begin(), large.end()) > 9e299);
+    const auto small = pm::random::uniform<double>({1000}, key, 0, 1e-300, home).to_vector();
+    CHECK(*std::max_element(small.begin(), small.end()) > 9e-301);
+
+    const auto normal = pm::random::normal<double>({50000}, key, 1e10, 1, home).to_vector();
+    double sum = 0, squares = 0;
+    for (const double v : normal) sum += v - 1e10, squares += (v - 1e10) * (v - 1e10);
+    CHECK(sum / 50000 == doctest::Approx(0).epsilon(0.02));
+    CHECK(squares / 50000 == doctest::Approx(1).epsilon(0.03));
+
+    // low - high of f32 is rounded; what falls below `low` by that is `low`.
+    const auto wide = pm::random::uniform<float>({1 << 22}, pm::random::key(3), 1, 1e9, home);
+    CHECK(pm::min(wide).item() >= 1);
+    CHECK(pumice_test::text_of_error([&] {
+              pm::random::uniform<float>({2}, key, -3e38, 3e38, home);
+          }) ==
+          "[uniform] from -3e+38 to 3e+38 is a range that f32 does not hold; use f64 or scale "
+          "the result");
+    CHECK(pumice_test::code_of([&] {
+              pm::random::uniform<double>({2}, key, -1.7e308, 1.7e308, home);
+          }) == pm::errc::invalid_argument);
 }

@@ -211,7 +211,7 @@ PUMICE_BODY any_tensor trace(const any_tensor& x, std::int64_t k) {
 PUMICE_BODY any_tensor diff(any_tensor x, std::int64_t axis, std::int64_t n,
                             const any_tensor& prepend, const any_tensor& append) {
     const int at = normalize_axis(axis, x.rank(), "diff");
-    if (n < 0) fail(errc::invalid_argument, "diff", {n, " times"});
+    if (n < 0) fail(errc::invalid_argument, "diff", {n, " times; at least 0 are wanted"});
     if (n == 0) return x;
     array_list<any_tensor> parts;
     if (prepend.has_value()) parts.push_back(prepend);
@@ -240,6 +240,10 @@ PUMICE_BODY any_tensor searchsorted(const any_tensor& sorted, const any_tensor& 
     if (sorted.rank() != 1)
         fail(errc::rank_mismatch, "searchsorted",
              {"needs a vector, not ", to_string(sorted.shape())});
+    if (sorter.has_value() && sorter.shape() != sorted.shape())
+        fail(errc::shape_mismatch, "searchsorted",
+             {"a sorter of shape ", to_string(sorter.shape()), " for a vector of shape ",
+              to_string(sorted.shape()), "; argsort gives one"});
     const std::int64_t n = sorted.size();
     const any_tensor x = astype(sorter.has_value() && n > 0 ? take(sorted, sorter, 0) : sorted,
                                 *common),

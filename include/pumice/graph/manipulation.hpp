@@ -220,7 +220,7 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, std::int64_t times,
                               std::optional<std::int64_t> axis) {
     if (!axis) return repeat(reshape(x, {-1}), times, 0);
     const int at = normalize_axis(*axis, x.rank(), "repeat");
-    if (times < 0) fail(errc::invalid_argument, "repeat", {times, " times"});
+    if (times < 0) fail(errc::invalid_argument, "repeat", {times, " times; at least 0 are wanted"});
     if (times == 1) return x;
     shape to = x.shape();
     to[at] = checked_multiply(to[at], times, "repeat");
@@ -236,7 +236,8 @@ PUMICE_BODY any_tensor tile(any_tensor x, span<const std::int64_t> repeats) {
     array_list<mapped_axis> map = detail::plain_map(s);
     bool whole = true;
     for (std::size_t k = 0; k < repeats.size(); ++k) {
-        if (repeats[k] < 0) fail(errc::invalid_argument, "tile", {repeats[k], " times"});
+        if (repeats[k] < 0)
+            fail(errc::invalid_argument, "tile", {repeats[k], " times; at least 0 are wanted"});
         if (repeats[k] == 1) continue;
         const std::size_t axis = s.size() - repeats.size() + k;
         mapped_axis& a = map[axis];

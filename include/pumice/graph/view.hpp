@@ -313,8 +313,13 @@ PUMICE_BODY any_tensor squeeze(const any_tensor& x) {
 PUMICE_BODY any_tensor flip(const any_tensor& x, span<const std::int64_t> axes) {
     array_list<slice> slices(static_cast<std::size_t>(x.rank()),
                              axes.empty() ? slice{{}, {}, -1} : slice{});
-    for (std::int64_t a : axes)
-        slices[static_cast<std::size_t>(normalize_axis(a, x.rank(), "flip"))].step = -1;
+    for (std::int64_t a : axes) {
+        const int axis = normalize_axis(a, x.rank(), "flip");
+        slice& turned = slices[static_cast<std::size_t>(axis)];
+        if (turned.step < 0)
+            fail(errc::invalid_argument, "flip", {"axis ", axis, " is named twice"});
+        turned.step = -1;
+    }
     return slice_view(x, slices);
 }
 

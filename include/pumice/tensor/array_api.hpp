@@ -262,13 +262,20 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, const any_tensor& counts,
                      ends = cumulative(reduction::sum, each, 0);
     std::int64_t total = 0;
     if (n > 0) {
-        const any_tensor both[] = {ends, reduce(reduction::sum, each),
-                                   reduce(reduction::min, each)};
-        std::int64_t least = 0;
-        eval(span<const any_tensor>(both));
-        read(both[1], {reinterpret_cast<std::byte*>(&total), sizeof total});
-        read(both[2], {reinterpret_cast<std::byte*>(&least), sizeof least});
-        if (least < 0) fail(errc::invalid_argument, "repeat", {least, " times"});
+        const any_tensor all[] = {ends, reduce(reduction::sum, each), reduce(reduction::min, each),
+                                  reduce(reduction::max, each)};
+        eval(span<const any_tensor>(all));
+        const auto number = [&](int i) {
+            std::int64_t v = 0;
+            read(all[i], {reinterpret_cast<std::byte*>(&v), sizeof v});
+            return v;
+        };
+        if (const std::int64_t least = number(2); least < 0)
+            fail(errc::invalid_argument, "repeat", {least, " times; at least 0 are wanted"});
+        if (const std::int64_t most = number(3); most > (std::int64_t{1} << 62) / n)
+            fail(errc::size_overflow, "repeat",
+                 {"counts up to ", most, " of ", n, " elements may be more than 2^62"});
+        total = number(1);
     }
     shape to = x.shape();
     to[at] = total;

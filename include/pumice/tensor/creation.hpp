@@ -234,28 +234,41 @@ PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& 
 
 PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step,
                               const context& home) {
-    if (step == 0 || step != step) fail(errc::invalid_argument, "arange", {"the step is 0"});
+    if (step == 0) fail(errc::invalid_argument, "arange", {"the step is 0"});
+    if (start != start || stop != stop || step != step)
+        fail(errc::invalid_argument, "arange", {"a bound or the step is not a number (NaN)"});
     const double count = host_math::pm_ceil((stop - start) / step);
-    if (!(count < 0x1p62)) fail(errc::size_overflow, "arange", {"the range has too many elements"});
+    if (!(count < 0x1p62))
+        fail(errc::size_overflow, "arange",
+             {"from ", detail::text_of(start), " to ", detail::text_of(stop), " by ",
+              detail::text_of(step), " are more than 2^62 elements"});
     detail::generator<> g(home);
-    const auto index = g.cast(type, g.iota(dtype::i64, -1));
+    // Half types do not tell all indices apart.
+    const dtype in = is_floating(type) && type != dtype::f64 ? dtype::f32 : type;
+    const auto index = g.cast(in, g.iota(dtype::i64, -1));
     if (type == dtype::boolean)
         fail(errc::dtype_mismatch, "arange", {"bool has no range; make one of integers"});
-    scalar first(type, start), by(type, step);
+    scalar first(in, start), by(in, step);
     if (count > 0 && !is_floating(type)) {
         const auto number = [](dtype t, double v) -> scalar {
             return detail::number_in(t, scalar(v), "arange");
         };
-        const scalar whole = number(step < 0 ? dtype::i64 : dtype::u64, step);
-        by = step < 0 ? scalar(type, whole.as<std::int64_t>())  // unsigned types wrap downwards
-                      : scalar(type, whole.as<std::uint64_t>());
+        if (step != host_math::pm_trunc(step))
+            fail(errc::dtype_mismatch, "arange",
+                 {"a step of ", detail::text_of(step), " for ", to_string(type),
+                  ", which counts in whole numbers"});
+        if (count > 1) {
+            const scalar whole = number(step < 0 ? dtype::i64 : dtype::u64, step);
+            by = step < 0 ? scalar(type, whole.as<std::int64_t>())  // unsigned types wrap downwards
+                          : scalar(type, whole.as<std::uint64_t>());
+        }
         first = number(type, start);
         const double last = start + (count - 1) * step;  // rounded, it may be `stop`
         const bool beyond = step < 0 ? last <= stop : last >= stop;
         number(type, beyond ? host_math::pm_nextafter(stop, start) : last);
     }
     const auto scaled = g.call<op::multiply>(index, g.number(by));
-    return g.finish(g.call<op::add>(scaled, g.number(first)),
+    return g.finish(g.cast(type, g.call<op::add>(scaled, g.number(first))),
                     shape{count > 0 ? static_cast<std::int64_t>(count) : 0});
 }
 
@@ -264,7 +277,10 @@ PUMICE_BODY any_tensor linspace(dtype type, double start, double stop, std::int6
     detail::need_floating(type, "linspace");
     detail::generator<> g(home);
     const dtype real = type == dtype::f64 ? dtype::f64 : dtype::f32;
-    const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+    // Two numbers are the ends, between which there may be no number.
+    double step = count > 2 ? (stop - start) / static_cast<double>(count - 1) : 0;
+    if (step - step != 0)
+        step = stop / static_cast<double>(count - 1) - start / static_cast<double>(count - 1);
     const auto index = g.iota(dtype::i64, -1);
     const auto scaled = g.call<op::multiply>(g.cast(real, index), g.number(scalar(real, step)));
     const auto value = g.call<op::add>(scaled, g.number(scalar(real, start)));

@@ -47,7 +47,9 @@ PUMICE_FUNCTION void seed(std::uint32_t value);
 PUMICE_FUNCTION std::uint32_t seed();
 
 /// Uniform in [low, high), where rounding may give `high` unless the bounds are 0 and 1, as in
-/// NumPy. Needs floating point; at most 2^32 elements.
+/// NumPy; of f64 in steps of 2^-53 of the range, of others of 2^-24 or what the type tells apart.
+/// Needs floating point; at most 2^32 elements. Throws errc::invalid_argument for bounds so far
+/// apart that the range overflows.
 PUMICE_FUNCTION any_tensor uniform(dtype type, const shape& extent, key k = detail::fresh(),
                                    double low = 0, double high = 1,
                                    const context& home = default_context());
@@ -139,26 +141,44 @@ PUMICE_BODY key fresh() {
     return the_stream().keys.next();
 }
 
-/// Uniform in (0, 1], in steps of 2^-digits: never 0, so that a logarithm is finite. Throws
-/// errc::size_overflow. `change` makes another stream of the key.
+/// The first bits of each element's own 32, as a number of type `real`. `change` makes another
+/// stream of the key.
 template <int = 0>
-std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
-                   const shape& extent, int digits) {
-    if (element_count(extent) > std::int64_t{1} << 32)
-        throw error(errc::size_overflow, "random",
-                    "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
+std::uint16_t first_bits(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
+                         int digits, dtype real) {
     const auto index = g.iota(dtype::u32, -1);
     std::uint16_t seed = 0;
     if (!k.traced()) seed = g.number(scalar(dtype::u32, k.seed() ^ change));
     else if (change == 0) seed = g.input();
     else seed = g.call<op::bitwise_xor>(g.input(), g.number(scalar(dtype::u32, change)));
-    const auto bits = g.call<op::random_bits>(index, seed);
-    const auto kept =
-        g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
-    const auto count =
-        g.call<op::add>(g.cast(dtype::f32, kept), g.number(scalar(dtype::f32, 1.0f)));
-    const float step = 1.0f / static_cast<float>(1 << digits);
-    return g.call<op::multiply>(count, g.number(scalar(dtype::f32, step)));
+    auto bits = g.call<op::random_bits>(index, seed);
+    if (digits < 32)
+        bits = g.call<op::bitwise_right_shift>(bits, g.number(scalar(dtype::u32, 32 - digits)));
+    return g.cast(real, bits);
+}
+
+/// Uniform in (0, 1], in steps of 2^-digits, or 2^-53 for f64: never 0, so that a logarithm is
+/// finite. Throws errc::size_overflow.
+template <int = 0>
+std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
+                   const shape& extent, int digits, dtype real) {
+    if (element_count(extent) > std::int64_t{1} << 32)
+        throw error(errc::size_overflow, "random",
+                    "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
+    const auto number = [&](double v) { return g.number(scalar(real, v)); };
+    const auto rest = first_bits(g, k, change, real == dtype::f64 ? 32 : digits, real);
+    if (real != dtype::f64)
+        return g.call<op::multiply>(g.call<op::add>(rest, number(1)), number(1.0 / (1 << digits)));
+    const auto high = first_bits(g, k, change ^ 0xc2b2ae35u, 21, real);
+    const auto count = g.call<op::add>(g.call<op::multiply>(high, number(0x1p32)),
+                                       g.call<op::add>(rest, number(1)));
+    return g.call<op::multiply>(count, number(0x1p-53));
+}
+
+/// What random numbers of a type are computed in. Throws errc::dtype_mismatch.
+inline dtype computed_in(dtype type, const char* place) {
+    pumice::detail::need_floating(type, place);
+    return type == dtype::f64 ? dtype::f64 : dtype::f32;
 }
 
 }  // namespace detail
@@ -175,32 +195,36 @@ PUMICE_BODY std::uint32_t seed() {
 
 PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
                                const context& home) {
-    pumice::detail::need_floating(type, "uniform");
+    const dtype real = detail::computed_in(type, "uniform");
+    const double most = real == dtype::f64 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127;
+    if (!(low - high >= -most && low - high <= most))
+        fail(errc::invalid_argument, "uniform",
+             {"from ", pumice::detail::text_of(low), " to ", pumice::detail::text_of(high),
+              " is a range that ", to_string(real), " does not hold; use f64 or scale the result"});
     pumice::detail::generator<> g(home, k.traced());
+    const auto number = [&](double v) { return g.number(scalar(real, v)); };
     const int digits = type == dtype::f16       ? 11
                        : type == dtype::bf16    ? 8
                        : type == dtype::f8_e4m3 ? 4
                        : type == dtype::f8_e5m2 ? 3
                                                 : 24;
-    const auto u = detail::unit(g, k, 0, extent, digits);
-    const auto scaled = g.call<op::multiply>(u, g.number(scalar(dtype::f32, low - high)));
-    const auto moved = g.call<op::add>(scaled, g.number(scalar(dtype::f32, high)));
+    const auto u = detail::unit(g, k, 0, extent, digits, real);
+    auto moved = g.call<op::add>(g.call<op::multiply>(u, number(low - high)), number(high));
+    if (low < high && low != 0) moved = g.call<op::maximum>(moved, number(low));  // it was rounded
     return g.finish(g.cast(type, moved), extent);
 }
 
 PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
                               const context& home) {
-    pumice::detail::need_floating(type, "normal");
+    const dtype real = detail::computed_in(type, "normal");
     pumice::detail::generator<> g(home, k.traced());
-    const auto u = detail::unit(g, k, 0, extent, 24),
-               v = detail::unit(g, k, 0x85ebca6bu, extent, 24);
-    const auto minus_two = g.number(scalar(dtype::f32, -2.0f)),
-               two_pi = g.number(scalar(dtype::f32, 6.2831853071795865));
-    const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), minus_two));
-    const auto z = g.call<op::multiply>(radius, g.call<op::cos>(g.call<op::multiply>(v, two_pi)));
-    const auto shifted =
-        g.call<op::add>(g.call<op::multiply>(z, g.number(scalar(dtype::f32, deviation))),
-                        g.number(scalar(dtype::f32, mean)));
+    const auto number = [&](double v) { return g.number(scalar(real, v)); };
+    const auto u = detail::unit(g, k, 0, extent, 24, real),
+               v = detail::unit(g, k, 0x85ebca6bu, extent, 24, real);
+    const auto radius = g.call<op::sqrt>(g.call<op::multiply>(g.call<op::log>(u), number(-2)));
+    const auto turn = g.call<op::multiply>(v, number(6.2831853071795865));
+    const auto z = g.call<op::multiply>(radius, g.call<op::cos>(turn));
+    const auto shifted = g.call<op::add>(g.call<op::multiply>(z, number(deviation)), number(mean));
     return g.finish(g.cast(type, shifted), extent);
 }
 
