@@ -60,3 +60,8 @@ TEST_CASE("references are handed through, results converted") {
     static_assert(!std::is_constructible_v<callback<int(int)>, int (*)(std::string)>);
     static_assert(!std::is_constructible_v<callback<int(int)>, std::string>);
 }
+
+TEST_CASE("an empty one that is called says so") {
+    const callback<int(int)> none;
+    CHECK_THROWS_WITH_AS(none(1), doctest::Contains("an empty function"), error);
+}

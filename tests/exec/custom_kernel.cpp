@@ -104,6 +104,17 @@ TEST_CASE("own kernel: its host function in a compiled function") {
     for (int i = 0; i < 2; ++i) CHECK(pm::to_vector<float>(g(x)) == reals{6, 12, 24});
 }
 
+TEST_CASE("own kernel: a host function that asks its own context hears so, and loses nothing") {
+    const pm::context home{pm::host_only{}};
+    const pm::kernel asks("asks", "void asks(uint3 thread, Input<F32> x, Output<F32> y) {}",
+                          {.inputs = {{.type = dtype::f32}},
+                           .host = [&](const pm::kernel_arguments&) { home.stats(); }});
+    const any_tensor x = pm::from_span<float>({3}, reals{1, 2, 4}, home);
+    CHECK_THROWS_WITH_AS(pm::to_vector<float>(asks(x)),
+                         doctest::Contains("give it a context of its own"), pm::error);
+    CHECK(pm::to_vector<float>(x + x) == reals{2, 4, 8});
+}
+
 TEST_CASE("own kernel: ragged sizes, and numbers that change compile nothing") {
     NEEDS_DEVICE();
     const pm::kernel k = saxpy();

@@ -8,6 +8,7 @@
 #include <pumice/tensor/coded.hpp>
 
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -294,4 +295,59 @@ TEST_CASE("coded: what does not fit is refused by name") {
           &pm::formats::repeated(pm::dtype::f16, 32, 2));
     CHECK(!pm::formats::named("Repeated<F16,32>"));
     CHECK(!pm::formats::named("q9"));
+}
+
+TEST_CASE("coded: a format lacks nothing, and two of one name are alike") {
+    const auto code = [](const pm::storage_format& f) {
+        return test::code_of([&] {
+            pm::coded_tensor::from_bytes(f, {4}, std::vector<std::byte>(4), pm::context())
+                .decoded();
+        });
+    };
+    static constexpr auto decode = [](const pm::storage_format&, const std::byte* memory,
+                                      std::int64_t at, std::int64_t step, void* out,
+                                      std::int64_t n) {
+        for (std::int64_t k = 0; k < n; ++k)
+            static_cast<float*>(out)[k] = 2.0f * static_cast<float>(memory[at + k * step]);
+    };
+    static constexpr std::string_view twice = R"(
+struct Scaled
+{
+    static float load<I : IIndex>(uint8_t* p, I i) { return 2 * float(p[i.toInt()]); }
+    static void loadRun<I : IIndex, let W : int>(uint8_t* p, I i, out float v[W])
+    {
+        for (int k = 0; k < W; ++k) v[k] = load<I>(p, i + I(k));
+    }
+}
+)",
+                                      thrice = R"(
+struct Scaled
+{
+    static float load<I : IIndex>(uint8_t* p, I i) { return 3 * float(p[i.toInt()]); }
+    static void loadRun<I : IIndex, let W : int>(uint8_t* p, I i, out float v[W])
+    {
+        for (int k = 0; k < W; ++k) v[k] = load<I>(p, i + I(k));
+    }
+}
+)";
+    static constexpr pm::storage_format right{
+        .name = "scaled", .slang = "Scaled", .text = twice, .decode = decode};
+    CHECK_FALSE(code(right));
+    for (const auto spoil : {+[](pm::storage_format& f) { f.elements = 0; },
+                             +[](pm::storage_format& f) { f.bytes = -1; },
+                             +[](pm::storage_format& f) { f.decode = nullptr; },
+                             +[](pm::storage_format& f) { f.slang = {}; },
+                             +[](pm::storage_format& f) { f.name = {}; }}) {
+        pm::storage_format f = right;
+        spoil(f);
+        CHECK(code(f) == pm::errc::invalid_argument);
+    }
+    const pm::context home;
+    if (home.device().type == pm::device_type::host) return;  // which decodes by the functions
+    static constexpr pm::storage_format other{
+        .name = "scaled", .slang = "Scaled", .text = thrice, .decode = decode};
+    const std::vector<std::byte> bytes(4, std::byte{1});
+    const auto x = pm::coded_tensor::from_bytes(right, {4}, bytes, home),
+               y = pm::coded_tensor::from_bytes(other, {4}, bytes, home);
+    CHECK(test::code_of([&] { floats(x.decoded() + y.decoded()); }) == pm::errc::invalid_argument);
 }

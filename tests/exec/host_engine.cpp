@@ -103,3 +103,21 @@ TEST_CASE("host: each kernel of an evaluation is counted once") {
     CHECK(pm::to_vector<float>(pm::transpose(pm::matrix<float>{{1, 2}, {3, 4}})) ==
           std::vector<float>{1, 3, 2, 4});
 }
+
+TEST_CASE("host: what a function throws that follows a submission does not reach its caller") {
+    const pm::context home{pm::host_only{}};
+    const pm::any_tensor x = pm::full(pm::dtype::f32, {2}, 3, home);
+    const auto twice = pm::compile([](const pm::any_tensor& v) { return v + v; });
+    std::vector<pm::any_tensor> out(1);
+    const pm::submission s = twice.get(x).run_into(out, std::span(&x, 1));
+    static int called = 0;
+    called = 0;
+    const pm::log_sink before =
+        pm::set_log_sink([](pm::severity, std::string_view) { called += 10; });
+    CHECK_NOTHROW(s.then([] {
+        ++called;
+        throw std::runtime_error("no");
+    }));
+    pm::set_log_sink(before);
+    CHECK(called == 11);
+}

@@ -3,6 +3,7 @@
 #include <pumice/exec/process_mutex.hpp>
 
 #include <tests/support/child.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <doctest/doctest.h>
 
@@ -54,4 +55,18 @@ TEST_CASE("one of what stays with its process is refused in every child") {
     CHECK_FALSE(mutex.left_behind());
     CHECK(test::right_in_child([&] { return mutex.left_behind() && refused(mutex); }));
     CHECK_FALSE(refused(mutex));
+}
+
+TEST_CASE("one that the thread has already is refused, and stays locked") {
+    process_mutex mutex;
+    {
+        const std::lock_guard lock(mutex);
+        CHECK(test::code_of([&] { mutex.lock(); }) == errc::invalid_argument);
+        CHECK_FALSE(mutex.try_lock());
+        bool free = true;
+        std::thread([&] { free = mutex.try_lock(); }).join();
+        CHECK_FALSE(free);
+    }
+    CHECK(mutex.try_lock());
+    mutex.unlock();
 }

@@ -404,7 +404,9 @@ TEST_CASE("memory: it knows who holds what, and who asks for more is told") {
     const std::string text = text_of(9 << 20, {memory_role::weights, "fc2.weight"});
     const auto says = [&text](const char* part) { return text.find(part) != std::string::npos; };
     CHECK(says("for weights \"fc2.weight\""));
-    CHECK(says("the limit of this memory, 16777216 bytes, is reached"));
+    CHECK(
+        says("the limit of this memory, 16777216 bytes (the device's, or pm::memory_limit), is "
+             "reached"));
     CHECK(says("held by weights \"fc1.weight\": 5242880 bytes"));
     CHECK(says("held by outputs \"matmul\": 3145728 bytes"));
     CHECK(text.find("fc1.weight") < text.find("matmul"));

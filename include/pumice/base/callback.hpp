@@ -4,7 +4,7 @@
 // time.
 #pragma once
 
-#include <pumice/base/config.hpp>
+#include <pumice/base/error.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -43,7 +43,9 @@ public:
     }
 
     explicit operator bool() const noexcept { return held_ != nullptr; }
+    /// Throws errc::invalid_argument where it holds nothing.
     Result operator()(Arguments... arguments) const {
+        if (!held_) fail(errc::invalid_argument, "callback", {"an empty function is called"});
         return held_->call(std::forward<Arguments>(arguments)...);
     }
 

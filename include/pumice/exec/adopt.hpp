@@ -75,6 +75,7 @@ PUMICE_INLINE std::shared_ptr<engine> make_adopting_engine(const vulkan_handles&
         fail(errc::invalid_argument, "adopt",
              {"a handle is missing: get_instance_proc_addr, instance, physical_device, device, "
               "created_with and queue are all needed"});
+    detail::check_policies(policies);
     detail::apply_pack_environment(policies);
     gathering::none{}.apply(policies);  // the program sees what its device does
     auto instance =

@@ -56,10 +56,12 @@ inline service_options service_options_of(const policy_set& policies) {
             std::optional<std::string> read = detail::read_file(from, std::size_t{1} << 30);
             if (!read) {
                 std::error_code why;
-                const bool there = std::filesystem::is_regular_file(from, why);
+                const auto kind = std::filesystem::status(from, why).type();
+                using what = std::filesystem::file_type;
                 fail(errc::io_failed, "pack",
-                     {from, there ? ": the file may not be read, or has more than 1 GiB"
-                                  : ": there is no such file"});
+                     {from, kind == what::regular ? ": it may not be read, or has more than 1 GiB"
+                            : kind == what::not_found ? ": there is no such file"
+                                                      : ": it is no regular file"});
             }
             kept = std::move(*read);
             bytes = as_bytes(span(kept));

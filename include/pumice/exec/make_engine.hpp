@@ -8,6 +8,7 @@
 #include <pumice/exec/host_engine.hpp>
 #include <pumice/exec/record_pack.hpp>
 #include <pumice/exec/vulkan/executable.hpp>
+#include <pumice/policy/check_policies.hpp>
 
 #include <cstdlib>
 
@@ -52,6 +53,7 @@ inline void apply_environment(policy_set& policies) {
 /// above them all or there is none, unless the policy has to be met. Throws no_vulkan_loader or
 /// no_device with what was found and why it was refused.
 inline std::shared_ptr<engine> make_engine(policy_set policies) {
+    detail::check_policies(policies);
     detail::apply_environment(policies);
     detail::apply_pack_environment(policies);
     if (policies.backend) return policies.backend(policies);

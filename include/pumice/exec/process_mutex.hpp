@@ -26,19 +26,29 @@ public:
             detail::throw_forked("context", "the device of this context was opened before fork()");
     }
 
+    /// Throws errc::invalid_argument in a thread that has the lock: a function of the user's that
+    /// an evaluation calls would wait for that evaluation.
     void lock() {
-        look();
-        if (mutex_.try_lock()) return;
-        ++waiting_;
-        mutex_.lock();
-        --waiting_;
-        ++turns_;
+        if (!try_lock()) {
+            if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+                throw_locked_twice();
+            ++waiting_;
+            mutex_.lock();
+            --waiting_;
+            ++turns_;
+            own();
+        }
     }
     bool try_lock() {
         look();
-        return mutex_.try_lock();
+        if (!mutex_.try_lock()) return false;
+        own();
+        return true;
     }
-    void unlock() noexcept { mutex_.unlock(); }
+    void unlock() noexcept {
+        owner_.store({}, std::memory_order_relaxed);
+        mutex_.unlock();
+    }
 
     /// Of a thread that will lock again soon: lets one that waits have its turn first, since a
     /// mutex goes to whoever comes. Returns after a while in any case. Pre: the thread has no lock.
@@ -51,6 +61,13 @@ public:
     }
 
 private:
+    void own() noexcept { owner_.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+    [[noreturn, gnu::cold]] static void throw_locked_twice() {
+        fail(errc::invalid_argument, "context",
+             {"a function that this context calls as it evaluates (a policy's, a pass, a kernel's "
+              "host) asks the context to compute, read or count; give it a context of its own, or "
+              "let it use what it is given"});
+    }
     void look() {
         if (seen_in_.load(std::memory_order_acquire) != detail::process_number()) enter_child();
     }
@@ -69,6 +86,7 @@ private:
     }
 
     std::mutex mutex_;
+    std::atomic<std::thread::id> owner_{};
     std::atomic<std::uint32_t> waiting_{0}, turns_{0};  // threads that wait, and that have waited
     small_mutex turn_;
     std::atomic<std::uint32_t> seen_in_{detail::process_number()};

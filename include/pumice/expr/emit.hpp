@@ -96,7 +96,13 @@ private:
             }
             for (const instruction& before : p_.code) {
                 if (&before == &i) break;
-                if (before.what == code::coded && before.format->name == i.format->name) return;
+                if (before.what != code::coded || before.format->name != i.format->name) continue;
+                if (before.format->text != i.format->text ||
+                    before.format->slang != i.format->slang)
+                    fail(errc::invalid_argument, "format",
+                         {"two storage formats are named ", i.format->name,
+                          ", and their Slang differs; formats of one name are one format"});
+                return;
             }
             line(i.format->text);
         });

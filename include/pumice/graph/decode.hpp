@@ -161,8 +161,21 @@ inline const storage_format* formats::named(std::string_view name) {
     return nullptr;
 }
 
+namespace detail {
+inline void check_format(const storage_format& format) {
+    if (format.name.empty() || format.slang.empty() || !format.decode || format.elements < 1 ||
+        format.bytes < 1 || format.run < 0 || (format.run > 0 && format.inner < 1))
+        fail(errc::invalid_argument, "format",
+             {"the storage format ", format.name,
+              " has to have a name, a Slang type, a way to decode, and blocks of at least one "
+              "element "
+              "and byte"});
+}
+}  // namespace detail
+
 inline any_tensor decode(const storage_format& format, const any_tensor& given, const shape& extent,
                          dtype type) {
+    detail::check_format(format);
     any_tensor blocks = given;
     const std::int64_t count = element_count(extent);
     if (blocks.dtype() != format.memory)

@@ -185,8 +185,8 @@ inline node_ptr given_for(const node& n, std::string_view op, std::vector<any_te
     const auto refuse = [&](errc code, std::string_view what) {
         fail(code, "provider", {op, " is given ", what});
     };
-    if (made.size() != 1 || !made[0].has_value())
-        refuse(errc::invalid_argument, cat({made.size(), " outputs, and has 1"}));
+    if (made.size() != 1) refuse(errc::invalid_argument, cat({made.size(), " outputs, and has 1"}));
+    if (!made[0].has_value()) refuse(errc::invalid_argument, "an empty tensor");
     const any_tensor& t = made[0];
     if (t.get()->owner != n.owner) refuse(errc::context_mismatch, "a tensor of another context");
     if (t.dtype() != n.type)

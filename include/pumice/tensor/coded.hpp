@@ -22,6 +22,7 @@ public:
     static coded_tensor from_bytes(const storage_format& format, const shape& extent,
                                    span<const std::byte> bytes,
                                    const context& home = default_context()) {
+        detail::check_format(format);
         const std::int64_t count = format.held(element_count(extent));
         return {format, pumice::from_bytes(format.memory, {count}, bytes, home), extent};
     }

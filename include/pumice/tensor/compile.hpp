@@ -231,7 +231,7 @@ public:
     /// Like the function itself; traces it the first time for these element types and shapes.
     /// Within a function that is traced it is called, and so becomes part of that.
     template <class... A>
-        requires((array_argument<A> || any_array<A>) && ...)
+        requires(sizeof...(A) > 0 && ((array_argument<A> || any_array<A>) && ...))
     auto operator()(const A&... arguments) const {
         static_assert(std::is_invocable_v<const F&, detail::traced_t<A>...>,
                       "the compiled function does not take these arguments");

@@ -11,6 +11,9 @@
 #include <pumice/base/stop_view.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
+#ifndef PUMICE_COMPILED
+#include <pumice/base/log.hpp>
+#endif
 
 #include <atomic>
 #include <optional>
@@ -188,7 +191,8 @@ public:
     /// What submissions ask by their number.
     virtual void wait_for(std::uint64_t) const {}
     virtual bool is_done(std::uint64_t) const { return true; }
-    virtual void call_after(std::uint64_t, callback<void()> f) { f(); }
+    /// What f throws goes to the log.
+    PUMICE_INLINE virtual void call_after(std::uint64_t, callback<void()> f);
 
     virtual statistics stats() const = 0;
     /// Gives back what is free and was kept for what comes next: so many bytes.
@@ -283,6 +287,14 @@ PUMICE_INLINE void engine::note(const node_ptr& n) {
     } else if (pending_.fetch_add(1, std::memory_order_relaxed) + 1 >= policies_.max_pending) {
         eval(span(&n, 1));
         pending_.store(0, std::memory_order_relaxed);
+    }
+}
+
+PUMICE_INLINE void engine::call_after(std::uint64_t, callback<void()> f) {
+    try {
+        f();
+    } catch (...) {
+        log_callback_fault("a submission");
     }
 }
 

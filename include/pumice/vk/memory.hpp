@@ -327,7 +327,7 @@ private:
         if (scarce || size > largest_) size = bytes;
         if (size > options_.limit || total_.reserved > options_.limit - size) {
             why.push_back(cat({"the limit of this memory, ", options_.limit,
-                               " bytes, is reached"}));
+                               " bytes (the device's, or pm::memory_limit), is reached"}));
             return false;
         }
         if (total_.blocks >= queue_->device()->limits().maxMemoryAllocationCount) {
