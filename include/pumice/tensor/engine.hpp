@@ -132,6 +132,11 @@ template <int = 0>
 PUMICE_OF_ENGINE std::shared_ptr<prepared_graph> prepare_graph(engine& home, const traced_graph& g);
 using graph_preparer = std::shared_ptr<prepared_graph>(engine& home, const traced_graph& g);
 
+namespace detail {
+/// Calls what was to follow work that is done. What it throws goes to the log.
+PUMICE_FUNCTION void call_now(const callback<void()>& f);
+}  // namespace detail
+
 /// Runs graphs. Thread-safe: one evaluation plans at a time.
 class engine : public std::enable_shared_from_this<engine> {
 public:
@@ -191,8 +196,7 @@ public:
     /// What submissions ask by their number.
     virtual void wait_for(std::uint64_t) const {}
     virtual bool is_done(std::uint64_t) const { return true; }
-    /// What f throws goes to the log.
-    PUMICE_INLINE virtual void call_after(std::uint64_t, callback<void()> f);
+    virtual void call_after(std::uint64_t, callback<void()> f) { detail::call_now(f); }
 
     virtual statistics stats() const = 0;
     /// Gives back what is free and was kept for what comes next: so many bytes.
@@ -233,7 +237,7 @@ inline void submission::wait() const {
 inline bool submission::done() const { return !home_ || home_->is_done(number_); }
 inline void submission::then(callback<void()> f) const {
     if (home_) home_->call_after(number_, std::move(f));
-    else f();
+    else detail::call_now(f);
 }
 
 namespace detail {
@@ -290,7 +294,7 @@ PUMICE_INLINE void engine::note(const node_ptr& n) {
     }
 }
 
-PUMICE_INLINE void engine::call_after(std::uint64_t, callback<void()> f) {
+PUMICE_BODY void detail::call_now(const callback<void()>& f) {
     try {
         f();
     } catch (...) {
