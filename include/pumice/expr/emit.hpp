@@ -4,6 +4,7 @@
 // the program alone; shaders/program.slang states the interface that it implements.
 #pragma once
 
+#include <pumice/base/error.hpp>
 #include <pumice/base/fixed_string.hpp>
 #include <pumice/expr/emit_map.hpp>
 #include <pumice/expr/program.hpp>

@@ -262,12 +262,12 @@ PUMICE_BODY any_tensor repeat(const any_tensor& x, const any_tensor& counts,
                      ends = cumulative(reduction::sum, each, 0);
     std::int64_t total = 0;
     if (n > 0) {
-        const any_tensor all[] = {ends, reduce(reduction::sum, each), reduce(reduction::min, each),
-                                  reduce(reduction::max, each)};
-        eval(span<const any_tensor>(all));
+        const any_tensor wanted[] = {ends, reduce(reduction::sum, each),
+                                     reduce(reduction::min, each), reduce(reduction::max, each)};
+        eval(span<const any_tensor>(wanted));
         const auto number = [&](int i) {
             std::int64_t v = 0;
-            read(all[i], {reinterpret_cast<std::byte*>(&v), sizeof v});
+            read(wanted[i], {reinterpret_cast<std::byte*>(&v), sizeof v});
             return v;
         };
         if (const std::int64_t least = number(2); least < 0)
