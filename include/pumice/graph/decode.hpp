@@ -165,11 +165,11 @@ namespace detail {
 inline void check_format(const storage_format& format) {
     if (format.name.empty() || format.slang.empty() || !format.decode || format.elements < 1 ||
         format.bytes < 1 || format.run < 0 || (format.run > 0 && format.inner < 1))
-        fail(errc::invalid_argument, "format",
-             {"the storage format ", format.name,
-              " has to have a name, a Slang type, a way to decode, and blocks of at least one "
-              "element "
-              "and byte"});
+        fail(
+            errc::invalid_argument, "format",
+            {"the storage format ", format.name,
+             " needs a name, a Slang type, a way to decode, and blocks of one element and one byte "
+             "at least"});
 }
 }  // namespace detail
 

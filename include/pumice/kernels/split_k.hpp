@@ -239,7 +239,9 @@ inline support supports_split_k(const product& p, const device_info& device) {
             if (lines < 8 && p.n > lines * (along_k ? 1 : readings.lanes)) continue;
             add(rows, lines, most < 256 ? 128 : 256);
             if (!gpu) continue;
-            if (rows == 1 && lines == 8 && !along_k && most >= 1024) add(rows, lines, 1024);
+            if (rows == 1 && lines == 8 && readings.right.way != reading::vectors_along_k &&
+                most >= 1024)
+                add(rows, lines, 1024);
             // Some rows of many columns, which share what is read of the left factor.
             if (rows == 4 && lines == 64 && along_k && wide) add(rows, lines, 512);
         }
