@@ -73,7 +73,7 @@ TEST_CASE("creation: arange of half types counts in float") {
     CHECK(pumice_test::code_of([&] { pm::arange<float>(0, nan, 1, home); }) ==
           pm::errc::invalid_argument);
     CHECK(pumice_test::text_of_error([] { pm::arange<int>(0, 1, 0.1, home); }) ==
-          "[arange] a step of 0.1 for i32, which counts in whole numbers");
+          "[arange] the step 0.1 is not an integer; i32 counts in whole numbers");
 }
 
 TEST_CASE("creation: linspace includes both ends, as numpy.linspace") {

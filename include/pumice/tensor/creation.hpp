@@ -241,7 +241,7 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
     if (!(count < 0x1p62))
         fail(errc::size_overflow, "arange",
              {"from ", detail::text_of(start), " to ", detail::text_of(stop), " by ",
-              detail::text_of(step), " are more than 2^62 elements"});
+              detail::text_of(step), " are too many elements, more than 2^62"});
     detail::generator<> g(home);
     // Half types do not tell all indices apart.
     const dtype in = is_floating(type) && type != dtype::f64 ? dtype::f32 : type;
@@ -255,8 +255,8 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
         };
         if (step != host_math::pm_trunc(step))
             fail(errc::dtype_mismatch, "arange",
-                 {"a step of ", detail::text_of(step), " for ", to_string(type),
-                  ", which counts in whole numbers"});
+                 {"the step ", detail::text_of(step), " is not an integer; ", to_string(type),
+                  " counts in whole numbers"});
         if (count > 1) {
             const scalar whole = number(step < 0 ? dtype::i64 : dtype::u64, step);
             by = step < 0 ? scalar(type, whole.as<std::int64_t>())  // unsigned types wrap downwards
