@@ -6,14 +6,12 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/byte_source.hpp>
 #include <pumice/base/callback.hpp>
+#include <pumice/base/log.hpp>
 #include <pumice/base/memory_role.hpp>
 #include <pumice/base/span.hpp>
 #include <pumice/base/stop_view.hpp>
 #include <pumice/graph/any_tensor.hpp>
 #include <pumice/policy/policies.hpp>
-#ifndef PUMICE_COMPILED
-#include <pumice/base/log.hpp>
-#endif
 
 #include <atomic>
 #include <optional>
