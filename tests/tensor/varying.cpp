@@ -138,5 +138,15 @@ TEST_CASE("varying: what is cut or decided by an extent is found where it is sma
     const std::string decided =
         refused([](const any& x) { return x.shape()[0] > 50 ? pm::sum(x) : pm::mean(x); });
     CHECK_MESSAGE(decided.find("cut, rounded or decided") != std::string::npos, decided);
+    // An extent may draw fewer random numbers than the others, but not more.
+    const auto draws = [&](const any& x) {
+        const auto drawn = pm::random::detail::fresh();
+        return x + pm::random::uniform(pm::dtype::f32, x.shape(), drawn, 0, 1, f.home);
+    };
+    CHECK(refused([&](const any& x) { return x.shape()[0] > 1 ? draws(x) : pm::tanh(x); }) ==
+          "nothing was thrown");
+    const std::string more =
+        refused([&](const any& x) { return x.shape()[0] > 1 ? pm::tanh(x) : draws(x); });
+    CHECK_MESSAGE(more.find("draws more random numbers") != std::string::npos, more);
     last = {};
 }

@@ -225,6 +225,9 @@ inline void need_floating(dtype type, const char* place) {
         fail(errc::dtype_mismatch, place, {"needs floating point, not ", to_string(type)});
 }
 
+/// What numbers of a floating type are made in: f32 for those of fewer bits.
+constexpr dtype wide_real(dtype type) { return type == dtype::f64 ? dtype::f64 : dtype::f32; }
+
 PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& home) {
     generator<> g(home);
     return g.finish(g.number(value), extent);
@@ -244,7 +247,7 @@ PUMICE_BODY any_tensor arange(dtype type, double start, double stop, double step
               detail::text_of(step), " are too many elements, more than 2^62"});
     detail::generator<> g(home);
     // Half types do not tell all indices apart.
-    const dtype in = is_floating(type) && type != dtype::f64 ? dtype::f32 : type;
+    const dtype in = is_floating(type) ? detail::wide_real(type) : type;
     const auto index = g.cast(in, g.iota(dtype::i64, -1));
     if (type == dtype::boolean)
         fail(errc::dtype_mismatch, "arange", {"bool has no range; make one of integers"});
@@ -276,7 +279,7 @@ PUMICE_BODY any_tensor linspace(dtype type, double start, double stop, std::int6
                                 const context& home) {
     detail::need_floating(type, "linspace");
     detail::generator<> g(home);
-    const dtype real = type == dtype::f64 ? dtype::f64 : dtype::f32;
+    const dtype real = detail::wide_real(type);
     // Two numbers are the ends, between which there may be no number.
     double step = count > 2 ? (stop - start) / static_cast<double>(count - 1) : 0;
     if (step - step != 0)

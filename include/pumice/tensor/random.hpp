@@ -175,12 +175,6 @@ std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t c
     return g.call<op::multiply>(count, number(0x1p-53));
 }
 
-/// What random numbers of a type are computed in. Throws errc::dtype_mismatch.
-inline dtype computed_in(dtype type, const char* place) {
-    pumice::detail::need_floating(type, place);
-    return type == dtype::f64 ? dtype::f64 : dtype::f32;
-}
-
 }  // namespace detail
 
 PUMICE_BODY void seed(std::uint32_t value) {
@@ -195,7 +189,8 @@ PUMICE_BODY std::uint32_t seed() {
 
 PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double low, double high,
                                const context& home) {
-    const dtype real = detail::computed_in(type, "uniform");
+    pumice::detail::need_floating(type, "uniform");
+    const dtype real = pumice::detail::wide_real(type);
     const double most = real == dtype::f64 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127;
     if (!(low - high >= -most && low - high <= most))
         fail(errc::invalid_argument, "uniform",
@@ -216,7 +211,8 @@ PUMICE_BODY any_tensor uniform(dtype type, const shape& extent, key k, double lo
 
 PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mean, double deviation,
                               const context& home) {
-    const dtype real = detail::computed_in(type, "normal");
+    pumice::detail::need_floating(type, "normal");
+    const dtype real = pumice::detail::wide_real(type);
     pumice::detail::generator<> g(home, k.traced());
     const auto number = [&](double v) { return g.number(scalar(real, v)); };
     const auto u = detail::unit(g, k, 0, extent, 24, real),

@@ -123,16 +123,15 @@ inline array_list<index_list> varying_axes(const varying& range, span<const any_
     return axes;
 }
 
-/// A range of extents, some of which have recordings of their own, made when they first come: for
-/// the least ones and the bound a function may be other ops (a slice that is all there is, a sum of
-/// one element).
-class range_with_exceptions final : public prepared_graph {
+/// A range of extents of which some at its ends have recordings of their own, made when they first
+/// come: there a function may be other ops (a slice that is all there is, a sum of one element).
+class range_with_ends final : public prepared_graph {
 public:
-    range_with_exceptions(context home, std::shared_ptr<prepared_graph> others,
-                          array_list<traced_graph> exceptions)
+    range_with_ends(context home, std::shared_ptr<prepared_graph> others,
+                    array_list<traced_graph> ends)
         : home_(std::move(home)), others_(std::move(others)) {
-        for (traced_graph& g : exceptions) {
-            one& e = exceptions_.emplace_back();
+        for (traced_graph& g : ends) {
+            end& e = ends_.emplace_back();
             for (const node_ptr& n : g.inputs) e.inputs.push_back(n->extent);
             e.graph = std::move(g);
         }
@@ -140,9 +139,10 @@ public:
 
     submission run(span<const any_tensor> inputs, span<const std::uint32_t> keys,
                    span<any_tensor> outputs, stop_view stop, bool donated) override {
-        for (one& e : exceptions_)
+        for (end& e : ends_)
             if (e.fits(inputs))
-                return recorded(e)->run(inputs, keys, outputs, std::move(stop), donated);
+                return recorded(e)->run(inputs, keys.first(e.graph.keys.size()), outputs,
+                                        std::move(stop), donated);
         return others_->run(inputs, keys, outputs, std::move(stop), donated);
     }
     bool takes(std::size_t input, const shape& s) const override {
@@ -155,7 +155,7 @@ public:
     std::string memory_svg() const override { return others_->memory_svg(); }
 
 private:
-    struct one {
+    struct end {
         array_list<shape> inputs = {};
         traced_graph graph = {};
         std::shared_ptr<prepared_graph> made = nullptr;
@@ -166,7 +166,7 @@ private:
             return true;
         }
     };
-    std::shared_ptr<prepared_graph> recorded(one& e) {
+    std::shared_ptr<prepared_graph> recorded(end& e) {
         const small_lock lock(mutex_);
         if (!e.made) e.made = home_.get()->prepare(e.graph, &prepare_graph<>);
         return e.made;
@@ -174,7 +174,7 @@ private:
 
     context home_;
     std::shared_ptr<prepared_graph> others_;
-    array_list<one> exceptions_;
+    array_list<end> ends_;
     small_mutex mutex_;
 };
 
@@ -295,7 +295,7 @@ PUMICE_BODY executable detail::trace_range(const context& home,
     }
     // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
     // bound.
-    array_list<traced_graph> exceptions;
+    array_list<traced_graph> ends;
     const auto must_follow = [&](std::int64_t extent) {
         traced_graph graph = graph_of(extent);
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
@@ -309,7 +309,11 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         const graph_extents small(graph);
         const bool at_end = extent - r.least <= 1 || extent == most;
         if (!alike || small.words != as_first.words) {
-            if (at_end) exceptions.push_back(std::move(graph));
+            if (graph.keys.size() > r.graphs[0].keys.size())
+                fail(errc::unsupported, "varying",
+                     {"the function draws more random numbers for the extent ", extent,
+                      " than for ", r.first});
+            if (at_end) ends.push_back(std::move(graph));
             else if (alike)
                 fail(errc::unsupported, "varying",
                      {"the function does other things for the extent ", extent, " than for ",
@@ -328,9 +332,8 @@ PUMICE_BODY executable detail::trace_range(const context& home,
          {r.least, r.least + 1, r.least + 2, r.least + 3, r.least + (most - r.least) / 2})
         if (extent < most) must_follow(extent);
     if (most < r.first || most >= r.first + n) must_follow(most);
-    if (!exceptions.empty())
-        made =
-            std::make_shared<range_with_exceptions>(home, std::move(made), std::move(exceptions));
+    if (!ends.empty())
+        made = std::make_shared<range_with_ends>(home, std::move(made), std::move(ends));
 
     std::vector<executable::value> takes_values(inputs.begin(), inputs.end()), gives;
     for (std::size_t i = 0; i < takes_values.size(); ++i)
