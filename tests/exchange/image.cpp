@@ -54,7 +54,17 @@ TEST_CASE("image: what cannot be read or written is named") {
     };
     const pm::matrix<std::uint8_t> x = {{1, 2}, {3, 4}};
     const std::filesystem::path png = folder.path() / "a.png";
-    says([&] { pm::load_image(png); }, pm::errc::io_failed, "cannot read");
+    says([&] { pm::load_image(png); }, pm::errc::io_failed, "a.png");
+    says([&] { pm::load_image(folder.path()); }, pm::errc::io_failed, "regular file");
+    // The head of a BMP of 40 000 x 40 000 pixels.
+    std::string head("BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x40\x9c\0\0\x40\x9c\0\0\1\0\x18\0",
+                     30);
+    head.resize(54);
+    std::ofstream(png, std::ios::binary) << head;
+    says([&] { pm::load_image(png); }, pm::errc::bad_file, "40000 x 40000 pixels");
+    for (const char* name : {"a.tga", "a.jpg"})
+        says([&] { pm::save_image(folder.path() / name, pm::zeros<std::uint8_t>({1, 70000})); },
+             pm::errc::unsupported, ".png");
     std::ofstream(png) << "no picture";
     says([&] { pm::load_image(png); }, pm::errc::bad_file, "a.png: ");
     std::ofstream(png).close();

@@ -15,6 +15,24 @@ void axis_as_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
 }
 
 // expect: name_axes_in_the_type_as_axis_1
+void norm_along_a_number(pm::matrix<float>& a) {
+#ifdef RIGHT
+    a += pm::layer_norm(a, pm::axis<0>);
+#else
+    a += pm::layer_norm(a, 0);
+#endif
+}
+
+// expect: name_axes_in_the_type_as_axis_1
+void root_mean_square_along_a_number(pm::matrix<float>& a) {
+#ifdef RIGHT
+    a += pm::rms_norm(a, pm::axis<1>);
+#else
+    a += pm::rms_norm(a, 1);
+#endif
+}
+
+// expect: name_axes_in_the_type_as_axis_1
 void deviation_of_a_number(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT
     a += pm::std(b, pm::axis<1>, pm::keepdims);

@@ -5,6 +5,15 @@
 
 namespace pm = pumice;
 
+// expect: cannot_convert_elements_use_astype
+void group_norm_by_a_scale_of_another_type(pm::matrix<pm::f16>& a, pm::vector<float>& scale) {
+#ifdef RIGHT
+    a += pm::group_norm(a, 2, pm::astype<pm::f16>(scale), pm::astype<pm::f16>(scale));
+#else
+    a += pm::group_norm(a, 2, scale, scale);
+#endif
+}
+
 // expect: op_does_not_take.*bitwise_xor.*float
 void bits_of_reals(pm::matrix<float>& a, pm::matrix<int>& b) {
 #ifdef RIGHT

@@ -193,6 +193,9 @@ TEST_CASE("index: updates of a handle, and typed forms of the array API") {
     CHECK(pm::empty<float>({2, 5}).size() == 10);
     CHECK(pm::empty_like<int>(x).dtype() == pm::dtype::i32);
     CHECK(pm::full_like(x, 7).to_vector() == reals{7, 7, 7});
+    const std::int64_t odd = (std::int64_t{1} << 53) + 1;
+    const pm::any_tensor whole = pm::astype(pm::any_tensor(x), pm::dtype::i64);
+    CHECK(pm::to_vector<std::int64_t>(pm::full_like(whole, odd))[0] == odd);
     const auto u = pm::unique_all(x);
     static_assert(std::same_as<decltype(u.values)::element_type, float>);
     CHECK(u.values.to_vector() == reals{1, 3});

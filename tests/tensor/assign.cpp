@@ -29,6 +29,8 @@ TEST_CASE("at: a part is assigned to, and added to, in the type of the tensor") 
     CHECK(values(x) == reals{1, 2, 3, 4, 5, 6});
     pm::at(x, slice{0, 1}) = pm::at(x, slice{1, 2});
     CHECK(values(x) == reals{4, 5, 6, 4, 5, 6});
+    pm::at(x, pm::all, 0) = pm::at(x, 1, slice{1, 3});  // parts of unlike kinds
+    CHECK(values(x) == reals{5, 5, 6, 6, 5, 6});
 }
 
 TEST_CASE("at: run-time types, numbers that a double does not hold, views that were taken before") {

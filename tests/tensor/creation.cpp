@@ -176,5 +176,46 @@ TEST_CASE("creation: without a type, of float, and a range of whole numbers of t
     CHECK(pm::linspace(0, 1, 3).to_vector() == reals{0, 0.5f, 1});
     CHECK(pm::eye(2).to_vector() == reals{1, 0, 0, 1});
     CHECK(pm::ones(pm::shape{2}).to_vector() == reals{1, 1});
+    static_assert(std::same_as<decltype(pm::arange(0LL, 5LL)), pm::vector<std::int64_t>>);
+    CHECK(pm::arange(2LL).to_vector() == std::vector<std::int64_t>{0, 1});
+    pm::detail::release_default();
+}
+
+TEST_CASE("creation: ranges of integers that a double does not tell apart") {
+    using whole = std::vector<std::int64_t>;
+    using limits = std::numeric_limits<std::int64_t>;
+    pm::set_default_context(home);
+    const std::int64_t odd = (std::int64_t{1} << 53) + 1;
+    CHECK(pm::arange(odd, odd + 3).to_vector() == whole{odd, odd + 1, odd + 2});
+    CHECK(pm::arange<std::int64_t>(odd, odd - 5, -2).to_vector() == whole{odd, odd - 2, odd - 4});
+    CHECK(pm::arange(odd - 1, odd).to_vector() == whole{odd - 1});
+    CHECK(pm::arange(odd, odd).to_vector().empty());
+    CHECK(pm::arange(limits::max() - 2, limits::max()).to_vector() ==
+          whole{limits::max() - 2, limits::max() - 1});
+    CHECK(pm::arange(limits::min(), limits::min() + 2).to_vector() ==
+          whole{limits::min(), limits::min() + 1});
+    CHECK(pm::arange(limits::min(), limits::max(), limits::max()).to_vector() ==
+          whole{limits::min(), -1, limits::max() - 1});
+    const std::uint64_t top = 18446744073709551613u;
+    CHECK(pm::arange(top, top + 2).to_vector() == std::vector<std::uint64_t>{top, top + 1});
+    CHECK(pumice_test::code_of([&] { pm::arange(limits::max()); }) == pm::errc::size_overflow);
+    CHECK(pumice_test::code_of([&] { pm::arange(odd, odd, 0); }) == pm::errc::invalid_argument);
+    CHECK(pumice_test::code_of([&] { pm::arange<std::uint8_t>(odd, odd + 1); }) ==
+          pm::errc::dtype_mismatch);
+    pm::detail::release_default();
+}
+
+TEST_CASE("creation: a number that a type does not hold is refused") {
+    pm::set_default_context(home);
+    const auto refused = [](auto&& call) {
+        CHECK(pumice_test::code_of(call) == pm::errc::dtype_mismatch);
+    };
+    refused([] { pm::full<std::uint8_t>({2}, 300); });
+    refused([] { pm::full<std::uint8_t>(pm::shape{2}, -1); });
+    refused([] { pm::full<int>({2}, 3.7); });
+    CHECK(pm::full<int>({2}, 3.0).to_vector() == std::vector<int>{3, 3});
+    CHECK(pm::full<pm::f16>({1}, 0.5f).to_vector() == std::vector<pm::f16>{pm::f16(0.5f)});
+    CHECK(pm::full<bool>({1}, 2).to_vector() == std::vector<bool>{true});
+    static_assert(std::same_as<decltype(pm::full({2, 3}, 1.5)), pm::matrix<double>>);
     pm::detail::release_default();
 }

@@ -31,6 +31,8 @@ TEST_CASE("gather: typed tensors are sorted, picked from and scattered to") {
     const auto top = pm::top_k(x, 2);
     CHECK(values(top.values) == reals{3, 2});
     CHECK(whole(top.indices) == places{0, 2});
+    CHECK(pm::top_k(m, 1, false).values.to_vector() == reals{3, 1, 2});
+    CHECK(pm::to_vector<float>(pm::top_k(pm::any_tensor(m), 1, false).values) == reals{3, 1, 2});
     const auto put = pm::scatter_elements(x, order, x, pm::axis<0>, pm::scattering::sum);
     static_assert(std::same_as<decltype(put)::element_type, float>);
     CHECK(values(put) == reals{5, 4, 3});

@@ -58,7 +58,7 @@ TEST_CASE(
     const reals centred{-1.3416407f, -0.4472136f, 0.4472136f, 1.3416407f};
     reals twice = centred;
     twice.insert(twice.end(), centred.begin(), centred.end());
-    check_near(values(pm::layer_norm(x, 0)), twice);
+    check_near(values(pm::layer_norm(x, 0.0)), twice);
     check_near(values(pm::layer_norm(x, pm::axis<0>, 0)), {-1, -1, -1, -1, 1, 1, 1, 1});
     const auto all = pm::layer_norm(x + 3.0f, pm::axes<0, 1>, 5.25);
     static_assert(std::same_as<decltype(all)::extents_type, pm::extents<2, 4>>);
@@ -66,14 +66,14 @@ TEST_CASE(
         CHECK(v == doctest::Approx(0));
     CHECK(values(all)[7] == doctest::Approx(3.5 / std::sqrt(10.5)));
     const float rms = std::sqrt(14 / 4.0f);
-    const reals rows = values(pm::rms_norm(x, 0));
+    const reals rows = values(pm::rms_norm(x, 0.0));
     check_near({rows.begin(), rows.begin() + 4}, {0, 1 / rms, 2 / rms, 3 / rms});
     const pm::vector<float> g = pm::adapt(reals{1, 2, 3, 4}, home),
                             b = pm::adapt(reals{5, 6, 7, 8}, home);
     reals scaled;
     for (int i = 0; i < 8; ++i)
         scaled.push_back(twice[std::size_t(i)] * float(i % 4 + 1) + float(i % 4 + 5));
-    check_near(values(pm::matrix<float>(pm::layer_norm(x, 0) * g + b)), scaled);
+    check_near(values(pm::matrix<float>(pm::layer_norm(x, 0.0) * g + b)), scaled);
     CHECK(values(pm::layer_norm(counting<0, 3>())).empty());
 }
 

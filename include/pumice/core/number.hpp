@@ -51,9 +51,11 @@ scalar typed_number(N number) {
 
 #ifndef PUMICE_COMPILED
 
-inline std::string text_of(double v) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", v);
+inline std::string text_of(double v, int digits = 6) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.*g", digits, v);
+    for (char& c : text)
+        if (c == ',') c = '.';  // of the locale
     return text;
 }
 

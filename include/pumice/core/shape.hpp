@@ -38,6 +38,7 @@ public:
     constexpr int rank() const noexcept { return static_cast<int>(rank_); }
     constexpr std::size_t size() const noexcept { return static_cast<std::size_t>(rank_); }
     constexpr bool empty() const noexcept { return rank_ == 0; }
+    /// Pre: 0 <= i < rank; nothing is checked, and nothing counts from the end.
     constexpr std::int64_t& operator[](int i) noexcept { return items_[i]; }
     constexpr std::int64_t operator[](int i) const noexcept { return items_[i]; }
     constexpr std::int64_t back() const noexcept { return items_[rank_ - 1]; }

@@ -5,15 +5,16 @@
 // defines STB_IMAGE_IMPLEMENTATION and STB_IMAGE_WRITE_IMPLEMENTATION before it includes this.
 #pragma once
 
+#include <pumice/model/input_file.hpp>
 #include <pumice/tensor/creation.hpp>
 
 #include <stb_image.h>
 #include <stb_image_write.h>
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -29,18 +30,26 @@ struct stb_pixels {
 
 /// The pixels of a picture's file (PNG, JPEG, BMP, GIF, TGA, PNM, PSD) as u8 (height, width,
 /// channels), the first row on top: as many channels as the file has, or `channels` (1: grey, 2:
-/// grey and alpha, 3: RGB, 4: RGBA), converted. Of 16 bits the upper 8 are kept. Throws
-/// errc::io_failed where the file cannot be read, errc::bad_file where it is no such picture,
-/// errc::invalid_argument for another number of channels.
+/// grey and alpha, 3: RGB, 4: RGBA), converted. Of 16 bits the upper 8 are kept; what a cut BMP,
+/// TGA or PNM lacks is 0. Throws errc::io_failed where the file cannot be read, errc::bad_file
+/// where it is no such picture or has more than 2^30 values, errc::invalid_argument for another
+/// number of channels.
 inline tensor<std::uint8_t, dims<3>> load_image(const std::filesystem::path& path, int channels = 0,
                                                 const context& home = default_context()) {
     if (channels < 0 || channels > 4)
         fail(errc::invalid_argument, "load_image", {channels, " channels, not 1 to 4 or 0"});
-    std::ifstream in(path, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-    if (!in || bytes.size() > INT_MAX)
-        throw error(errc::io_failed, "load_image", "cannot read " + path.string());
+    const std::shared_ptr<input_file> file = input_file::open(path);
+    if (file->size() > INT_MAX)
+        throw error(errc::bad_file, "load_image", path.string() + ": has more than 2^31 bytes");
+    std::vector<std::byte> bytes(static_cast<std::size_t>(file->size()));
+    file->read(0, bytes);
     int width = 0, height = 0, has = 0;
+    if (stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(bytes.data()),
+                              static_cast<int>(bytes.size()), &width, &height, &has) != 0 &&
+        std::int64_t{width} * height > (std::int64_t{1} << 30) / (channels ? channels : has))
+        throw error(errc::bad_file, "load_image",
+                    path.string() + ": has " + std::to_string(height) + " x " +
+                        std::to_string(width) + " pixels, more than 2^30 values");
     const detail::stb_pixels
         pixels(stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(bytes.data()),
                                      static_cast<int>(bytes.size()), &width, &height, &has,
@@ -73,12 +82,17 @@ inline void save_image(const std::filesystem::path& path, const any_tensor& x) {
     read(x, as_writable_bytes(span(pixels)));
     const int height = static_cast<int>(s[0]), width = static_cast<int>(s[1]),
               deep = static_cast<int>(channels);
+    const std::string end = path.extension().string();
+    const bool jpeg = end == ".jpg" || end == ".jpeg";
+    if ((jpeg || end == ".tga") && std::max(height, width) > 0xffff)
+        fail(errc::unsupported, "save_image",
+             {end, " has no pictures of more than 65535 pixels a side, as ", to_string(s),
+              "; .png has"});
     std::string file;
     const auto append = [](void* to, void* data, int size) {
         static_cast<std::string*>(to)->append(static_cast<const char*>(data),
                                               static_cast<std::size_t>(size));
     };
-    const std::string end = path.extension().string();
     int made = 0;
     if (end == ".png")
         made = stbi_write_png_to_func(append, &file, width, height, deep, pixels.data(), 0);
@@ -86,7 +100,7 @@ inline void save_image(const std::filesystem::path& path, const any_tensor& x) {
         made = stbi_write_bmp_to_func(append, &file, width, height, deep, pixels.data());
     else if (end == ".tga")
         made = stbi_write_tga_to_func(append, &file, width, height, deep, pixels.data());
-    else if (end == ".jpg" || end == ".jpeg")
+    else if (jpeg)
         made = stbi_write_jpg_to_func(append, &file, width, height, deep, pixels.data(), 90);
     else
         throw error(errc::unsupported, "save_image",

@@ -54,6 +54,10 @@ struct top_elements {
 };
 PUMICE_FUNCTION top_elements top_k(const any_tensor& x, std::int64_t k, std::int64_t axis = -1,
                                    bool largest = true);
+/// Along the last axis: a truth value is no axis.
+inline top_elements top_k(const any_tensor& x, std::int64_t k, std::same_as<bool> auto largest) {
+    return top_k(x, k, -1, largest);
+}
 
 #ifndef PUMICE_COMPILED
 

@@ -23,7 +23,9 @@ PUMICE_FUNCTION std::vector<any_tensor> meshgrid(span<const any_tensor> axes,
                                                  std::string_view indexing = "xy");
 
 /// As x in type and shape unless others are named.
-inline any_tensor full_like(const any_tensor& x, double value, std::optional<dtype> type = {}) {
+template <class N>
+    requires(std::is_arithmetic_v<N> || element<N>)
+any_tensor full_like(const any_tensor& x, N value, std::optional<dtype> type = {}) {
     return full(type ? *type : x.dtype(), x.shape(), value, context(x.get()->owner));
 }
 inline any_tensor zeros_like(const any_tensor& x, std::optional<dtype> type = {}) {

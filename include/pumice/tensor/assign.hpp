@@ -89,6 +89,8 @@ private:
             using e = typename Tensor::element_type;
             static_cast<void>(detail::tree_for<X, e>());
             put(detail::typed_number<e>(x));
+        } else if constexpr (requires { x.read(); }) {  // another part
+            put(checked(x.read()));
         } else {
             put(checked(x));
         }

@@ -12,6 +12,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 namespace detail {
 /// Every element is `value`.
 PUMICE_FUNCTION any_tensor filled(scalar value, const shape& extent, const context& home);
+/// first, first + step, ... in their type.
+PUMICE_FUNCTION any_tensor counted(scalar first, scalar step, std::uint64_t count,
+                                   const context& home);
 }  // namespace detail
 
 /// Every element is this number. Throws errc::dtype_mismatch where an integer type lacks it.
@@ -62,17 +65,29 @@ template <std::size_t Rank>
 using extent_list = const std::int64_t (&)[Rank];
 }  // namespace detail
 
+namespace detail {
+/// T, or where none is named the type of a number.
+template <class T, class N>
+using named_or = std::conditional_t<std::is_void_v<T>, decltype(plain_number(N{})), T>;
+}  // namespace detail
+
 /// Every element is `value`. Of a shape, `full<float>(x.shape(), 1)`, the rank is known at run
-/// time; of a list, `full<float>({4, 6}, 1)`, to the compiler.
-template <element T>
-created<T> full(const std::type_identity_t<shape>& extent, T value,
-                const context& home = default_context()) {
-    return created<T>(detail::filled(scalar(value), extent, home));
+/// time; of a list, `full<float>({4, 6}, 1)`, to the compiler. Throws errc::dtype_mismatch where an
+/// integer type lacks the number.
+template <class T = void, class N>
+    requires(std::is_arithmetic_v<N> || element<N>)
+auto full(const std::type_identity_t<shape>& extent, N value,
+          const context& home = default_context()) {
+    using e = detail::named_or<T, N>;
+    if constexpr (std::same_as<e, N>)
+        return created<e>(detail::filled(scalar(value), extent, home));
+    else return created<e>(full(dtype_of<e>, extent, value, home));
 }
-template <element T, std::size_t Rank>
-detail::made_of<T, Rank> full(detail::extent_list<Rank> extent, T value,
-                              const context& home = default_context()) {
-    return full<T>(shape(span<const std::int64_t>(extent)), value, home);
+template <class T = void, std::size_t Rank, class N>
+    requires(std::is_arithmetic_v<N> || element<N>)
+auto full(detail::extent_list<Rank> extent, N value, const context& home = default_context()) {
+    using e = detail::named_or<T, N>;
+    return detail::made_of<e, Rank>(full<e>(shape(span<const std::int64_t>(extent)), value, home));
 }
 /// Every element is 0, in the same two ways.
 template <element T = float>
@@ -116,15 +131,54 @@ template <element T>
 vector<T> arange(double stop, const context& home = default_context()) {
     return vector<T>(arange(dtype_of<T>, 0, stop, 1, home));
 }
+
+namespace detail {
+
+/// Whether double tells it from its neighbours.
+template <std::integral N>
+constexpr bool is_exact_real(N n) {
+    if constexpr (sizeof(N) < 8) return true;
+    else if constexpr (std::is_signed_v<N>) return n >= -(N{1} << 53) && n <= N{1} << 53;
+    else return n <= N{1} << 53;
+}
+template <element T>
+any_tensor arange_of_integers(T start, T stop, T step) {
+    if (step == 0) fail(errc::invalid_argument, "arange", {"the step is 0"});
+    const auto bits = [](T n) { return static_cast<std::uint64_t>(n); };
+    const bool up = step > 0, none = up ? start >= stop : start <= stop;
+    const std::uint64_t reach = up ? bits(stop) - bits(start) : bits(start) - bits(stop),
+                        by = up ? bits(step) : 0 - bits(step);
+    return counted(scalar(start), scalar(step), none ? 0 : (reach - 1) / by + 1, default_context());
+}
+template <element T>
+any_tensor arange_of_integers(T stop) {
+    return arange_of_integers<T>(0, stop, 1);
+}
+template <element T>
+any_tensor arange_of_integers(T start, T stop) {
+    return arange_of_integers<T>(start, stop, 1);
+}
+
+}  // namespace detail
+
+template <element T, std::integral... N>
+    requires(sizeof...(N) > 0 && sizeof...(N) <= 3 && (!std::same_as<N, bool> && ...))
+vector<T> arange(N... numbers) {
+    if constexpr (std::integral<T> && !std::same_as<T, bool>)
+        if (!(detail::is_exact_real(numbers) && ...))
+            return vector<T>(detail::arange_of_integers<T>(detail::typed_number<T>(numbers)
+                                                               .template as<T>()...));
+    return arange<T>(static_cast<double>(numbers)...);
+}
 /// Of the numbers' common type where all are integers, else of float: `arange(10)`,
 /// `arange(0, 1, 0.1)`.
 template <int = 0, class... N>
     requires(sizeof...(N) > 0 && sizeof...(N) <= 3 &&
              ((std::is_arithmetic_v<N> && !std::same_as<N, bool>) && ...))
 auto arange(N... numbers) {
-    using whole = std::common_type_t<N...>;
-    return arange<std::conditional_t<std::integral<whole>, whole, float>>(
-        static_cast<double>(numbers)...);
+    using whole = decltype(detail::plain_number(std::common_type_t<N...>{}));
+    if constexpr (std::integral<whole>) return arange<whole>(numbers...);
+    else return arange<float>(static_cast<double>(numbers)...);
 }
 template <element T = float>
     requires(is_floating(dtype_of<T>))
@@ -231,6 +285,17 @@ constexpr dtype wide_real(dtype type) { return type == dtype::f64 ? dtype::f64 :
 PUMICE_BODY any_tensor filled(scalar value, const shape& extent, const context& home) {
     generator<> g(home);
     return g.finish(g.number(value), extent);
+}
+
+PUMICE_BODY any_tensor counted(scalar first, scalar step, std::uint64_t count,
+                               const context& home) {
+    if (count >= std::uint64_t{1} << 62)
+        fail(errc::size_overflow, "arange", {count, " are too many elements, more than 2^62"});
+    generator<> g(home);
+    const auto index = g.cast(first.type, g.iota(dtype::i64, -1));
+    const auto scaled = g.call<op::multiply>(index, g.number(step));
+    return g.finish(g.call<op::add>(scaled, g.number(first)),
+                    shape{static_cast<std::int64_t>(count)});
 }
 
 }  // namespace detail

@@ -113,6 +113,11 @@ auto top_k(const X& x, std::int64_t k, axes_t<I> = {}, bool largest = true) {
     return typed_top_elements<detail::of_rank<X>, indices>{
         detail::of_rank<X>(detail::noted(top.values)), indices(detail::noted(top.indices))};
 }
+/// Along the last axis.
+template <array_argument X, std::same_as<bool> B>
+auto top_k(const X& x, std::int64_t k, B largest) {
+    return top_k(x, k, axes<-1>, largest);
+}
 
 #ifndef PUMICE_COMPILED
 

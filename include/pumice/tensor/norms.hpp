@@ -38,6 +38,11 @@ template <array_argument X>
 auto layer_norm(const X& x, double epsilon = 1e-5) {
     return layer_norm(x, axis<-1>, epsilon);
 }
+/// An integer is an axis, not an epsilon: axes stand in the type, axis<1>.
+template <array_argument X, std::integral N>
+auto layer_norm(const X&, N) {
+    return name_axes_in_the_type_as_axis_1<N>{};
+}
 /// x / sqrt(mean(x * x) + epsilon) over the axes named.
 template <array_argument X, int... Is>
 auto rms_norm(const X& x, axes_t<Is...> over, double epsilon = 1e-5) {
@@ -47,19 +52,39 @@ template <array_argument X>
 auto rms_norm(const X& x, double epsilon = 1e-5) {
     return rms_norm(x, axis<-1>, epsilon);
 }
+/// An integer is an axis, not an epsilon: axes stand in the type, axis<1>.
+template <array_argument X, std::integral N>
+auto rms_norm(const X&, N) {
+    return name_axes_in_the_type_as_axis_1<N>{};
+}
 
 /// layer_norm over each of `groups` groups of the channels of x (N, C, ...), times scale (C), plus
 /// bias (C).
 template <array_argument X, array_argument Scale, array_argument Bias>
 auto group_norm(const X& x, std::int64_t groups, const Scale& scale, const Bias& bias,
                 double epsilon = 1e-5) {
-    return tensor<detail::element_of_argument<X>, detail::extents_of<X>>(detail::noted(group_norm(
-        any_tensor(x.get()), groups, any_tensor(scale.get()), any_tensor(bias.get()), epsilon)));
+    using e = detail::element_of_argument<X>;
+    using scales = detail::element_of_argument<Scale>;
+    using biases = detail::element_of_argument<Bias>;
+    if constexpr (!is_floating(dtype_of<e>)) return op_needs_floating_point_use_astype<e>{};
+    else if constexpr (!std::same_as<scales, e>)
+        return cannot_convert_elements_use_astype<scales, e>{};
+    else if constexpr (!std::same_as<biases, e>)
+        return cannot_convert_elements_use_astype<biases, e>{};
+    else
+        return tensor<e, detail::extents_of<X>>(detail::noted(group_norm(any_tensor(x.get()),
+                                                                         groups,
+                                                                         any_tensor(scale.get()),
+                                                                         any_tensor(bias.get()),
+                                                                         epsilon)));
 }
 template <array_argument X>
 auto group_norm(const X& x, std::int64_t groups, double epsilon = 1e-5) {
-    return tensor<detail::element_of_argument<X>, detail::extents_of<X>>(
-        detail::noted(group_norm(any_tensor(x.get()), groups, {}, {}, epsilon)));
+    using e = detail::element_of_argument<X>;
+    if constexpr (!is_floating(dtype_of<e>)) return op_needs_floating_point_use_astype<e>{};
+    else
+        return tensor<e, detail::extents_of<X>>(detail::noted(group_norm(any_tensor(x.get()),
+                                                                         groups, {}, {}, epsilon)));
 }
 
 namespace detail {

@@ -63,9 +63,7 @@ private:
             return std::to_string(s.as<std::uint64_t>());
         const double v = s.as<double>();
         if (v != v) return "nan";
-        char buffer[40];
-        std::snprintf(buffer, sizeof buffer, s.type == dtype::f64 ? "%.8g" : "%.6g", v);
-        std::string text = buffer;
+        std::string text = detail::text_of(v, s.type == dtype::f64 ? 8 : 6);
         if (text.find_first_of(".en") == std::string::npos) text += '.';
         return text;
     }
