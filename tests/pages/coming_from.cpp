@@ -136,6 +136,19 @@ TEST_CASE("pages: coming from") {
     // eigen: v(i)
     // mlx: mx::take(v, i)
     SHOWS("[2. 3.]", v[i]);
+    // numpy: np.bincount(i, minlength=4)
+    // xtensor: xt::bincount(i, {}, 4)
+    SHOWS("[1 0 1 0]", pm::scatter_elements(pm::zeros<int>({4}), i, 1, pm::axis<0>, pm::scattering::sum));
+    // numpy: np.linalg.norm(v)
+    // xtensor: xt::norm_l2(v)
+    // eigen: v.norm()
+    // mlx: mx::linalg::norm(v)
+    SHOWS("3.74166", pm::sqrt(pm::sum(v * v)).item());
+    // numpy: np.allclose(a, b)
+    // xtensor: xt::allclose(a, b)
+    // eigen: a.isApprox(b)
+    // mlx: mx::allclose(a, b)
+    SHOWS("False", pm::all(pm::abs(a - b) <= 1e-5f));
     // numpy: a[0, :] = 0
     // xtensor: xt::view(a, 0) = 0
     // eigen: a.row(0).setZero()
