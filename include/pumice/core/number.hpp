@@ -54,8 +54,8 @@ scalar typed_number(N number) {
 inline std::string text_of(double v, int digits = 6) {
     char text[40];
     std::snprintf(text, sizeof text, "%.*g", digits, v);
-    for (char& c : text)
-        if (c == ',') c = '.';  // of the locale
+    for (char* c = text; *c != '\0'; ++c)
+        if (*c == ',') *c = '.';  // of the locale
     return text;
 }
 

@@ -134,13 +134,14 @@ vector<T> arange(double stop, const context& home = default_context()) {
 
 namespace detail {
 
-/// Whether double tells it from its neighbours.
+/// Whether double holds it and all integers that are nearer to 0.
 template <std::integral N>
 constexpr bool is_exact_real(N n) {
     if constexpr (sizeof(N) < 8) return true;
     else if constexpr (std::is_signed_v<N>) return n >= -(N{1} << 53) && n <= N{1} << 53;
     else return n <= N{1} << 53;
 }
+/// arange in the integers of T alone, for numbers that double does not hold.
 template <element T>
 any_tensor arange_of_integers(T start, T stop, T step) {
     if (step == 0) fail(errc::invalid_argument, "arange", {"the step is 0"});
