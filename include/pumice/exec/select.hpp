@@ -4,7 +4,6 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
-#include <pumice/core/number.hpp>
 #include <pumice/exec/plan/lower.hpp>
 #include <pumice/policy/policies.hpp>
 
@@ -12,8 +11,9 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// "12.3 us expected in 128x128x64"
 inline std::string expected_text(double seconds, const std::string& configuration) {
-    return cat({detail::text_of(seconds * 1e6, 3), " us expected",
-                configuration.empty() ? "" : " in ", configuration});
+    char time[32];
+    std::snprintf(time, sizeof time, "%.3g us expected", seconds * 1e6);
+    return cat({time, configuration.empty() ? "" : " in ", configuration});
 }
 
 namespace detail {
