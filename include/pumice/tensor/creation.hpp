@@ -63,9 +63,6 @@ template <class T, std::size_t Rank>
 using made_of = tensor<T, dims<static_cast<int>(Rank)>>;
 template <std::size_t Rank>
 using extent_list = const std::int64_t (&)[Rank];
-}  // namespace detail
-
-namespace detail {
 /// T, or where none is named the type of a number.
 template <class T, class N>
 using named_or = std::conditional_t<std::is_void_v<T>, decltype(plain_number(N{})), T>;
