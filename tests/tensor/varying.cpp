@@ -138,6 +138,16 @@ TEST_CASE("varying: what is cut or decided by an extent is found where it is sma
     const std::string decided =
         refused([](const any& x) { return x.shape()[0] > 50 ? pm::sum(x) : pm::mean(x); });
     CHECK_MESSAGE(decided.find("cut, rounded or decided") != std::string::npos, decided);
+    // Of the least extents eight may be other ops, or other numbers; not nine.
+    const auto from_row = [&](std::int64_t row) {
+        return refused([=](const any& x) {
+            const pm::slice rows[] = {{row, {}}};
+            return pm::tanh(pm::slice_view(x, rows));
+        });
+    };
+    CHECK(from_row(1) == "nothing was thrown");
+    CHECK(from_row(7) == "nothing was thrown");
+    CHECK(from_row(9).find("for the extent 8 does not go on") != std::string::npos);
     // An extent may draw fewer random numbers than the others, but not more.
     const auto draws = [&](const any& x) {
         const auto drawn = pm::random::detail::fresh();

@@ -23,6 +23,9 @@ struct varying {
     /// negative; `{}` for an argument without. The last list counts for all arguments that follow:
     /// as it is, the first axis of each argument varies.
     std::vector<index_list> axes = {{0}};
+
+    /// So many of the least extents may be other ops than those above; see `compile`.
+    static constexpr std::int64_t most_apart = 8;
 };
 
 /// A function traced for five neighbouring extents, to tell how its graph depends on the extent.
@@ -73,8 +76,8 @@ PUMICE_FUNCTION executable trace_range(const context& home, span<const executabl
 ///
 /// The function is called about ten times beforehand, for different extents. It may use the extent
 /// (`x.shape()[0]`) as an extent of what it makes, or as a whole number that it computes with, not
-/// to decide what it does. The two least extents and the bound are recorded apart where the
-/// function is other ops for them. Throws errc::unsupported for what cannot be planned for a range:
+/// to decide what it does. Up to eight of the least extents (those below a lag, as in `x[3:]`), and
+/// the bound, are recorded apart where the function is other ops for them. Throws errc::unsupported for what cannot be planned for a range:
 /// it names the op, and `compile` without `varying` plans it for each shape. A call with an extent
 /// beyond the bound, or with unlike extents along the axes, throws errc::shape_mismatch. Memory
 /// between the kernels is that of the bound; inputs are not overwritten (executable::run_donating).
@@ -294,44 +297,44 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         }
     }
     // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
-    // bound.
-    array_list<traced_graph> ends;
-    const auto must_follow = [&](std::int64_t extent) {
-        traced_graph graph = graph_of(extent);
+    // bound. There it is recorded apart; in between it is refused.
+    const auto difference = [&](const traced_graph& graph, std::int64_t extent) -> std::string {
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
             for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
                 if (graph.outputs[k]->extent[d] !=
                     gives_extents[k][static_cast<std::size_t>(d)].at(extent))
-                    fail(errc::unsupported, "varying",
-                         {"result ", k, " has the shape ", to_string(graph.outputs[k]->extent),
-                          " for the extent ", extent, ", which does not go on as from ", r.first,
-                          " on; compile without varying what is cut, rounded or decided by it"});
-        const graph_extents small(graph);
-        const bool at_end = extent - r.least <= 1 || extent == most;
-        if (!alike || small.words != as_first.words) {
-            if (graph.keys.size() > r.graphs[0].keys.size())
-                fail(errc::unsupported, "varying",
-                     {"the function draws more random numbers for the extent ", extent,
-                      " than for ", r.first});
-            if (at_end) ends.push_back(std::move(graph));
-            else if (alike)
-                fail(errc::unsupported, "varying",
-                     {"the function does other things for the extent ", extent, " than for ",
-                      r.first});
-            return;
-        }
+                    return cat({"the shape ", to_string(graph.outputs[k]->extent), " of result ",
+                                k});
+        if (!alike) return {};
+        const graph_extents of(graph);
+        if (of.words != as_first.words) return "what the function does";
         for (std::size_t i = 0; i < formulas.size(); ++i)
-            if (small.numbers[i] != formulas[i].at(extent))
-                fail(errc::unsupported, "varying",
-                     {"a shape within the function, or what an op is given, does not go on for the "
-                      "extent ",
-                      extent, " as from ", r.first,
-                      " on; compile without varying what is cut, rounded or decided by it"});
+            if (of.numbers[i] != formulas[i].at(extent))
+                return "a shape within the function, or what an op is given,";
+        return {};
     };
-    for (const std::int64_t extent :
-         {r.least, r.least + 1, r.least + 2, r.least + 3, r.least + (most - r.least) / 2})
-        if (extent < most) must_follow(extent);
-    if (most < r.first || most >= r.first + n) must_follow(most);
+    array_list<traced_graph> ends;
+    const auto goes_on = [&](std::int64_t extent, bool at_end) {
+        traced_graph graph = graph_of(extent);
+        const std::string what = difference(graph, extent);
+        if (what.empty() && (alike || !at_end)) return true;
+        if (!at_end)
+            fail(errc::unsupported, "varying",
+                 {what, " for the extent ", extent, " does not go on as from ", r.first,
+                  " on; compile without varying what is cut, rounded or decided by it"});
+        if (graph.keys.size() > r.graphs[0].keys.size())
+            fail(errc::unsupported, "varying",
+                 {"the function draws more random numbers for the extent ", extent, " than for ",
+                  r.first});
+        ends.push_back(std::move(graph));
+        return false;
+    };
+    const std::int64_t apart = r.least + (alike ? varying::most_apart : 2);
+    std::int64_t low = r.least;
+    while (low < most && !goes_on(low, low < apart)) ++low;
+    for (const std::int64_t extent : {low + 1, low + 2, low + 3, r.least + (most - r.least) / 2})
+        if (extent > low && extent < most) goes_on(extent, false);
+    if (most < r.first || most >= r.first + n) goes_on(most, true);
     if (!ends.empty())
         made = std::make_shared<range_with_ends>(home, std::move(made), std::move(ends));
 
