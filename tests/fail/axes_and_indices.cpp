@@ -50,6 +50,15 @@ void variance_of_a_number_that_keeps(pm::matrix<float>& a, pm::matrix<float>& b)
 #endif
 }
 
+// expect: name_axes_in_the_type_as_axis_1
+void reversed_along_a_number(pm::matrix<float>& a) {
+#ifdef RIGHT
+    a += pm::flip(a, pm::axis<1>);
+#else
+    a += pm::flip(a, 1);
+#endif
+}
+
 // expect: axis_is_outside_the_rank<2, ?2>
 void axis_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT

@@ -117,6 +117,8 @@ TEST_CASE("axes: joins and gathers") {
 TEST_CASE("axes: views") {
     const auto x = counting<2, 3>();
     CHECK(values(pm::transpose(x)) == reals{0, 3, 1, 4, 2, 5});
+    CHECK(values(pm::transpose(x, pm::axes<1, 0>)) == reals{0, 3, 1, 4, 2, 5});
+    CHECK(values(pm::transpose(x, {1, 0})) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(pm::permute_dims(counting<2, 1, 3>(), pm::axes<2, 0, 1>)) ==
           reals{0, 3, 1, 4, 2, 5});
     CHECK(values(pm::flip(x)) == reals{5, 4, 3, 2, 1, 0});

@@ -54,6 +54,9 @@ TEST_CASE("manipulation: one number is the width of every axis, or the times of 
     CHECK(values(pm::pad(pm::any_tensor(x), 1, pm::pad_mode::edge)) ==
           values(pm::pad(x, {{1, 1}, {1, 1}}, pm::pad_mode::edge)));
     CHECK(values(pm::pad(x, -1)).empty());
+    CHECK(values(pm::pad(x, {1, 2})) == values(pm::pad(x, {{1, 2}, {1, 2}})));
+    CHECK(values(pm::pad(pm::any_tensor(x), {0, 1}, pm::pad_mode::edge)) ==
+          values(pm::pad(x, {{0, 1}, {0, 1}}, pm::pad_mode::edge)));
     static_assert(has_rank<decltype(pm::tile(x, 2)), 2>);
     CHECK(values(pm::tile(x, 2)) == reals{0, 1, 0, 1, 2, 3, 2, 3});
     CHECK(values(pm::tile(x, {2})) == reals{0, 1, 0, 1, 2, 3, 2, 3});

@@ -61,6 +61,10 @@ PUMICE_FUNCTION any_tensor broadcast_to(const any_tensor& x, const shape& to);
 
 /// The axes in the reverse order, those of a matrix exchanged (NumPy transpose).
 PUMICE_FUNCTION any_tensor transpose(const any_tensor& x);
+/// The axes in that order, as permute_dims has it.
+inline any_tensor transpose(const any_tensor& x, span<const std::int64_t> order) {
+    return permute_dims(x, order);
+}
 
 /// A new axis of length 1 before `axis` of the result.
 PUMICE_FUNCTION any_tensor expand_dims(const any_tensor& x, std::int64_t axis);

@@ -150,6 +150,11 @@ template <array_argument X, int... Is>
 auto count_nonzero(const X& x, axes_t<Is...> over, keepdims_t) {
     return sum(astype<std::int64_t>(astype<bool>(x)), over, keepdims);
 }
+/// The axes of a typed tensor stand in the type: axis<1>.
+template <array_argument X, std::integral N>
+auto count_nonzero(const X&, N) {
+    return name_axes_in_the_type_as_axis_1<N>{};
+}
 template <array_argument X, array_argument V>
 auto searchsorted(const X& sorted, const V& values, side from = side::left) {
     return tensor<std::int64_t, dims<detail::extents_of<V>::rank>>(

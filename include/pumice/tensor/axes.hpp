@@ -377,6 +377,11 @@ auto transpose(const X& x) {
         return permute_dims(x, axes<(rank - 1 - Axis)...>);
     }(std::make_integer_sequence<int, rank>{});
 }
+/// A view with the axes in that order, as permute_dims has it.
+template <array_argument X, int... Order>
+auto transpose(const X& x, axes_t<Order...> order) {
+    return permute_dims(x, order);
+}
 
 /// A view with the named axes (all where none is named) reversed.
 template <array_argument X, int... Is>
@@ -385,6 +390,11 @@ auto flip(const X& x, axes_t<Is...> a = {}) {
                   "an axis is named twice");
     return tensor<detail::element_of_argument<X>, detail::extents_of<X>,
                   strided>(flip(any_tensor(x.get()), a.list));
+}
+/// The axes of a typed tensor stand in the type: axis<1>.
+template <array_argument X, std::integral N>
+auto flip(const X&, N) {
+    return name_axes_in_the_type_as_axis_1<N>{};
 }
 /// A view of x repeated to the extents Ns: `broadcast_to<2, 3>(x)`.
 template <std::int64_t... Ns, array_argument X>

@@ -138,6 +138,13 @@ public:
                   const policy_set& policies) const override;
 
 private:
+    /// Whether each value has a shape for it; extents for which one has none are recorded apart.
+    bool has_shapes(std::int64_t extent) const {
+        for (const plan_value& v : fill(extent, false).values)
+            if (std::any_of(v.extent.begin(), v.extent.end(), [](auto n) { return n < 0; }))
+                return false;
+        return true;
+    }
     choice choose(std::size_t step, const detail::chosen_extents& extents,
                   const device_info& device, const policy_set& policies) const;
 
@@ -351,7 +358,9 @@ inline choice varying_plan::choose(std::size_t step, const detail::chosen_extent
             why = detail::find_varying(last.launches[i], {each.data(), each.size()}, extents);
         }
         // Far below: a number that is rounded looks like a constant where extents are neighbours.
-        for (std::int64_t far = inputs_.most / 2; far >= 2 && why.empty(); far /= 2) {
+        const std::int64_t least = std::max<std::int64_t>(inputs_.least, 2);
+        for (std::int64_t far = inputs_.most / 2; far >= least && why.empty(); far /= 2) {
+            if (!has_shapes(far)) break;
             const choice c = pumice::choose(problem_of(step, far), device, with);
             bool alike = why.empty() && c.launches.size() == last.launches.size();
             why.clear();  // another extent, another kernel: there is nothing to compare
