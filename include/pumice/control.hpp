@@ -4,7 +4,7 @@
 // with the target pumice::compiled, the front alone.
 #pragma once
 
-#include <pumice/tensor/control.hpp>
+#include <pumice/tensor/scan_loop.hpp>
 
 #ifdef PUMICE_ENGINE
 #include <pumice/exec/control.hpp>

@@ -10,7 +10,7 @@
 #include <pumice/exec/make_devices.hpp>
 #include <pumice/exec/placed_memory.hpp>
 #include <pumice/exec/varying.hpp>
-#include <pumice/tensor/control.hpp>
+#include <pumice/tensor/scan_loop.hpp>
 #include <pumice/tensor/varying.hpp>
 
 #include <tuple>

@@ -14,3 +14,4 @@
 #include <pumice/tensor/profile.hpp>
 #include <pumice/tensor/random.hpp>
 #include <pumice/tensor/scan.hpp>
+#include <pumice/tensor/view.hpp>

@@ -128,7 +128,12 @@ bool check_ops(machine& m, std::span<const op_info* const> ops, dtype type, valu
     }
     // Which inputs gave a wrong result is said below, so the whole comparison runs once more on
     // failure.
-    return agree(got, want, w, stored, allowed, about);
+    if (agree(got, want, w, stored, allowed, about)) return true;
+    if (ops.size() == 1 && is_floating(type) && !cancels(*ops[0]))
+        MESSAGE(std::string(ops[0]->name)
+                << " is not named in `cancels` (" << __FILE__
+                << "): it belongs there if it may subtract nearly equal numbers");
+    return false;
 }
 
 }  // namespace

@@ -174,20 +174,32 @@ fused maker::build(const std::vector<std::uint16_t>& values, array_list<operand>
 
 namespace {
 
+/// So many digits that no two numbers of the type look alike.
+template <class T>
+std::string digits(T v) {
+    using wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*g", std::numeric_limits<wide>::max_digits10,
+                  convert<double>(v));
+    return text;
+}
+
+/// How far a real may be from `want`.
+template <class T>
+double allowed_difference(T want, const tolerance& t, std::int64_t number) {
+    const double absolute = t.absolute.empty() ? 0 : t.absolute[static_cast<std::size_t>(number)];
+    return std::max(t.ulps * spacing(dtype_of<T>, convert<double>(want)), absolute);
+}
+
 template <class T>
 bool near(T got, T want, const tolerance& t, std::int64_t number) {
     if constexpr (!is_floating(dtype_of<T>)) {
         static_cast<void>(t), static_cast<void>(number);
         return got == want;
     } else {
-        double a = 0, b = 0;
-        if constexpr (std::is_same_v<T, double>) a = got, b = want;
-        else a = static_cast<float>(got), b = static_cast<float>(want);
+        const double a = convert<double>(got), b = convert<double>(want);
         if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
         if (a == b) return true;
-        const double absolute =
-            t.absolute.empty() ? 0 : t.absolute[static_cast<std::size_t>(number)];
-        const double ulp = spacing(dtype_of<T>, b);
         // Of what is subnormal in the arithmetic type hardware keeps nothing.
         const double flushed = std::is_same_v<T, double> ? 0x1p-1022
                                : std::is_same_v<T, f16>  ? 0
@@ -201,8 +213,8 @@ bool near(T got, T want, const tolerance& t, std::int64_t number) {
                    std::min(std::fabs(a), std::fabs(b)) > most * (1 - 0x1p-7);
         }
         return std::fabs(a - b) <=
-               std::max({t.ulps * ulp, absolute,
-                         std::fabs(b) <= flushed && std::fabs(a) <= flushed ? flushed : 0});
+               std::max(allowed_difference(want, t, number),
+                        std::fabs(b) <= flushed && std::fabs(a) <= flushed ? flushed : 0);
     }
 }
 
@@ -230,17 +242,17 @@ bool agree(const std::vector<bytes>& got_buffers, const std::vector<bytes>& want
                     detail::store_element(a.array(r.where).data, at, y);
                     if (near(x, y, t, number)) continue;
                     if (++wrong > 4) continue;
-                    if constexpr (converts_by_float<T>)
+                    const std::string element =
+                        about + ": output " + std::to_string(k) + " " + to_string(r.domain) +
+                        " element " + std::to_string(number) + " is ";
+                    if constexpr (is_floating(dtype_of<T>))
                         ADD_FAIL_CHECK_AT(__FILE__, __LINE__,
-                                          about << ": output " << k << " " << to_string(r.domain)
-                                                << " element " << number << " is "
-                                                << static_cast<float>(x) << ", not "
-                                                << static_cast<float>(y));
+                                          element << digits(x) << ", not " << digits(y)
+                                                  << ", and at most "
+                                                  << allowed_difference(y, t, number)
+                                                  << " of difference is allowed");
                     else
-                        ADD_FAIL_CHECK_AT(__FILE__, __LINE__,
-                                          about << ": output " << k << " " << to_string(r.domain)
-                                                << " element " << number << " is " << +x << ", not "
-                                                << +y);
+                        ADD_FAIL_CHECK_AT(__FILE__, __LINE__, element << +x << ", not " << +y);
                 }
             });
         });

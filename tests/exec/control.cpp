@@ -3,7 +3,7 @@
 // Branches and loops run: against plain C++ loops, evaluated and recorded, with what they plan,
 // read back, hold and write counted, and with failures and stops in their middle.
 #include <pumice/front.hpp>
-#include <pumice/tensor/control.hpp>
+#include <pumice/tensor/scan_loop.hpp>
 
 #include <tests/exec/random_loops.hpp>
 #include <tests/extend/add_backend.hpp>
@@ -174,6 +174,44 @@ TEST_CASE("control: scan stacks rows, forwards and in reverse, evaluated and rec
                  init, pm::matrix<float>(pm::zeros<float>({0, 5}, home)));
     CHECK(none.to_vector() == init.to_vector());
     CHECK(nothing.shape() == pm::shape{0, 5});
+}
+
+TEST_CASE("control: scan carries, reads and stacks several tensors") {
+    const pm::context home;
+    using vec = pm::vector<float>;
+    const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{1, 0, 2};
+    const pm::matrix<float> xs = pm::from_span<float>({3, 2}, a, home);
+    const vec weights = pm::from_span<float>({3}, b, home),
+              zero = pm::zeros<float>({2}, home);
+    // A sum, and the greatest so far; of each step its row, weighted, and the sum's own sum.
+    const auto step = [](const std::tuple<vec, vec>& carry,
+                         const std::tuple<vec, pm::scalar_tensor<float>>& x) {
+        const auto& [sum, most] = carry;
+        const vec row = std::get<0>(x) * std::get<1>(x);
+        const vec next = sum + row;
+        return std::tuple(std::tuple(next, pm::maximum(most, row)),
+                          std::tuple(row, pm::sum(next)));
+    };
+    for (const bool reverse : {false, true}) {
+        const auto [carry, ys] =
+            pm::scan(step, std::tuple(zero, zero), std::tuple(xs, weights), reverse);
+        CHECK(std::get<0>(carry).to_vector() == std::vector<float>{11, 14});
+        CHECK(std::get<1>(carry).to_vector() == std::vector<float>{10, 12});
+        const pm::matrix<float>& rows = std::get<0>(ys);
+        const vec& sums = std::get<1>(ys);
+        CHECK(rows.to_vector() == std::vector<float>{1, 2, 0, 0, 10, 12});
+        CHECK(sums.to_vector() ==
+              (reverse ? std::vector<float>{25, 22, 22} : std::vector<float>{3, 3, 25}));
+    }
+    // What is carried alone may be several, and so may what is stacked alone.
+    const auto [pair, last] = pm::scan(
+        [](const std::tuple<vec, vec>& c, const vec& x) {
+            return std::tuple(std::tuple(std::get<1>(c), x), std::get<0>(c));
+        },
+        std::tuple(zero, zero), xs);
+    CHECK(std::get<0>(pair).to_vector() == std::vector<float>{3, 4});
+    CHECK(std::get<1>(pair).to_vector() == std::vector<float>{5, 6});
+    CHECK(last.to_vector() == std::vector<float>{0, 0, 0, 0, 1, 2});
 }
 
 TEST_CASE("control: scan of every element type") {

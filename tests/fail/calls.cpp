@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions take, and what a tensor is not.
 #include <pumice/front.hpp>
-#include <pumice/tensor/control.hpp>
+#include <pumice/tensor/scan_loop.hpp>
 
 #include <cmath>
 

@@ -113,21 +113,3 @@ TEST_CASE("axes: joins and gathers") {
     CHECK_THROWS_AS(pm::take(a, 2), pm::error);
     CHECK_THROWS_AS(pm::take(pm::any_tensor(a), 0, 2), pm::error);
 }
-
-TEST_CASE("axes: views") {
-    const auto x = counting<2, 3>();
-    CHECK(values(pm::transpose(x)) == reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::transpose(x, pm::axes<1, 0>)) == reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::transpose(x, {1, 0})) == reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::permute_dims(counting<2, 1, 3>(), pm::axes<2, 0, 1>)) ==
-          reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::flip(x)) == reals{5, 4, 3, 2, 1, 0});
-    CHECK(values(pm::flip(x, pm::axis<1>)) == reals{2, 1, 0, 5, 4, 3});
-    CHECK(values(pm::view(x, pm::slice{1, {}, 1}, pm::slice{{}, {}, 2})) == reals{3, 5});
-    CHECK(values(pm::reshape<3, 2>(pm::transpose(x))) == reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::reshape_to(x, std::int64_t{-1})) == reals{0, 1, 2, 3, 4, 5});
-    CHECK(values(pm::reshape_to(pm::transpose(x), 3, std::size_t{2})) == reals{0, 3, 1, 4, 2, 5});
-    CHECK(values(pm::broadcast_to<2, 2>(counting<2>())) == reals{0, 1, 0, 1});
-    CHECK(values(pm::expand_dims(x, pm::axis<-1>)) == reals{0, 1, 2, 3, 4, 5});
-    CHECK(values(pm::squeeze(counting<1, 2>(), pm::axis<0>)) == reals{0, 1});
-}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Branches and loops whose course depends on values, with the semantics of JAX's lax.cond,
-// while_loop, fori_loop and scan. Functions are called once, with tensors that have no values.
+// while_loop and fori_loop. Functions are called once, with tensors that have no values.
 #pragma once
 
 #include <pumice/graph/gather.hpp>
@@ -12,7 +12,6 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// Named in compile errors; never defined.
 template <class X> struct what_decides_is_a_tensor_of_bool;
-template <class Result> struct function_of_scan_gives_carry_and_y;
 
 namespace detail {
 
@@ -128,32 +127,11 @@ inline std::vector<any_tensor> noted(std::vector<any_tensor> results) {
     return results;
 }
 
-/// A row of a typed tensor, and a tensor of such rows.
-template <class X>
-struct rows_of {
-    using row = any_tensor;
-    using stack = any_tensor;
-};
-template <element T, extents_type E, layout L>
-struct rows_of<tensor<T, E, L>> {
-    static_assert(E::rank > 0, "scan runs along axis 0 of xs; a scalar has none");
-    using row = tensor<T, dims<E::rank - 1>>;
-};
-template <class Y>
-struct stack_of {
-    using type = any_tensor;
-};
-template <element T, extents_type E, layout L>
-struct stack_of<tensor<T, E, L>> {
-    using type = tensor<T, dims<E::rank + 1>>;
-};
 template <class X>
 auto what_decides(const X& x) {
     if constexpr (requires { any_tensor(x.get()); }) return any_tensor(x.get());
     else return what_decides_is_a_tensor_of_bool<X>{};
 }
-template <class R>
-concept two_results = requires { requires std::tuple_size<R>::value == 2; };
 
 }  // namespace detail
 
@@ -203,32 +181,6 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const Init
             return detail::results_as_list(packed::call(body, l.subspan(1), number(i)));
         },
         packed::list(init...), false)));
-}
-
-/// carry = init; for each row x of xs along axis 0 (from the last on, in `reverse`):
-/// (carry, y) = f(carry, x). Gives (carry, ys), where row k of ys is what row k of xs gave. Carry
-/// is a tensor. Nothing is read back. Throws what while_loop throws.
-template <class F, class Init, class Xs>
-auto scan(const F& f, const Init& init, const Xs& xs, bool reverse = false) {
-    using carry = detail::traced_t<Init>;
-    using row = typename detail::rows_of<detail::traced_t<Xs>>::row;
-    using pair =
-        std::remove_cvref_t<decltype(f(std::declval<const carry&>(), std::declval<const row&>()))>;
-    if constexpr (!detail::two_results<pair>)
-        static_cast<void>(function_of_scan_gives_carry_and_y<pair>{});
-    using y = detail::traced_t<std::tuple_element_t<1, pair>>;
-    const any_tensor rows(xs.get()), first(init.get());
-    if (rows.rank() == 0)
-        fail(errc::rank_mismatch, "scan", {"runs along axis 0 of xs; a scalar has none"});
-    const std::vector<any_tensor> made = detail::noted(detail::run_scan(
-        {"scan", rows.shape()[0]},
-        [&](span<const any_tensor> l) {
-            const auto [next, out] = f(carry(l[1]), row(detail::row_at(rows, l[0])));
-            return std::vector<any_tensor>{any_tensor(next.get()), any_tensor(out.get())};
-        },
-        span(&first, 1), reverse));
-    return std::tuple<carry, typename detail::stack_of<y>::type>(
-        carry(made[0]), typename detail::stack_of<y>::type(made[1]));
 }
 
 #ifndef PUMICE_COMPILED

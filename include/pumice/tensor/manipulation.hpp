@@ -7,7 +7,7 @@
 #include <pumice/graph/einsum.hpp>
 #include <pumice/graph/manipulation.hpp>
 #include <pumice/graph/window.hpp>
-#include <pumice/tensor/axes.hpp>
+#include <pumice/tensor/view.hpp>
 #include <pumice/tensor/creation.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
