@@ -59,6 +59,15 @@ void reversed_along_a_number(pm::matrix<float>& a) {
 #endif
 }
 
+// expect: indices_must_be_i32_or_i64<double>
+void taken_at_a_fraction(pm::vector<float>& a, pm::scalar_tensor<float>& b) {
+#ifdef RIGHT
+    b = pm::take(a, 1);
+#else
+    b = pm::take(a, 1.5);
+#endif
+}
+
 // expect: axis_is_outside_the_rank<2, ?2>
 void axis_outside(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT

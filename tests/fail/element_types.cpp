@@ -59,6 +59,24 @@ void joined_of_two_types(pm::matrix<float>& a, pm::matrix<double>& b) {
 #endif
 }
 
+// expect: element_types_do_not_mix_use_astype<float, ?long
+void scattered_of_another_type(pm::vector<float>& x, pm::vector<std::int64_t>& at) {
+#ifdef RIGHT
+    x = pm::scatter_elements(x, at, pm::astype<float>(at));
+#else
+    x = pm::scatter_elements(x, at, at);
+#endif
+}
+
+// expect: element_types_do_not_mix_use_astype<int, ?double>
+void fraction_scattered_to_integers(pm::vector<int>& x, pm::vector<std::int64_t>& at) {
+#ifdef RIGHT
+    x = pm::scatter_elements(x, at, 2);
+#else
+    x = pm::scatter_elements(x, at, 2.5);
+#endif
+}
+
 // expect: element_types_do_not_mix_use_astype<double, ?int>
 void product_of_two_kinds(pm::matrix<double>& a, pm::matrix<int>& b) {
 #ifdef RIGHT

@@ -219,3 +219,15 @@ TEST_CASE("creation: a number that a type does not hold is refused") {
     static_assert(std::same_as<decltype(pm::full({2, 3}, 1.5)), pm::matrix<double>>);
     pm::detail::release_default();
 }
+
+TEST_CASE("creation: what is made from a shape is computed with in place") {
+    const pm::context home(pumice_test::host());
+    const pm::vector<float> v = pm::adapt(std::vector<float>{1, 2}, home);
+    auto x = pm::zeros<float>(v.shape(), home);
+    x += v;
+    x *= 3;
+    x -= 1.0f;
+    x /= 2;
+    static_assert(std::same_as<decltype(x), pm::created<float>>);
+    CHECK(x.to_vector() == std::vector<float>{1, 2.5f});
+}

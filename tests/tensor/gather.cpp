@@ -44,6 +44,8 @@ TEST_CASE("gather: typed tensors are sorted, picked from and scattered to") {
     CHECK(values(pm::scatter_elements(x, twice, 1, pm::axis<0>, pm::scattering::sum)) ==
           reals{5, 2, 2});
     CHECK(values(pm::scatter_elements(x, twice, 0.5f)) == reals{0.5f, 0.5f, 2});
+    CHECK(values(pm::scatter_elements(x, twice, 1, pm::scattering::sum)) == reals{5, 2, 2});
+    CHECK(values(pm::scatter_elements(x, order, x, pm::scattering::sum)) == reals{5, 4, 3});
     const pm::any_tensor data = x;
     CHECK(values(pm::scatter_elements(data, twice, 1, 0, pm::scattering::sum)) == reals{5, 2, 2});
     const pm::any_tensor whole_numbers = pm::astype(data, pm::dtype::i32);

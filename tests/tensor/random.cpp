@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace pm = pumice;
 
@@ -131,6 +132,37 @@ TEST_CASE("random: bounds, or mean and deviation, without a key take the process
     CHECK(pm::random::normal<double>(pm::shape{1, 2}, 5, 0, home).to_vector() ==
           std::vector<double>{5, 5});
     pm::random::seed(pm::random::default_seed);
+}
+
+TEST_CASE("random: integers are the remainders of 64 bits, permutations their order") {
+    const pm::random::key k(77);
+    const auto word = [](std::uint32_t i, std::uint32_t change) {
+        return std::uint64_t{philox({i, 0, 0, 0}, {77u ^ change, 0})[0]};
+    };
+    const auto whole = pm::random::integers<std::int32_t>({1000}, -5, 3, k, home).to_vector();
+    std::array<int, 8> counts{};
+    for (std::uint32_t i = 0; i < whole.size(); ++i) {
+        const std::uint64_t w = word(i, 0xc2b2ae35u) << 32 | word(i, 0);
+        REQUIRE(whole[i] == static_cast<std::int32_t>(w % 8) - 5);
+        ++counts[static_cast<std::size_t>(whole[i] + 5)];
+    }
+    for (const int n : counts) CHECK(std::abs(n - 125) < 60);
+    // Of all 64 bits, of one value, of small types.
+    const std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = -(least + 1);
+    const auto wide = pm::random::integers({3}, least, most, k, home).to_vector();
+    CHECK(wide[0] != wide[1]);
+    CHECK(pm::random::integers<std::uint8_t>({4}, 255, 256, k, home).to_vector() ==
+          std::vector<std::uint8_t>(4, 255));
+    CHECK_THROWS_AS(pm::random::integers({2}, 3, 3, k, home), pm::error);
+    CHECK_THROWS_AS(pm::random::integers<std::uint8_t>({2}, 0, 257, k, home), pm::error);
+
+    std::vector<std::int64_t> order = pm::random::permutation(1000, k, home).to_vector();
+    CHECK(order != pm::random::permutation(1000, pm::random::key(78), home).to_vector());
+    CHECK(!std::is_sorted(order.begin(), order.end()));
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < order.size(); ++i) REQUIRE(order[i] == std::int64_t(i));
+    CHECK(pm::random::permutation(0, k, home).to_vector().empty());
+    CHECK_THROWS_AS(pm::random::permutation(-1, k, home), pm::error);
 }
 
 TEST_CASE("random: f64 has 53 bits of its own, bounds are kept, and a range has to be a number") {

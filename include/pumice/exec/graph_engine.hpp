@@ -90,7 +90,9 @@ public:
                 continue;
             }
             plans_ = planner_.made();
-            return "not evaluated yet; the plan:\n" + text_of(e.run);
+            const std::string plan = text_of(e.run);
+            return plan.empty() ? "not evaluated yet; no kernel has to run\n"
+                                : "not evaluated yet; the plan:\n" + plan;
         }
         const std::shared_ptr<const kernel_record> record = record_of(*n);
         if (!record) return "data from the host\n";

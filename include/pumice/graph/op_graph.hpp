@@ -158,6 +158,10 @@ public:
         set(n, std::move(op));
         n.inputs = std::move(inputs);
     }
+    /// The same op of other inputs.
+    void change(graph_node& n, array_list<graph_node*> inputs) {
+        change(n, n.op().share(), std::move(inputs));
+    }
     /// Readers of `n` read `by`, of the same type and extent, instead, once the graph is sorted.
     /// One that is kept goes on as a view of `by`. Pre: `by` reads nothing that is made of `n`.
     void replace(graph_node& n, graph_node& by) {

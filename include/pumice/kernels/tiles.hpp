@@ -69,8 +69,12 @@ struct matrix_tile {
 
 template <class Row, std::size_t N>
 consteval std::array<Row, N> checked(std::array<Row, N> rows) {
-    for (const Row& r : rows)
-        if (!r.sound()) throw "a tile does not divide";
+    for (std::size_t i = 0; i < N; ++i) {
+        if (!rows[i].sound()) throw "a tile does not divide: see sound() of its struct";
+        for (std::size_t j = 0; j < i; ++j)
+            if (rows[i].m == rows[j].m && rows[i].n == rows[j].n && rows[i].k == rows[j].k)
+                throw "two rows have one m, n and k, which name a tile";
+    }
     return rows;
 }
 

@@ -324,6 +324,27 @@ auto concat(const First&, const Rest&...) {
     return name_the_axis_first_as_axis_0<First>{};
 }
 
+namespace detail {
+template <class List>
+using listed = std::remove_cvref_t<decltype(*std::data(std::declval<const List&>()))>;
+template <class List>
+concept tensor_list = array_argument<listed<List>>;
+template <class List>
+std::vector<any_tensor> parts_of(const List& list) {
+    std::vector<any_tensor> parts;
+    for (const auto& each : list) parts.emplace_back(each.get());
+    return parts;
+}
+}  // namespace detail
+
+/// The tensors of a std::vector, array or span joined along an axis.
+template <detail::tensor_list List>
+auto concat(const List& list, std::int64_t axis = 0) {
+    using x = detail::listed<List>;
+    return tensor<detail::element_of_argument<x>, dims<detail::extents_of<x>::rank>>(
+        detail::noted(concat(detail::parts_of(list), axis)));
+}
+
 /// Elements at `indices` (i32 or i64) along an axis.
 template <array_argument X, array_argument Indices, int I = 0>
 auto take(const X& x, const Indices& indices, axes_t<I> = {}) {

@@ -70,6 +70,10 @@ auto take(const X& x, N index, axes_t<I> = {}) {
                   strided>(take(any_tensor(x.get()), detail::place_of(index).part.start.value(),
                                 detail::axis_in<I, rank>()));
 }
+template <array_argument X, std::floating_point N, int I = 0>
+auto take(const X&, N, axes_t<I> = {}) {
+    return indices_must_be_i32_or_i64<N>{};
+}
 
 namespace detail {
 

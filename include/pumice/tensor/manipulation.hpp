@@ -51,6 +51,13 @@ template <array_argument First, array_argument... Rest>
 auto stack(const First&, const Rest&...) {
     return name_the_axis_first_as_axis_0<First>{};
 }
+/// The tensors of a std::vector, array or span joined along a new axis of the result.
+template <detail::tensor_list List>
+auto stack(const List& list, std::int64_t axis = 0) {
+    using x = detail::listed<List>;
+    return detail::of_rank<x, detail::extents_of<x>::rank + 1>(
+        detail::noted(stack(detail::parts_of(list), axis)));
+}
 
 /// The slices along an axis, which they lack: views.
 template <array_argument X, int I = 0>

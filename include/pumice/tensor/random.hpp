@@ -3,6 +3,7 @@
 // Random numbers by a counter: lazy expressions of a key, as all creation is.
 #pragma once
 
+#include <pumice/graph/gather.hpp>
 #include <pumice/tensor/creation.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -112,6 +113,35 @@ auto normal(pumice::detail::extent_list<Rank> extent, double mean, double deviat
     return normal<T>(extent, detail::fresh(), mean, deviation, home);
 }
 
+/// Integers in [low, high), each as likely but for 2^-64 of the range (NumPy's Generator.integers).
+/// At most 2^32 elements. Throws errc::invalid_argument for an empty range, errc::dtype_mismatch
+/// for bounds that the type does not hold.
+PUMICE_FUNCTION any_tensor integers(dtype type, const shape& extent, std::int64_t low,
+                                    std::int64_t high, key k = detail::fresh(),
+                                    const context& home = default_context());
+template <element T = std::int64_t>
+    requires(!is_floating(dtype_of<T>))
+created<T> integers(const shape& extent, std::int64_t low, std::int64_t high,
+                    key k = detail::fresh(), const context& home = default_context()) {
+    return created<T>(integers(dtype_of<T>, extent, low, high, k, home));
+}
+template <element T = std::int64_t, std::size_t Rank>
+    requires(!is_floating(dtype_of<T>))
+pumice::detail::made_of<T, Rank> integers(pumice::detail::extent_list<Rank> extent,
+                                          std::int64_t low, std::int64_t high,
+                                          key k = detail::fresh(),
+                                          const context& home = default_context()) {
+    return integers<T>(shape(span<const std::int64_t>(extent)), low, high, k, home);
+}
+
+/// The numbers 0 to n - 1 in random order, i64 (NumPy's Generator.permutation): `take(x,
+/// permutation(n))` shuffles rows.
+PUMICE_FUNCTION any_tensor permuted_range(std::int64_t n, key k, const context& home);
+inline vector<std::int64_t> permutation(std::int64_t n, key k = detail::fresh(),
+                                        const context& home = default_context()) {
+    return vector<std::int64_t>(permuted_range(n, k, home));
+}
+
 }  // namespace random
 
 // The first word of the Philox block at counter x under key y.
@@ -157,14 +187,28 @@ std::uint16_t first_bits(pumice::detail::generator<>& g, const key& k, std::uint
     return g.cast(real, bits);
 }
 
+inline void need_elements_of_a_key(const shape& extent) {
+    if (element_count(extent) > std::int64_t{1} << 32)
+        fail(errc::size_overflow, "random",
+             {"the shape ", to_string(extent), " has more than the 2^32 elements of a key"});
+}
+
+/// 64 bits of each element's own. Throws errc::size_overflow.
+template <int = 0>
+std::uint16_t words(pumice::detail::generator<>& g, const key& k, const shape& extent) {
+    need_elements_of_a_key(extent);
+    const auto low = first_bits(g, k, 0, 32, dtype::u64),
+               high = first_bits(g, k, 0xc2b2ae35u, 32, dtype::u64);
+    return g.call<op::add>(g.call<op::multiply>(high, g.number(scalar(std::uint64_t{1} << 32))),
+                           low);
+}
+
 /// Uniform in (0, 1], in steps of 2^-digits, or 2^-53 for f64: never 0, so that a logarithm is
 /// finite. Throws errc::size_overflow.
 template <int = 0>
 std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t change,
                    const shape& extent, int digits, dtype real) {
-    if (element_count(extent) > std::int64_t{1} << 32)
-        throw error(errc::size_overflow, "random",
-                    "the shape " + to_string(extent) + " has more than the 2^32 elements of a key");
+    need_elements_of_a_key(extent);
     const auto number = [&](double v) { return g.number(scalar(real, v)); };
     const auto rest = first_bits(g, k, change, real == dtype::f64 ? 32 : digits, real);
     if (real != dtype::f64)
@@ -222,6 +266,29 @@ PUMICE_BODY any_tensor normal(dtype type, const shape& extent, key k, double mea
     const auto z = g.call<op::multiply>(radius, g.call<op::cos>(turn));
     const auto shifted = g.call<op::add>(g.call<op::multiply>(z, number(deviation)), number(mean));
     return g.finish(g.cast(type, shifted), extent);
+}
+
+PUMICE_BODY any_tensor integers(dtype type, const shape& extent, std::int64_t low,
+                                std::int64_t high, key k, const context& home) {
+    if (is_floating(type) || type == dtype::boolean)
+        fail(errc::dtype_mismatch, "integers", {to_string(type), " is no type of integers"});
+    if (low >= high)
+        fail(errc::invalid_argument, "integers",
+             {"no integer is at least ", low, " and below ", high});
+    pumice::detail::number_in(type, scalar(low), "integers");
+    pumice::detail::number_in(type, scalar(high - 1), "integers");
+    pumice::detail::generator<> g(home, k.traced());
+    const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low);
+    const auto drawn =
+        g.call<op::remainder>(detail::words(g, k, extent), g.number(scalar(range)));
+    const auto moved = g.call<op::add>(g.cast(dtype::i64, drawn), g.number(scalar(low)));
+    return g.finish(g.cast(type, moved), extent);
+}
+
+PUMICE_BODY any_tensor permuted_range(std::int64_t n, key k, const context& home) {
+    if (n < 0) fail(errc::invalid_argument, "permutation", {n, " numbers"});
+    pumice::detail::generator<> g(home, k.traced());
+    return argsort(g.finish(detail::words(g, k, shape{n}), shape{n}), 0);
 }
 
 }  // namespace random

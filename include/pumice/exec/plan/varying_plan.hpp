@@ -41,7 +41,8 @@ public:
                 if (r.words != read[0].words || r.numbers.size() != read[0].numbers.size())
                     fail(errc::unsupported, "varying",
                          {what, " is not alike for the extents ", first, " and ", first + k,
-                          "; what a function does must not depend on the extent"});
+                          "; what a function does, and where a placement policy puts it, must "
+                          "not depend on the extent"});
             }
             for (std::size_t i = 0; i < read[0].numbers.size(); ++i) {
                 std::int64_t values[samples] = {};
@@ -66,7 +67,8 @@ public:
                 fail(errc::unsupported, "varying",
                      {p->decisions ? "a branch or a loop is planned for fixed extents"
                                    : "the plan has other steps for other extents; what a function "
-                                     "does must not depend on the extent"});
+                                     "does, and where a placement policy puts it, must not depend "
+                                     "on the extent"});
         visit("a scalar of the function", [](const plan& p) { return p.numbers; });
         for (std::size_t v = 0; v < as_first_.values.size(); ++v)
             visit(about_value(v), [v](const plan& p) { return p.values[v]; });
