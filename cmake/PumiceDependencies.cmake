@@ -3,9 +3,11 @@
 # Where the headers come from that Pumice's include. Each dependency becomes a target pumice::NAME of one meaning, whether
 # it was the parent project's, lay on the machine or was fetched. All are used as headers alone: what they would build is
 # never built. The installed package reads this file too, with PUMICE_INSTALLED set, and then nothing is fetched.
-include_guard(GLOBAL)
 
-get_filename_component(PUMICE_CLONE "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+block()                                          # Threads::Threads is a target of each directory that includes this
+    set(THREADS_PREFER_PTHREAD_FLAG ON)
+    find_package(Threads REQUIRED)
+endblock()
 
 # NAME: what to ask CMake for: a package, its target and its lowest version; or, where there is no package, a name for
 # the fetched one and a header to look for. Then the repository, the tag and the folder of its headers.
@@ -28,10 +30,13 @@ set(pumice_json json nlohmann/json.hpp -
 set(pumice_stb stb stb_image.h -
     https://github.com/nothings/stb.git 31c1ad37456438565541f4919958214b6e762fb4 .)
 
+include_guard(GLOBAL)
+
 # Makes the targets pumice::NAME..., or, in an installed package, sets pumice_FOUND to false and says what is missing.
 function(pumice_dependencies)
     if(NOT PUMICE_INSTALLED)                     # what tools/deps took is found without being named, in any project
-        list(APPEND CMAKE_PREFIX_PATH ${PUMICE_CLONE}/.deps/usr ${PUMICE_CLONE}/.deps/slang)
+        cmake_path(GET CMAKE_CURRENT_FUNCTION_LIST_DIR PARENT_PATH clone)
+        list(APPEND CMAKE_PREFIX_PATH ${clone}/.deps/usr ${clone}/.deps/slang)
     endif()
     foreach(name IN LISTS ARGN)
         if(TARGET pumice::${name})
@@ -110,7 +115,7 @@ function(pumice_must_reach)
         endif()
     endif()
     message(FATAL_ERROR "Pumice's headers include those of ${package} (${wanted}), which are not on this machine, and "
-        "${repository} cannot be reached. Where nothing can be fetched, run tools/deps in ${PUMICE_CLONE}, which takes all of "
+        "${repository} cannot be reached. Where nothing can be fetched, run tools/deps in ${clone}, which takes all of "
         "them by apt and is found unasked, or name a prefix that has them: "
         "-DCMAKE_PREFIX_PATH=CLONE/.deps/usr;CLONE/.deps/slang\n${why}")
 endfunction()
@@ -135,6 +140,3 @@ macro(pumice_fetch)
         set(from ${${lower}_SOURCE_DIR}/${folder})
     endif()
 endmacro()
-
-set(THREADS_PREFER_PTHREAD_FLAG ON)
-find_package(Threads REQUIRED)

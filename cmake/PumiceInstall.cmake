@@ -25,6 +25,14 @@ install(FILES
     ${PROJECT_SOURCE_DIR}/cmake/PumicePack.cmake ${PROJECT_SOURCE_DIR}/cmake/pack_header.cmake
     DESTINATION ${package})
 
+# The folders as pkg-config's files name them: from their own, so that a prefix may be moved.
+foreach(folder PREFIX INCLUDEDIR LIBDIR)
+    set(full ${CMAKE_INSTALL_FULL_${folder}})
+    if(folder STREQUAL PREFIX)
+        set(full ${CMAKE_INSTALL_PREFIX})
+    endif()
+    file(RELATIVE_PATH pumice_${folder} ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${full})
+endforeach()
 list(GET pumice_vulkan_headers 2 pumice_vulkan_version)
 configure_file(cmake/pumice.pc.in pumice.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pumice.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

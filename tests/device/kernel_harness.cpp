@@ -242,17 +242,16 @@ bool agree(const std::vector<bytes>& got_buffers, const std::vector<bytes>& want
                     detail::store_element(a.array(r.where).data, at, y);
                     if (near(x, y, t, number)) continue;
                     if (++wrong > 4) continue;
-                    const std::string element =
-                        about + ": output " + std::to_string(k) + " " + to_string(r.domain) +
-                        " element " + std::to_string(number) + " is ";
+                    const std::string element = about + ": output " + std::to_string(k) + " " +
+                                                to_string(r.domain) + " element " +
+                                                std::to_string(number) + " is ";
                     if constexpr (is_floating(dtype_of<T>))
                         ADD_FAIL_CHECK_AT(__FILE__, __LINE__,
                                           element << digits(x) << ", not " << digits(y)
                                                   << ", and at most "
                                                   << allowed_difference(y, t, number)
                                                   << " of difference is allowed");
-                    else
-                        ADD_FAIL_CHECK_AT(__FILE__, __LINE__, element << +x << ", not " << +y);
+                    else ADD_FAIL_CHECK_AT(__FILE__, __LINE__, element << +x << ", not " << +y);
                 }
             });
         });

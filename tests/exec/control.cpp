@@ -181,16 +181,14 @@ TEST_CASE("control: scan carries, reads and stacks several tensors") {
     using vec = pm::vector<float>;
     const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{1, 0, 2};
     const pm::matrix<float> xs = pm::from_span<float>({3, 2}, a, home);
-    const vec weights = pm::from_span<float>({3}, b, home),
-              zero = pm::zeros<float>({2}, home);
+    const vec weights = pm::from_span<float>({3}, b, home), zero = pm::zeros<float>({2}, home);
     // A sum, and the greatest so far; of each step its row, weighted, and the sum's own sum.
     const auto step = [](const std::tuple<vec, vec>& carry,
                          const std::tuple<vec, pm::scalar_tensor<float>>& x) {
         const auto& [sum, most] = carry;
         const vec row = std::get<0>(x) * std::get<1>(x);
         const vec next = sum + row;
-        return std::tuple(std::tuple(next, pm::maximum(most, row)),
-                          std::tuple(row, pm::sum(next)));
+        return std::tuple(std::tuple(next, pm::maximum(most, row)), std::tuple(row, pm::sum(next)));
     };
     for (const bool reverse : {false, true}) {
         const auto [carry, ys] =
@@ -204,11 +202,11 @@ TEST_CASE("control: scan carries, reads and stacks several tensors") {
               (reverse ? std::vector<float>{25, 22, 22} : std::vector<float>{3, 3, 25}));
     }
     // What is carried alone may be several, and so may what is stacked alone.
-    const auto [pair, last] = pm::scan(
-        [](const std::tuple<vec, vec>& c, const vec& x) {
-            return std::tuple(std::tuple(std::get<1>(c), x), std::get<0>(c));
-        },
-        std::tuple(zero, zero), xs);
+    const auto [pair, last] =
+        pm::scan([](const std::tuple<vec, vec>& c,
+                    const vec&
+                        x) { return std::tuple(std::tuple(std::get<1>(c), x), std::get<0>(c)); },
+                 std::tuple(zero, zero), xs);
     CHECK(std::get<0>(pair).to_vector() == std::vector<float>{3, 4});
     CHECK(std::get<1>(pair).to_vector() == std::vector<float>{5, 6});
     CHECK(last.to_vector() == std::vector<float>{0, 0, 0, 0, 1, 2});

@@ -128,8 +128,7 @@ TEST_CASE("graph engine: explain tells the plan before, and what was done after"
     pm::eval(y);
     CHECK(pm::explain(y).starts_with("k (4, 4): "));
     CHECK(pm::explain(a) == "data from the host\n");
-    const pm::any_tensor none =
-        pm::apply<pm::op::abs>(pm::zeros(pm::dtype::f32, {0, 4}, p.home));
+    const pm::any_tensor none = pm::apply<pm::op::abs>(pm::zeros(pm::dtype::f32, {0, 4}, p.home));
     CHECK(pm::explain(none) == "not evaluated yet; no kernel has to run\n");
 }
 

@@ -53,6 +53,7 @@ TEST_CASE("pages: creation") {
     SHOWS("[[1. 2.] [3. 4.]]", pm::from_bytes(pm::dtype::f32, {2, 2}, std::as_bytes(std::span(values))));
     SHOWS("[1. 2. 3. 4.]", pm::asarray(values));
     SHOWS("(2, 3)", pm::empty<float>({2, 3}).shape());
+    SHOWS("[[1. 2.] [3. 4.]]", pm::adapt(values, {2, 2}));
     SHOWS("(2, 2)", pm::empty_like(x).shape());
     SHOWS("[[5. 5.] [5. 5.]]", pm::full_like(x, 5.0f));
     SHOWS("[[0. 0.] [0. 0.]]", pm::zeros_like(x));
@@ -62,6 +63,8 @@ TEST_CASE("pages: creation") {
     SHOWS("{[[1. 2.] [1. 2.] [1. 2.]], [[3. 3.] [4. 4.] [5. 5.]]}", pm::meshgrid(v, w));
     SHOWS("(2, 3)", pm::random::uniform<float>({2, 3}, pm::random::key(7)).shape());
     SHOWS("(2, 3)", pm::random::normal({2, 3}, 10, 0.5).shape());
+    SHOWS("(2, 3)", pm::random::integers<int>({2, 3}, 0, 10).shape());
+    SHOWS("[0 1 2 3]", pm::sort(pm::random::permutation(4)));
     SHOWS("true", pm::random::default_seed == pm::random::seed());
 }
 

@@ -17,6 +17,7 @@ TEST_CASE("pages: coming from") {
     const pm::matrix<float> b = {{1, 0}, {1, 1}};
     const pm::vector<float> v = {3, 1, 2};
     const pm::vector<int> i = {2, 0};
+    const std::vector<pm::vector<float>> list = {v, v};
     const auto file = std::filesystem::temp_directory_path() / "pumice_pages.npy";
     //
     // numpy: np.array([[1, 2], [3, 4]], np.float32)
@@ -44,10 +45,22 @@ TEST_CASE("pages: coming from") {
     // eigen: Eigen::Matrix2f::Identity()
     // mlx: mx::eye(2)
     SHOWS("[[1. 0.] [0. 1.]]", pm::eye<float>(2));
+    // numpy: np.eye(3)[i]
+    // mlx: mx::take(mx::eye(3), i, 0)
+    SHOWS("[[0. 0. 1.] [1. 0. 0.]]", pm::eye<float>(3)[i]);
     // numpy: rng.standard_normal((2, 3))
     // xtensor: xt::random::randn<float>({2, 3})
     // mlx: mx::random::normal({2, 3}, mx::random::key(7))
     SHOWS("(2, 3)", pm::random::normal({2, 3}, pm::random::key(7)).shape());
+    // numpy: rng.integers(0, 10, 3)
+    // mlx: mx::random::randint(0, 10, {3})
+    SHOWS("(3,)", pm::random::integers({3}, 0, 10).shape());
+    // numpy: rng.permutation(3)
+    // mlx: mx::random::permutation(3)
+    SHOWS("[0 1 2]", pm::sort(pm::random::permutation(3)));
+    // numpy: rng.permutation(v), rng.shuffle(v)
+    // mlx: mx::random::permutation(v)
+    SHOWS("(3,)", pm::take(v, pm::random::permutation(3)).shape());
     // numpy: a.shape
     // xtensor: a.shape()
     // eigen: a.rows(), a.cols()
@@ -68,6 +81,16 @@ TEST_CASE("pages: coming from") {
     // eigen: a * b
     // mlx: mx::matmul(a, b)
     SHOWS("[[3. 2.] [7. 4.]]", pm::matmul(a, b));
+    // numpy: np.dot(v, v)
+    // xtensor: xt::linalg::dot(v, v)
+    // eigen: v.dot(v)
+    // mlx: mx::inner(v, v)
+    SHOWS("14", pm::matmul(v, v).item());
+    // numpy: np.outer(v, v)
+    // xtensor: xt::linalg::outer(v, v)
+    // eigen: v * v.transpose()
+    // mlx: mx::outer(v, v)
+    SHOWS("[[9. 3. 6.] [3. 1. 2.] [6. 2. 4.]]", pm::expand_dims(v, pm::axis<1>) * v);
     // numpy: a.T
     // xtensor: xt::transpose(a)
     // eigen: a.transpose()
@@ -149,6 +172,10 @@ TEST_CASE("pages: coming from") {
     // eigen: a.isApprox(b)
     // mlx: mx::allclose(a, b)
     SHOWS("False", pm::all(pm::abs(a - b) <= 1e-5f));
+    // numpy: np.isclose(a, b)
+    // xtensor: xt::isclose(a, b)
+    // mlx: mx::isclose(a, b)
+    SHOWS("[[True False] [False False]]", pm::abs(a - b) <= 1e-8f + 1e-5f * pm::abs(b));
     // numpy: a[0, :] = 0
     // xtensor: xt::view(a, 0) = 0
     // eigen: a.row(0).setZero()
@@ -168,10 +195,30 @@ TEST_CASE("pages: coming from") {
     // eigen: v.reshaped(3, 1)
     // mlx: mx::reshape(v, {3, 1})
     SHOWS("[[3.] [1.] [2.]]", pm::reshape(v, {3, 1}));
+    // numpy: b.ravel(), b.flatten()
+    // xtensor: xt::ravel(b), xt::flatten(b)
+    // eigen: b.reshaped<Eigen::RowMajor>()
+    // mlx: mx::flatten(b)
+    SHOWS("[1. 0. 1. 1.]", pm::reshape(b, {-1}));
     // numpy: np.concatenate([b, b], axis=1)
     // xtensor: xt::concatenate(xt::xtuple(b, b), 1)
     // mlx: mx::concatenate({b, b}, 1)
     SHOWS("[[1. 0. 1. 0.] [1. 1. 1. 1.]]", pm::concat(pm::axis<1>, b, b));
+    // numpy: np.vstack([b, b])
+    // xtensor: xt::vstack(xt::xtuple(b, b))
+    // mlx: mx::concatenate({b, b}, 0)
+    SHOWS("[[1. 0.] [1. 1.] [1. 0.] [1. 1.]]", pm::concat(pm::axis<0>, b, b));
+    // numpy: np.hstack([b, b])
+    // xtensor: xt::hstack(xt::xtuple(b, b))
+    // mlx: mx::concatenate({b, b}, 1)
+    SHOWS("[[1. 0. 1. 0.] [1. 1. 1. 1.]]", pm::concat(pm::axis<1>, b, b));
+    // numpy: np.stack([v, v])
+    // xtensor: xt::stack(xt::xtuple(v, v))
+    // mlx: mx::stack({v, v})
+    SHOWS("[[3. 1. 2.] [3. 1. 2.]]", pm::stack(pm::axis<0>, v, v));
+    // numpy: np.stack(list)
+    // mlx: mx::stack(list)
+    SHOWS("[[3. 1. 2.] [3. 1. 2.]]", pm::stack(list));
     // numpy: np.pad(v, (1, 2))
     // xtensor: xt::pad(v, {{1, 2}})
     // mlx: mx::pad(v, {{1, 2}})

@@ -154,6 +154,15 @@ TEST_CASE("creation: of the host's elements, in row-major order") {
     pm::detail::release_default();
 }
 
+TEST_CASE("creation: of a range under a shape") {
+    const pm::context home(pumice_test::host());
+    const std::vector<int> six{0, 1, 2, 3, 4, 5};
+    const pm::matrix<int> m = pm::adapt(six, {2, 3}, home);
+    CHECK(m.shape() == pm::shape{2, 3});
+    CHECK(m.to_vector() == six);
+    CHECK_THROWS_AS(pm::adapt(six, {2, 2}, home), pm::error);
+}
+
 TEST_CASE("creation: a std::vector<bool>, whose elements have no memory of their own") {
     const std::vector<bool> flags{true, false, true, true};
     CHECK(pm::adapt(flags, home).to_vector() == flags);

@@ -55,7 +55,8 @@ TEST_CASE("manipulation: one number is the width of every axis, or the times of 
           values(pm::pad(x, {{1, 1}, {1, 1}}, pm::pad_mode::edge)));
     CHECK(values(pm::pad(x, -1)).empty());
     const std::vector<pm::matrix<float>> list{x, x};
-    static_assert(has_rank<decltype(pm::stack(list)), 3> && has_rank<decltype(pm::concat(list)), 2>);
+    static_assert(has_rank<decltype(pm::stack(list)), 3> &&
+                  has_rank<decltype(pm::concat(list)), 2>);
     CHECK(values(pm::stack(list)) == values(pm::stack(pm::axis<0>, x, x)));
     CHECK(values(pm::stack(list, 1)) == values(pm::stack(pm::axis<1>, x, x)));
     CHECK(values(pm::concat(std::array{x, x}, -1)) == values(pm::concat(pm::axis<1>, x, x)));

@@ -24,14 +24,14 @@ TEST_CASE("scan_loop: types follow those of carry and rows, one or a tuple") {
     const auto one =
         pm::scan([](const vec& c, const vec& r) { return std::tuple(c, pm::sum(r)); }, x, rows);
     static_assert(std::same_as<decltype(one), const std::tuple<vec, vec>>);
-    const auto two = pm::scan(
-        [](const std::tuple<vec, vec>& c, const std::tuple<vec, pm::any_tensor>& r) {
-            return std::tuple(c, std::tuple(std::get<0>(r), std::get<1>(r)));
-        },
-        std::tuple(x, x), std::tuple(rows, pm::any_tensor(rows)));
-    static_assert(
-        std::same_as<decltype(two), const std::tuple<std::tuple<vec, vec>,
-                                                     std::tuple<pm::matrix<float>, pm::any_tensor>>>);
+    const auto two =
+        pm::scan([](const std::tuple<vec, vec>& c,
+                    const std::tuple<vec, pm::any_tensor>&
+                        r) { return std::tuple(c, std::tuple(std::get<0>(r), std::get<1>(r))); },
+                 std::tuple(x, x), std::tuple(rows, pm::any_tensor(rows)));
+    static_assert(std::same_as<decltype(two),
+                               const std::tuple<std::tuple<vec, vec>,
+                                                std::tuple<pm::matrix<float>, pm::any_tensor>>>);
     CHECK(std::get<0>(std::get<1>(two)).shape() == pm::shape{2, 2});
 }
 
@@ -45,8 +45,7 @@ TEST_CASE("scan_loop: scalars, unlike rows and another number of carried values 
               pm::scan(keep, x, std::tuple(rows, pm::zeros<float>({3, 2}, home)));
           }) == "[scan] xs of 2 and of 3 rows along axis 0");
     CHECK(text_of_error([&] {
-              pm::scan([](const vec& c,
-                          const vec& r) { return std::tuple(std::tuple(c, c), r); },
+              pm::scan([](const vec& c, const vec& r) { return std::tuple(std::tuple(c, c), r); },
                        x, rows);
           }) == "[scan] the body gives 2 values to carry, it is given 1");
     CHECK(pm::detail::current_trace == nullptr);

@@ -8,10 +8,18 @@
 
 #include <version>
 
-// The ABI namespace: the version, and the `expected` of the interface.
+#if !defined(__cpp_concepts) || !defined(__cpp_exceptions)
+#error "Pumice needs C++20 (-std=c++20) with exceptions"
+#endif
+
+// The ABI namespace: the version, and the `expected` of the interface. It is the standard's where
+// there is one; else it is tl::expected, as with pumice::compiled, which serves files of any
+// standard.
 #define PUMICE_JOIN_ABI(major, minor, expected) v##major##_##minor##_##expected
 #define PUMICE_ABI_OF(major, minor, expected) PUMICE_JOIN_ABI(major, minor, expected)
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L && !defined(PUMICE_COMPILED) && \
+    !defined(PUMICE_COMPILING)
+#define PUMICE_STD_EXPECTED 1
 #define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, std)
 #else
 #define PUMICE_ABI PUMICE_ABI_OF(PUMICE_VERSION_MAJOR, PUMICE_VERSION_MINOR, tl)

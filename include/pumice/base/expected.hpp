@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// `expected`: the standard's where there is one, tl::expected otherwise.
+// `expected`: the standard's or tl::expected (base/config.hpp says when).
 #pragma once
 
 #include <pumice/base/error.hpp>
 
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+#ifdef PUMICE_STD_EXPECTED
 #include <expected>
 namespace pumice { inline namespace PUMICE_ABI {
 template <class T>

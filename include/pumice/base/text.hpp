@@ -20,7 +20,7 @@ class piece {
 public:
     constexpr piece(std::string_view text) noexcept : text_(text.data()), length_(text.size()) {}
     constexpr piece(const char* text) noexcept : text_(text), length_(ends_with_zero) {}
-    constexpr piece(const std::string& text) noexcept : text_(text.data()), length_(text.size()) {}
+    piece(const std::string& text) noexcept : text_(text.data()), length_(text.size()) {}
     template <std::integral I>
         requires(!std::same_as<I, bool> && !std::same_as<I, char>)
     constexpr piece(I number) noexcept

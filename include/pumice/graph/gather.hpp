@@ -48,7 +48,8 @@ inline any_tensor sort(const any_tensor& x, std::same_as<bool> auto descending) 
     return sort(x, -1, descending);
 }
 
-/// The k greatest (or least) elements along `axis`, in order, and where they lie.
+/// The k greatest (or least) elements along `axis`, in order, and where they lie. Devices sort
+/// the whole axis.
 struct top_elements {
     any_tensor values, indices;
 };

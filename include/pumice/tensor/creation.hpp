@@ -209,6 +209,12 @@ auto adapt(const Range& values, const context& home = default_context()) {
     return vector<T>(detail::from_range<T>({static_cast<std::int64_t>(std::size(values))}, values,
                                            home));
 }
+/// The same under a shape, in row-major order: `adapt(v, {2, 3})`.
+template <class Range, std::size_t Rank>
+auto adapt(const Range& values, detail::extent_list<Rank> extent,
+           const context& home = default_context()) {
+    return from_span<std::remove_cvref_t<decltype(*std::begin(values))>>(extent, values, home);
+}
 
 #ifndef PUMICE_COMPILED
 

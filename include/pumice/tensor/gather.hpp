@@ -129,7 +129,8 @@ struct typed_top_elements {
     Values values;
     Indices indices;
 };
-/// The k greatest (or least) elements along an axis, in order, and where they lie.
+/// The k greatest (or least) elements along an axis, in order, and where they lie. Devices sort
+/// the whole axis.
 template <array_argument X, int I = -1>
 auto top_k(const X& x, std::int64_t k, axes_t<I> = {}, bool largest = true) {
     constexpr int rank = detail::extents_of<X>::rank;

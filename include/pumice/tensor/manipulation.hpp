@@ -7,8 +7,8 @@
 #include <pumice/graph/einsum.hpp>
 #include <pumice/graph/manipulation.hpp>
 #include <pumice/graph/window.hpp>
-#include <pumice/tensor/view.hpp>
 #include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/view.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -55,8 +55,8 @@ auto stack(const First&, const Rest&...) {
 template <detail::tensor_list List>
 auto stack(const List& list, std::int64_t axis = 0) {
     using x = detail::listed<List>;
-    return detail::of_rank<x, detail::extents_of<x>::rank + 1>(
-        detail::noted(stack(detail::parts_of(list), axis)));
+    return detail::of_rank<x, detail::extents_of<x>::rank +
+                                  1>(detail::noted(stack(detail::parts_of(list), axis)));
 }
 
 /// The slices along an axis, which they lack: views.

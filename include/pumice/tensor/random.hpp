@@ -16,6 +16,7 @@ class key;
 namespace detail {
 /// The next key of the process-wide stream; while a function is traced, one that each run brings.
 PUMICE_FUNCTION key fresh();
+PUMICE_FUNCTION any_tensor permuted_range(std::int64_t n, const key& k, const context& home);
 }  // namespace detail
 
 /// A key for a stream of numbers. Copies repeat it; `next()` gives a fresh one.
@@ -136,10 +137,9 @@ pumice::detail::made_of<T, Rank> integers(pumice::detail::extent_list<Rank> exte
 
 /// The numbers 0 to n - 1 in random order, i64 (NumPy's Generator.permutation): `take(x,
 /// permutation(n))` shuffles rows.
-PUMICE_FUNCTION any_tensor permuted_range(std::int64_t n, key k, const context& home);
 inline vector<std::int64_t> permutation(std::int64_t n, key k = detail::fresh(),
                                         const context& home = default_context()) {
-    return vector<std::int64_t>(permuted_range(n, k, home));
+    return vector<std::int64_t>(detail::permuted_range(n, k, home));
 }
 
 }  // namespace random
@@ -279,13 +279,12 @@ PUMICE_BODY any_tensor integers(dtype type, const shape& extent, std::int64_t lo
     pumice::detail::number_in(type, scalar(high - 1), "integers");
     pumice::detail::generator<> g(home, k.traced());
     const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low);
-    const auto drawn =
-        g.call<op::remainder>(detail::words(g, k, extent), g.number(scalar(range)));
+    const auto drawn = g.call<op::remainder>(detail::words(g, k, extent), g.number(scalar(range)));
     const auto moved = g.call<op::add>(g.cast(dtype::i64, drawn), g.number(scalar(low)));
     return g.finish(g.cast(type, moved), extent);
 }
 
-PUMICE_BODY any_tensor permuted_range(std::int64_t n, key k, const context& home) {
+PUMICE_BODY any_tensor detail::permuted_range(std::int64_t n, const key& k, const context& home) {
     if (n < 0) fail(errc::invalid_argument, "permutation", {n, " numbers"});
     pumice::detail::generator<> g(home, k.traced());
     return argsort(g.finish(detail::words(g, k, shape{n}), shape{n}), 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// A loop over the rows of tensors that carries values and stacks others, with the semantics of JAX's
-// lax.scan.
+// A loop over the rows of tensors that carries values and stacks others, with the semantics of
+// JAX's lax.scan.
 #pragma once
 
 #include <pumice/tensor/control.hpp>

@@ -77,10 +77,11 @@ PUMICE_FUNCTION executable trace_range(const context& home, span<const executabl
 /// The function is called about ten times beforehand, for different extents. It may use the extent
 /// (`x.shape()[0]`) as an extent of what it makes, or as a whole number that it computes with, not
 /// to decide what it does. Up to eight of the least extents (those below a lag, as in `x[3:]`), and
-/// the bound, are recorded apart where the function is other ops for them. Throws errc::unsupported for what cannot be planned for a range:
-/// it names the op, and `compile` without `varying` plans it for each shape. A call with an extent
-/// beyond the bound, or with unlike extents along the axes, throws errc::shape_mismatch. Memory
-/// between the kernels is that of the bound; inputs are not overwritten (executable::run_donating).
+/// the bound, are recorded apart where the function is other ops for them. Throws errc::unsupported
+/// for what cannot be planned for a range: it names the op, and `compile` without `varying` plans
+/// it for each shape. A call with an extent beyond the bound, or with unlike extents along the
+/// axes, throws errc::shape_mismatch. Memory between the kernels is that of the bound; inputs are
+/// not overwritten (executable::run_donating).
 template <class F>
 compiled<F, detail::varying_recordings> compile(F function, varying range, std::size_t most = 16) {
     return {std::move(function),

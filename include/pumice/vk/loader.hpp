@@ -116,6 +116,9 @@ public:
 private:
     static int register_at_exit() noexcept {
 #ifdef __GLIBC__
+        // A plugin that this is in has to stay: dlclose drops no handler of on_exit.
+        if (::Dl_info self; ::dladdr(&opened_, &self) != 0)
+            ::dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
         return ::on_exit(
             [](int status, void*) {
                 if (opened_.load(std::memory_order_acquire) > 0 &&

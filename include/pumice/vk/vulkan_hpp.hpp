@@ -25,3 +25,7 @@
 #endif
 
 #include <vulkan/vulkan.hpp>
+
+#if VK_HEADER_VERSION < 311  // as cmake/PumiceDependencies.cmake asks for
+#error "Pumice needs Vulkan-Headers 1.4.311 or newer; an older <vulkan/vulkan.hpp> comes first"
+#endif

@@ -117,6 +117,16 @@ constexpr std::string_view next_word(std::string_view& rest) {
     return word;
 }
 
+inline double number_of(std::string_view digits) {
+#ifdef __cpp_lib_to_chars  // libc++ 19 has no from_chars of floating point
+    double value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+#else
+    return std::strtod(std::string(digits).c_str(), nullptr);
+#endif
+}
+
 }  // namespace detail
 
 /// An op's ONNX spelling taken apart: "LeakyRelu alpha=0.01".
@@ -130,9 +140,7 @@ struct spelled_op {
         for (auto word = detail::next_word(rest); !word.empty(); word = detail::next_word(rest)) {
             const std::size_t equals = std::min(word.find('='), word.size() - 1);
             const std::string_view digits = word.substr(equals + 1);
-            double value = 0;
-            std::from_chars(digits.data(), digits.data() + digits.size(), value);
-            attributes.emplace_back(word.substr(0, equals), value);
+            attributes.emplace_back(word.substr(0, equals), detail::number_of(digits));
         }
     }
 };
