@@ -200,6 +200,32 @@ void rows_of_reals(const char* type, std::int64_t n) {
         [&] { bench::variance(v.data(), rows, columns, out.data()); });
 }
 
+/// Short rows: what is done once a row counts.
+template <class T>
+void short_rows(const char* type, std::int64_t n) {
+    for (const std::int64_t columns : {1, 2, 10}) {
+        const std::int64_t rows = n / columns;
+        const std::vector<T> v = bench::values<T>(rows * columns, 5), w = bench::values<T>(rows, 6);
+        std::vector<T> out(v.size());
+        const pm::any_tensor m = tensor_of(v, {rows, columns}), down = tensor_of(w, {rows, 1}),
+                             across = tensor_of(std::vector<T>(w.begin(), w.begin() + columns),
+                                                {columns, 1});
+        const auto named = [&](const char* name) { return name + std::to_string(columns); };
+        compare(
+            named("softmax of ").c_str(), type, n,
+            [&] { return pm::normalize(pm::normalization::softmax, m, last_axis, 1e-5); },
+            [&] { bench::normalize(true, v.data(), rows, columns, out.data()); });
+        compare(
+            named("rows times vector of ").c_str(), type, n, [&] { return pm::matmul(m, across); },
+            [&] { bench::rows_times_vector(v.data(), w.data(), rows, columns, out.data()); });
+        const std::int64_t turn[] = {1, 0};
+        compare(
+            named("columns times vector ").c_str(), type, n,
+            [&] { return pm::matmul(pm::permute_dims(m, turn), down); },
+            [&] { bench::columns_times_vector(v.data(), w.data(), rows, columns, out.data()); });
+    }
+}
+
 template <class T>
 void windows(const char* type, std::int64_t n) {
     const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
@@ -277,8 +303,11 @@ int main(int argc, char** argv) {
         picked<float>("f32", n);
         picked<double>("f64", n);
         rows_of_reals<pm::f16>("f16", n);
+        short_rows<pm::f16>("f16", n);
         rows_of_reals<float>("f32", n);
+        short_rows<float>("f32", n);
         rows_of_reals<double>("f64", n);
+        short_rows<double>("f64", n);
         windows<pm::f16>("f16", n);
         windows<float>("f32", n);
         windows<double>("f64", n);

@@ -220,6 +220,29 @@ template <class T>
     }
     use(out);
 }
+template <class T>
+[[gnu::noinline]] void rows_times_vector(const T* v, const T* by, std::int64_t rows, std::int64_t n,
+                                         T* out) {
+    using A = held<T>;
+    for (std::int64_t i = 0; i < rows; ++i, v += n) {
+        A sum = 0;
+        for (std::int64_t k = 0; k < n; ++k) sum += static_cast<A>(v[k]) * static_cast<A>(by[k]);
+        out[i] = static_cast<T>(sum);
+    }
+    use(out);
+}
+/// Of at most 16 columns.
+template <class T>
+[[gnu::noinline]] void columns_times_vector(const T* v, const T* by, std::int64_t rows,
+                                            std::int64_t n, T* out) {
+    using A = held<T>;
+    A sums[16] = {};
+    for (std::int64_t i = 0; i < rows; ++i, v += n)
+        for (std::int64_t k = 0; k < n; ++k)
+            sums[k] += static_cast<A>(v[k]) * static_cast<A>(by[i]);
+    for (std::int64_t k = 0; k < n; ++k) out[k] = static_cast<T>(sums[k]);
+    use(out);
+}
 /// Without pads, of one image; over output channel, y, x, input channel and window.
 template <class T>
 [[gnu::noinline]] void conv(const T* x, const T* w, std::int64_t in, std::int64_t outs,

@@ -7,6 +7,7 @@
 #include <pumice/base/thread_pool.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
+#include <pumice/host/narrow_products.hpp>
 #include <pumice/host/small_products.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/matmul.hpp>
@@ -17,7 +18,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-inline constexpr std::int64_t tile_rows = 4, tile_depth = 256;
+inline constexpr std::int64_t tile_rows = 4;
 template <class T>
 inline constexpr std::int64_t tile_columns = 2 * lanes_of<T>::count;
 
@@ -103,7 +104,8 @@ inline int bits_given(const fused& f) {
 
 template <class T, std::same_as<matmul_problem> P>
 void multiply_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
-    if (multiply_small_ones<T>(p, buffers, threads)) return;
+    if (multiply_small_ones<T>(p, buffers, threads) || multiply_narrow<T>(p, buffers, threads))
+        return;
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     const std::int64_t width =
         std::max<std::int64_t>(most_packed / p.k / tile_columns<T>, 1) * tile_columns<T>;

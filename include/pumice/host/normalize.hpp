@@ -7,6 +7,7 @@
 #include <pumice/host/joins.hpp>
 #include <pumice/host/lanes.hpp>
 #include <pumice/host/loop.hpp>
+#include <pumice/host/short_rows.hpp>
 #include <pumice/host/values.hpp>
 #include <pumice/kernels/normalize.hpp>
 
@@ -68,7 +69,7 @@ inline void softmax_doubles(bool logarithm, const double* v, std::int64_t n, dou
         if (!logarithm) out[i] = e;
     }
     sum = joined_sum<double, as_it_is>::total(sum, lost);
-    const double low = std::log(sum);
+    const double low = logarithm ? std::log(sum) : 0;
     for (std::int64_t i = 0; i < n; ++i) out[i] = logarithm ? v[i] - top - low : out[i] / sum;
 }
 
@@ -99,6 +100,12 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
                       const auto all = [&]<class T>(T) {
                           const auto* const in = static_cast<const T*>(bound.from[0]);
                           auto* const result = reinterpret_cast<T*>(to);
+                          if (bound.length < end_of_short_rows<T>)
+                              return normalize_short_rows<T>(norm.what, norm.epsilon,
+                                                             {in, {bound.length, 1}},
+                                                             {result, {bound.length, 1}},
+                                                             bound.rows / bound.length,
+                                                             bound.length);
                           for (std::int64_t i = 0; i < bound.count; i += bound.length)
                               normalize_row(norm.what, norm.epsilon, in + i, bound.length,
                                             result + i);
@@ -109,10 +116,39 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
                   });
 }
 
+/// Of rows that follow each other along the last outer axis.
+template <class T>
+void normalize_short_rows_of(const normalize_plan& plan, const host_buffers& buffers,
+                             const thread_pool& threads) {
+    const normalize_problem& p = plan.p;
+    const int rank = plan.outer_rank - 1;
+    const std::int64_t n = plan.length, rows = p.outer.back(), most = rows_at_a_time,
+                       pieces = (rows + most - 1) / most, count = plan.outers / rows * pieces,
+                       share = std::max<std::int64_t>(1, thread_part / (most * n));
+    shape batch = p.outer;
+    batch.erase(rank);
+    threads.run((count + share - 1) / share, parts_for_a_thread(share * most * n), [&](auto part) {
+        const int along = std::min(rows, most) > n ? 0 : 1;
+        matrix_parts<T> in(leaf_alone<T>(p.prologue), p.prologue, buffers, rank, along),
+            out(result_alone<T>(p.epilogue), p.epilogue, buffers, rank, along);
+        const std::int64_t end = std::min((part + 1) * share, count);
+        for (std::int64_t i = part * share; i < end; ++i) {
+            const std::int64_t from[] = {i % pieces * most, 0},
+                               size[] = {std::min(most, rows - from[0]), n};
+            const index_list at = coordinates_of(batch, i / pieces);
+            normalize_short_rows<T>(p.what, p.epsilon, in.read(at, from, size),
+                                    out.place(at, from, size), size[0], n);
+            out.write(at, from, size);
+        }
+    });
+}
+
 template <class T>
 void normalize_rows_of(const normalize_problem& asked, const host_buffers& buffers,
                        const thread_pool& threads) {
     const normalize_plan plan(asked);
+    if (plan.length < end_of_short_rows<T> && plan.outer_rank > 0)
+        return normalize_short_rows_of<T>(plan, buffers, threads);
     const std::int64_t share = std::max<std::int64_t>(1, thread_part / plan.length),
                        parts = (plan.outers + share - 1) / share;
     threads.run(parts, parts_for_a_thread(share * plan.length), [&](std::int64_t part) {

@@ -29,12 +29,19 @@ inline bool computes_in_float(const fused& f) {
     return info(f.type()).arithmetic == arithmetic::f32;
 }
 
+/// Whether a T is what an element of the type is in memory; integers count modulo 2^bits.
+template <class T>
+constexpr bool holds_as(dtype type) noexcept {
+    if constexpr (std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>)
+        if (type == dtype_of<std::make_signed_t<T>>) return true;
+    return type == dtype_of<T>;
+}
 /// What a program reads, where it is one operand of such elements as they are; else null.
 template <class T>
 const operand* leaf_alone(const fused& f) {
     const program_view p = f.body->view();
     const bool alone = p.code.size() == 1 && p.code[0].what == instruction::code::leaf &&
-                       p.code[0].type == dtype_of<T>;
+                       holds_as<T>(p.code[0].type);
     return alone ? &f.leaves[0] : nullptr;
 }
 /// What an epilogue writes, where it is what it is given, once and in such elements; else null.
@@ -42,7 +49,7 @@ template <class T>
 const operand* result_alone(const fused& f) {
     const program_view p = f.body->view();
     const bool alone = p.code.size() == 1 && p.code[0].what == instruction::code::given &&
-                       f.outputs.size() == 1 && f.outputs[0].type == dtype_of<T>;
+                       f.outputs.size() == 1 && holds_as<T>(f.outputs[0].type);
     return alone ? &f.outputs[0] : nullptr;
 }
 
