@@ -178,7 +178,6 @@ TEST_CASE("control: scan stacks rows, forwards and in reverse, evaluated and rec
 
 TEST_CASE("control: scan carries, reads and stacks several tensors") {
     const pm::context home;
-    using vec = pm::vector<float>;
     const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{1, 0, 2};
     const pm::matrix<float> xs = pm::from_span<float>({3, 2}, a, home);
     const vec weights = pm::from_span<float>({3}, b, home), zero = pm::zeros<float>({2}, home);

@@ -5,8 +5,8 @@
 
 #include <tests/graph/support.hpp>
 
-#include <pumice/tensor/axes.hpp>
 #include <pumice/tensor/creation.hpp>
+#include <pumice/tensor/view.hpp>
 
 #include <doctest/doctest.h>
 

@@ -61,6 +61,7 @@ TEST_CASE("manipulation: one number is the width of every axis, or the times of 
     CHECK(values(pm::stack(list, 1)) == values(pm::stack(pm::axis<1>, x, x)));
     CHECK(values(pm::concat(std::array{x, x}, -1)) == values(pm::concat(pm::axis<1>, x, x)));
     CHECK_THROWS_AS(pm::stack(std::vector<pm::matrix<float>>{}), pm::error);
+    CHECK(values(pm::pad(x, {{1}, {2}})) == values(pm::pad(x, {{1, 0}, {2, 0}})));
     CHECK(values(pm::pad(x, {1, 2})) == values(pm::pad(x, {{1, 2}, {1, 2}})));
     CHECK(values(pm::pad(pm::any_tensor(x), {0, 1}, pm::pad_mode::edge)) ==
           values(pm::pad(x, {{0, 1}, {0, 1}}, pm::pad_mode::edge)));

@@ -60,16 +60,19 @@ struct pad_width {
 PUMICE_FUNCTION any_tensor pad(any_tensor x, span<const pad_width> widths,
                                pad_mode mode = pad_mode::constant,
                                const any_operand& value = scalar(0.0));
-/// The same widths for every axis.
-inline any_tensor pad(const any_tensor& x, pad_width each, pad_mode mode = pad_mode::constant,
-                      const any_operand& value = scalar(0.0)) {
-    return pad(x, array_list<pad_width>(static_cast<std::size_t>(x.rank()), each), mode, value);
+/// One width before and one after every axis: `pad(x, {1, 2})`.
+template <std::integral N>
+any_tensor pad(const any_tensor& x, const N (&each)[2], pad_mode mode = pad_mode::constant,
+               const any_operand& value = scalar(0.0)) {
+    const array_list<pad_width> widths(static_cast<std::size_t>(x.rank()),
+                                       {std::int64_t(each[0]), std::int64_t(each[1])});
+    return pad(x, widths, mode, value);
 }
 /// The same width before and after every axis.
 template <std::integral N>
 any_tensor pad(const any_tensor& x, N width, pad_mode mode = pad_mode::constant,
                const any_operand& value = scalar(0.0)) {
-    return pad(x, pad_width{std::int64_t(width), std::int64_t(width)}, mode, value);
+    return pad(x, {width, width}, mode, value);
 }
 
 #ifndef PUMICE_COMPILED

@@ -14,7 +14,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// Rows of fewer numbers are short: of doubles more, whose sums take longer.
 template <class T>
-inline constexpr std::int64_t end_of_short_rows = sizeof(T) == 4 ? 32 : 96;
+inline constexpr std::int64_t end_of_short_rows = sizeof(T) == 4 ? 8 : 96;
 /// So many of them are turned at a time.
 inline constexpr std::int64_t rows_at_a_time = 32;
 /// Four numbers abreast: what is summed in double takes no wider vectors.

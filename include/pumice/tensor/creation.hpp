@@ -53,6 +53,12 @@ public:
     tensor<T, dims<Rank>> rank() const {
         return *this;
     }
+    // clang-format off
+    template <class X> created& operator+=(X&& x) { return *this = created(*this + std::forward<X>(x)); }
+    template <class X> created& operator-=(X&& x) { return *this = created(*this - std::forward<X>(x)); }
+    template <class X> created& operator*=(X&& x) { return *this = created(*this * std::forward<X>(x)); }
+    template <class X> created& operator/=(X&& x) { return *this = created(*this / std::forward<X>(x)); }
+    // clang-format on
     T item() const { return tensor<T, dims<1>>(reshape(*this, {-1})).item(); }
     std::vector<T> to_vector() const { return pumice::to_vector<T>(*this); }
 };

@@ -136,8 +136,8 @@ auto pad(const X& x, N width, pad_mode mode = pad_mode::constant,
     return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), width, mode, value)));
 }
 /// One width before and one after every axis: `pad(x, {1, 2})`.
-template <array_argument X>
-auto pad(const X& x, pad_width each, pad_mode mode = pad_mode::constant,
+template <array_argument X, std::integral N>
+auto pad(const X& x, const N (&each)[2], pad_mode mode = pad_mode::constant,
          const any_operand& value = scalar(0.0)) {
     return detail::of_rank<X>(detail::noted(pad(any_tensor(x.get()), each, mode, value)));
 }

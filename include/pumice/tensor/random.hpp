@@ -137,8 +137,9 @@ pumice::detail::made_of<T, Rank> integers(pumice::detail::extent_list<Rank> exte
 
 /// The numbers 0 to n - 1 in random order, i64 (NumPy's Generator.permutation): `take(x,
 /// permutation(n))` shuffles rows.
-inline vector<std::int64_t> permutation(std::int64_t n, key k = detail::fresh(),
-                                        const context& home = default_context()) {
+template <int = 0>
+vector<std::int64_t> permutation(std::int64_t n, key k = detail::fresh(),
+                                 const context& home = default_context()) {
     return vector<std::int64_t>(detail::permuted_range(n, k, home));
 }
 

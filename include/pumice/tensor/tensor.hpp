@@ -295,9 +295,6 @@ template <class F>
 [[gnu::noinline]] node_ptr later(F&& make) {
     return noted(make()).get();
 }
-
-template <class T>
-concept typed_at_run_time = std::derived_from<T, any_tensor> && !array_argument<T>;
 }  // namespace detail
 
 /// Elementwise, of tensors, expressions and numbers (NumPy's operators): operands broadcast, a
@@ -326,10 +323,10 @@ template <class A> requires detail::operand_alone<A> auto operator!(A&& a) { ret
 /// The handle becomes that of a new value, in the memory of the old one where no other handle
 /// refers to it; a typed tensor has += -= *= /= as members.
 // clang-format off
-template <class T, class X> requires detail::typed_at_run_time<T> T& operator+=(T& a, X&& x) { return a = T(a + std::forward<X>(x)); }
-template <class T, class X> requires detail::typed_at_run_time<T> T& operator-=(T& a, X&& x) { return a = T(a - std::forward<X>(x)); }
-template <class T, class X> requires detail::typed_at_run_time<T> T& operator*=(T& a, X&& x) { return a = T(a * std::forward<X>(x)); }
-template <class T, class X> requires detail::typed_at_run_time<T> T& operator/=(T& a, X&& x) { return a = T(a / std::forward<X>(x)); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator+=(T& a, X&& x) { return a = a + std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator-=(T& a, X&& x) { return a = a - std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator*=(T& a, X&& x) { return a = a * std::forward<X>(x); }
+template <class T, class X> requires std::same_as<T, any_tensor> T& operator/=(T& a, X&& x) { return a = a / std::forward<X>(x); }
 template <class T, class X> requires std::derived_from<T, any_tensor> T& operator%=(T& a, X&& x) { return a = a % std::forward<X>(x); }
 template <class T, class X> requires std::derived_from<T, any_tensor> T& operator&=(T& a, X&& x) { return a = a & std::forward<X>(x); }
 template <class T, class X> requires std::derived_from<T, any_tensor> T& operator|=(T& a, X&& x) { return a = a | std::forward<X>(x); }
