@@ -155,7 +155,6 @@ TEST_CASE("creation: of the host's elements, in row-major order") {
 }
 
 TEST_CASE("creation: of a range under a shape") {
-    const pm::context home(pumice_test::host());
     const std::vector<int> six{0, 1, 2, 3, 4, 5};
     const pm::matrix<int> m = pm::adapt(six, {2, 3}, home);
     CHECK(m.shape() == pm::shape{2, 3});
@@ -230,7 +229,6 @@ TEST_CASE("creation: a number that a type does not hold is refused") {
 }
 
 TEST_CASE("creation: what is made from a shape is computed with in place") {
-    const pm::context home(pumice_test::host());
     const pm::vector<float> v = pm::adapt(std::vector<float>{1, 2}, home);
     auto x = pm::zeros<float>(v.shape(), home);
     x += v;
