@@ -26,13 +26,10 @@ install(FILES
     DESTINATION ${package})
 
 # The folders as pkg-config's files name them: from their own, so that a prefix may be moved.
-foreach(folder PREFIX INCLUDEDIR LIBDIR)
-    set(full ${CMAKE_INSTALL_FULL_${folder}})
-    if(folder STREQUAL PREFIX)
-        set(full ${CMAKE_INSTALL_PREFIX})
-    endif()
-    file(RELATIVE_PATH pumice_${folder} ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${full})
-endforeach()
+set(pkgconfig ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig)
+file(RELATIVE_PATH pumice_prefix ${pkgconfig} ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pumice_includedir ${pkgconfig} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(RELATIVE_PATH pumice_libdir ${pkgconfig} ${CMAKE_INSTALL_FULL_LIBDIR})
 list(GET pumice_vulkan_headers 2 pumice_vulkan_version)
 configure_file(cmake/pumice.pc.in pumice.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pumice.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

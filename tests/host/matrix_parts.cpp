@@ -21,7 +21,7 @@ TEST_CASE("host matrix parts: in place and by lines they hold the same numbers")
     const pm::fused plain = reading(0, pm::dtype::f32, extent, false),
                     twice = reading(0, pm::dtype::f32, extent, true),
                     stored = storing(1, pm::dtype::f32, extent);
-    const pm::index_list batch = pm::detail::coordinates_of({2}, 1);
+    const pm::index_list batch = pm::detail::index_of(1, {2});
     const std::int64_t from[] = {2, 3}, n[] = {3, 4};
     for (const int along : {0, 1})
         for (const bool doubled : {false, true}) {

@@ -31,13 +31,6 @@ void copy_numbers(numbers_at<const T> from, numbers_at<T> to, std::int64_t n0, s
     }
 }
 
-/// The coordinates of matrix number `i` of a batch, counted in row-major order.
-inline index_list coordinates_of(const shape& batch, std::int64_t i) {
-    index_list at = batch;
-    for (int d = at.rank() - 1; d >= 0; i /= batch[d], --d) at[d] = i % batch[d];
-    return at;
-}
-
 /// Parts of the matrices of a batch: in place where they lie in memory as T, else by way of lines
 /// along the longer axis of a part.
 template <class T>

@@ -210,7 +210,7 @@ private:
             other_ = number / of_.across_ % of_.down_ * of_.height_;
             lanes_ = std::min(of_.width_, of_.lanes_ - lane_);
             others_ = std::min(of_.height_, of_.others_ - other_);
-            at_ = coordinates_of(of_.p_.batch, number / (of_.across_ * of_.down_));
+            at_ = index_of(number / (of_.across_ * of_.down_), of_.p_.batch);
         }
         /// Where the results of the block go: the steps of lanes and others.
         numbers_at<T> target() {

@@ -135,7 +135,7 @@ void normalize_short_rows_of(const normalize_plan& plan, const host_buffers& buf
         for (std::int64_t i = part * share; i < end; ++i) {
             const std::int64_t from[] = {i % pieces * most, 0},
                                size[] = {std::min(most, rows - from[0]), n};
-            const index_list at = coordinates_of(batch, i / pieces);
+            const index_list at = index_of(i / pieces, batch);
             normalize_short_rows<T>(p.what, p.epsilon, in.read(at, from, size),
                                     out.place(at, from, size), size[0], n);
             out.write(at, from, size);

@@ -20,14 +20,6 @@ namespace detail {
 /// The graph's op, but for few elements of a list, which the host joins at once.
 PUMICE_FUNCTION node_ptr scatter_typed(const node_ptr& x, const node_ptr& indices,
                                        const node_ptr& updates, int axis, scattering what);
-template <class X, class Updates>
-constexpr bool check_updates() {
-    using a = element_of_argument<X>;
-    using b = element_of_argument<Updates>;
-    if constexpr (!std::same_as<a, b>)
-        static_cast<void>(element_types_do_not_mix_use_astype<a, b>{});
-    return true;
-}
 template <class X, class N>
 constexpr bool check_update() {
     using e = element_of_argument<X>;
@@ -41,7 +33,7 @@ constexpr bool check_update() {
 template <array_argument X, array_argument Indices, array_argument Updates, int I = 0>
 auto scatter_elements(const X& x, const Indices& indices, const Updates& updates, axes_t<I> = {},
                       scattering what = scattering::replace) {
-    static_assert(detail::check_indices<Indices>() && detail::check_updates<X, Updates>());
+    static_assert(detail::check_indices<Indices>() && detail::check_elements<X, Updates>());
     return detail::of_rank<X>(
         any_tensor(detail::scatter_typed(x.get(), indices.get(), updates.get(),
                                          detail::axis_in<I, detail::extents_of<X>::rank>(), what)));
@@ -68,7 +60,7 @@ auto scatter_elements(const X& x, const Indices& indices, const Updates& updates
 template <array_argument X, array_argument Indices, array_argument Updates>
 auto scatter_nd(const X& x, const Indices& indices, const Updates& updates,
                 scattering what = scattering::replace) {
-    static_assert(detail::check_indices<Indices>() && detail::check_updates<X, Updates>());
+    static_assert(detail::check_indices<Indices>() && detail::check_elements<X, Updates>());
     return detail::of_rank<X>(detail::noted(scatter_nd(any_tensor(x.get()),
                                                        any_tensor(indices.get()),
                                                        any_tensor(updates.get()), what)));

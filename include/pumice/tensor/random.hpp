@@ -194,12 +194,15 @@ inline void need_elements_of_a_key(const shape& extent) {
              {"the shape ", to_string(extent), " has more than the 2^32 elements of a key"});
 }
 
+/// The change that gives an element's second word.
+inline constexpr std::uint32_t second_word = 0xc2b2ae35u;
+
 /// 64 bits of each element's own. Throws errc::size_overflow.
 template <int = 0>
 std::uint16_t words(pumice::detail::generator<>& g, const key& k, const shape& extent) {
     need_elements_of_a_key(extent);
     const auto low = first_bits(g, k, 0, 32, dtype::u64),
-               high = first_bits(g, k, 0xc2b2ae35u, 32, dtype::u64);
+               high = first_bits(g, k, second_word, 32, dtype::u64);
     return g.call<op::add>(g.call<op::multiply>(high, g.number(scalar(std::uint64_t{1} << 32))),
                            low);
 }
@@ -214,7 +217,7 @@ std::uint16_t unit(pumice::detail::generator<>& g, const key& k, std::uint32_t c
     const auto rest = first_bits(g, k, change, real == dtype::f64 ? 32 : digits, real);
     if (real != dtype::f64)
         return g.call<op::multiply>(g.call<op::add>(rest, number(1)), number(1.0 / (1 << digits)));
-    const auto high = first_bits(g, k, change ^ 0xc2b2ae35u, 21, real);
+    const auto high = first_bits(g, k, change ^ second_word, 21, real);
     const auto count = g.call<op::add>(g.call<op::multiply>(high, number(0x1p32)),
                                        g.call<op::add>(rest, number(1)));
     return g.call<op::multiply>(count, number(0x1p-53));

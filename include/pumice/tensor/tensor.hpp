@@ -256,12 +256,17 @@ template <class A> constexpr bool is_bool() {
 }
 
 template <class First, class Other>
-constexpr bool check_joined() {
+constexpr bool check_elements() {
     using a = element_of_argument<First>;
     using b = element_of_argument<Other>;
     if constexpr (!std::same_as<a, b>)
         static_cast<void>(element_types_do_not_mix_use_astype<a, b>{});
-    else if constexpr (extents_of<First>::rank != extents_of<Other>::rank)
+    return true;
+}
+template <class First, class Other>
+constexpr bool check_joined() {
+    if constexpr (check_elements<First, Other>() &&
+                  extents_of<First>::rank != extents_of<Other>::rank)
         static_cast<void>(extents_do_not_match<extents_of<First>, extents_of<Other>>{});
     return true;
 }

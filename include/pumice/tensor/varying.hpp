@@ -298,7 +298,7 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         }
     }
     // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
-    // bound. There it is recorded apart; in between it is refused.
+    // bound.
     const auto difference = [&](const traced_graph& graph, std::int64_t extent) -> std::string {
         for (std::size_t k = 0; k < graph.outputs.size(); ++k)
             for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
@@ -315,6 +315,8 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         return {};
     };
     array_list<traced_graph> ends;
+    // Whether the function goes on there as the formulas have it; else it is recorded apart at an
+    // end, and refused elsewhere.
     const auto goes_on = [&](std::int64_t extent, bool at_end) {
         traced_graph graph = graph_of(extent);
         const std::string what = difference(graph, extent);
