@@ -629,6 +629,34 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("varying: a pass that decides by a number of the extent is refused") {
+    const auto with = [](auto number) {
+        return pm::context(pm::graph_pass{
+            "mine", [=](pm::op_graph& g) {
+                for (pm::graph_node* n : g.order()) {
+                    const auto* e = n->op().get_if<pm::elementwise_op>();
+                    if (!e) continue;
+                    pm::elementwise_op again = *e;
+                    for (pm::scalar& s : again.scalars)
+                        s = pm::scalar(s.type, number(s.as<double>()));
+                    g.change(*n, std::move(again), n->inputs);
+                }
+            }});
+    };
+    const auto run = [](const pm::context& home) {
+        const auto f = pm::compile(
+            [](const any& x) { return pm::tanh(x) * 0.0 + x * double(x.shape()[0]); },
+            pm::varying{.at_most = 64});
+        return doubles(f(pm::full(f32, {3}, 1.0, home)));
+    };
+    CHECK(run(with([](double n) { return n; })) == std::vector<double>{3, 3, 3});
+    const pm::context at_most_30 = with([](double n) { return n > 30 ? 30 : n; });
+    CHECK(code_of([&] { run(at_most_30); }) == pm::errc::unsupported);
+    CHECK(text_of_error([&] { run(at_most_30); }) ==
+          "[varying] a pass leaves another graph for the extent 2 than those near the bound say; "
+          "it must not decide by a number that follows the extent");
+}
+
 TEST_CASE("varying: steps that the host runs") {
     test::wishes w;
     w.without_f64 = true;

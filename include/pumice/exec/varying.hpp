@@ -101,6 +101,10 @@ std::shared_ptr<prepared_graph> prepare_range(engine& home, const traced_range& 
             inputs.shapes.back()[static_cast<int>(axis)] = r.most;
     }
     const auto range = std::make_shared<const varying_plan>(std::move(inputs), r.first, plans);
+    // Passes of the user's may have decided by numbers that follow the extent.
+    if (const pass_list* const passes = home.policies().passes.get(); passes && !passes->added.empty())
+        for (const auto& [extent, graph] : r.others)
+            range->must_be(maker->plan_of(graph, false).run.what(), extent);
     evaluation e = evaluation_of(range->largest());
     e.run.planned->range = range;
     e.run.given = std::move(traced[0].run.given);

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <utility>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -37,6 +39,9 @@ struct traced_range {
     std::string why_not_less = {};  // what the function says to a smaller one
     std::int64_t first = 0;         // extent of the first graph; the others follow it
     array_list<traced_graph> graphs = {};
+    /// Of extents further away, for which the plan must be what those five say; not the two least,
+    /// where nothing, or an axis of one element that broadcasts, is planned as something else.
+    array_list<std::pair<std::int64_t, traced_graph>> others = {};
 };
 
 /// Plans such a function once, by the library's engines. Throws errc::unsupported where it cannot
@@ -214,6 +219,68 @@ struct graph_extents {
     }
 };
 
+/// How the graph of a function follows the extent, as its five graphs say.
+class graph_formulas {
+public:
+    /// Pre: the graphs have their inputs yet; planning lets go of them.
+    explicit graph_formulas(const traced_range& r)
+        : first_(r.first), as_first_(r.graphs[0]), formulas_(as_first_.numbers.size()) {
+        array_list<graph_extents> each;
+        for (const traced_graph& g : r.graphs) {
+            each.push_back(graph_extents(g));
+            alike_ = alike_ && each.back().words == as_first_.words;
+        }
+        for (std::size_t i = 0; alike_ && i < formulas_.size(); ++i)
+            alike_ = find(formulas_[i], [&](std::size_t k) { return each[k].numbers[i]; });
+        for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
+            results_.push_back({});
+            for (int d = 0; d < r.graphs[0].outputs[k]->extent.rank(); ++d) {
+                results_.back().push_back({});
+                find(results_.back().back(),
+                     [&](std::size_t g) { return r.graphs[g].outputs[k]->extent[d]; });
+            }
+        }
+    }
+
+    /// Whether the five are the same ops with numbers that follow the extent. If not, a plan may
+    /// yet; of it only the shapes of results are known here.
+    bool are_alike() const noexcept { return alike_; }
+    std::int64_t first() const noexcept { return first_; }
+    std::int64_t extent_of_result(std::size_t k, int axis, std::int64_t extent) const {
+        return results_[k][static_cast<std::size_t>(axis)].at(extent);
+    }
+    /// What of the graph for an extent is not as they have it; empty: nothing.
+    std::string difference(const traced_graph& graph, std::int64_t extent) const {
+        for (std::size_t k = 0; k < graph.outputs.size(); ++k)
+            for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
+                if (graph.outputs[k]->extent[d] != extent_of_result(k, d, extent))
+                    return cat({"the shape ", to_string(graph.outputs[k]->extent), " of result ",
+                                k});
+        if (!alike_) return {};
+        const graph_extents of(graph);
+        if (of.words != as_first_.words) return "what the function does";
+        for (std::size_t i = 0; i < formulas_.size(); ++i)
+            if (of.numbers[i] != formulas_[i].at(extent))
+                return "a shape within the function, or what an op is given,";
+        return {};
+    }
+
+private:
+    /// Of the number that graph k has.
+    template <class F>
+    bool find(extent_formula& f, F number) const {
+        std::int64_t values[traced_range::samples] = {};
+        for (std::size_t k = 0; k < traced_range::samples; ++k) values[k] = number(k);
+        return f.find(first_, values);
+    }
+
+    std::int64_t first_;
+    graph_extents as_first_;
+    bool alike_ = true;
+    array_list<extent_formula> formulas_;
+    array_list<array_list<extent_formula>> results_;
+};
+
 }  // namespace detail
 
 PUMICE_BODY executable detail::trace_range(const context& home,
@@ -248,6 +315,36 @@ PUMICE_BODY executable detail::trace_range(const context& home,
         r.least = high;
         if (high > 0) takes(high - 1);  // says why
     }
+    // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
+    // bound: at an end it is recorded apart, elsewhere refused.
+    array_list<traced_graph> ends;
+    const auto look_at_others = [&](const graph_formulas& known) {
+        const auto goes_on = [&](std::int64_t extent, bool at_end) {
+            traced_graph graph = graph_of(extent);
+            const std::string what = known.difference(graph, extent);
+            if (what.empty() && (known.are_alike() || !at_end)) {
+                if (extent >= r.least + 2) r.others.push_back({extent, std::move(graph)});
+                return true;
+            }
+            if (!at_end)
+                fail(errc::unsupported, "varying",
+                     {what, " for the extent ", extent, " does not go on as from ", known.first(),
+                      " on; compile without varying what is cut, rounded or decided by it"});
+            if (graph.keys.size() > r.graphs[0].keys.size())
+                fail(errc::unsupported, "varying",
+                     {"the function draws more random numbers for the extent ", extent,
+                      " than for ", known.first()});
+            ends.push_back(std::move(graph));
+            return false;
+        };
+        const std::int64_t apart = r.least + (known.are_alike() ? varying::most_apart : 2);
+        std::int64_t low = r.least;
+        while (low < most && !goes_on(low, low < apart)) ++low;
+        for (const std::int64_t extent :
+             {low + 1, low + 2, low + 3, r.least + (most - r.least) / 2})
+            if (extent > low && extent < most) goes_on(extent, false);
+        if (most < r.first || most >= r.first + traced_range::samples) goes_on(most, true);
+    };
     // Below the bound, where the function may take no more; where that is too near to 0, where
     // axes of one element broadcast, above it. Where a fixed extent happens to be the bound, what
     // it is planned to may differ there.
@@ -260,84 +357,22 @@ PUMICE_BODY executable detail::trace_range(const context& home,
     if (most >= r.least + 2) beginnings.push_back(most);
     std::exception_ptr fault;
     std::shared_ptr<prepared_graph> made;
-    array_list<graph_extents> each;
+    std::optional<graph_formulas> known;
     for (const std::int64_t first : beginnings) try {
             r.first = first;
             r.graphs.clear();
-            each.clear();
-            for (int k = 0; k < n; ++k) {
-                r.graphs.push_back(graph_of(first + k));
-                each.push_back(graph_extents(r.graphs.back()));  // planning lets go of inputs
-            }
-            made = how(*home.get(), r);
+            r.others.clear();
+            ends.clear();
+            for (int k = 0; k < n; ++k) r.graphs.push_back(graph_of(first + k));
+            known.emplace(r);
+            if (known->are_alike()) look_at_others(*known);
+            made = how(*home.get(), r);  // says by itself which op is not alike
+            if (!known->are_alike()) look_at_others(*known);
             break;
         } catch (const error&) {
             if (!fault) fault = std::current_exception();
         }
     if (!made) std::rethrow_exception(fault);
-
-    const graph_extents& as_first = each[0];
-    array_list<extent_formula> formulas(as_first.numbers.size());
-    bool alike = true;
-    for (const graph_extents& e : each) alike = alike && e.words == as_first.words;
-    for (std::size_t i = 0; alike && i < formulas.size(); ++i) {
-        std::int64_t values[n] = {};
-        for (int k = 0; k < n; ++k) values[k] = each[static_cast<std::size_t>(k)].numbers[i];
-        alike = formulas[i].find(r.first, values);
-    }
-    // As the engine has found them.
-    array_list<array_list<extent_formula>> gives_extents;
-    for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
-        gives_extents.push_back({});
-        for (int d = 0; d < r.graphs[0].outputs[k]->extent.rank(); ++d) {
-            std::int64_t values[n] = {};
-            for (int g = 0; g < n; ++g)
-                values[g] = r.graphs[static_cast<std::size_t>(g)].outputs[k]->extent[d];
-            gives_extents.back().push_back({});
-            gives_extents.back().back().find(r.first, values);
-        }
-    }
-    // What is cut at a fixed extent, or decided by it, shows where the extent is small, or at the
-    // bound.
-    const auto difference = [&](const traced_graph& graph, std::int64_t extent) -> std::string {
-        for (std::size_t k = 0; k < graph.outputs.size(); ++k)
-            for (int d = 0; d < graph.outputs[k]->extent.rank(); ++d)
-                if (graph.outputs[k]->extent[d] !=
-                    gives_extents[k][static_cast<std::size_t>(d)].at(extent))
-                    return cat({"the shape ", to_string(graph.outputs[k]->extent), " of result ",
-                                k});
-        if (!alike) return {};
-        const graph_extents of(graph);
-        if (of.words != as_first.words) return "what the function does";
-        for (std::size_t i = 0; i < formulas.size(); ++i)
-            if (of.numbers[i] != formulas[i].at(extent))
-                return "a shape within the function, or what an op is given,";
-        return {};
-    };
-    array_list<traced_graph> ends;
-    // Whether the function goes on there as the formulas have it; else it is recorded apart at an
-    // end, and refused elsewhere.
-    const auto goes_on = [&](std::int64_t extent, bool at_end) {
-        traced_graph graph = graph_of(extent);
-        const std::string what = difference(graph, extent);
-        if (what.empty() && (alike || !at_end)) return true;
-        if (!at_end)
-            fail(errc::unsupported, "varying",
-                 {what, " for the extent ", extent, " does not go on as from ", r.first,
-                  " on; compile without varying what is cut, rounded or decided by it"});
-        if (graph.keys.size() > r.graphs[0].keys.size())
-            fail(errc::unsupported, "varying",
-                 {"the function draws more random numbers for the extent ", extent, " than for ",
-                  r.first});
-        ends.push_back(std::move(graph));
-        return false;
-    };
-    const std::int64_t apart = r.least + (alike ? varying::most_apart : 2);
-    std::int64_t low = r.least;
-    while (low < most && !goes_on(low, low < apart)) ++low;
-    for (const std::int64_t extent : {low + 1, low + 2, low + 3, r.least + (most - r.least) / 2})
-        if (extent > low && extent < most) goes_on(extent, false);
-    if (most < r.first || most >= r.first + n) goes_on(most, true);
     if (!ends.empty())
         made = std::make_shared<range_with_ends>(home, std::move(made), std::move(ends));
 
@@ -348,7 +383,7 @@ PUMICE_BODY executable detail::trace_range(const context& home,
     for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
         shape s = r.graphs[0].outputs[k]->extent;
         for (int d = 0; d < s.rank(); ++d)
-            s[d] = gives_extents[k][static_cast<std::size_t>(d)].at(most);
+            s[d] = known->extent_of_result(k, d, most);
         gives.push_back({r.graphs[0].outputs[k]->type, s});
     }
     return executable(home, std::move(takes_values), std::move(gives), r.graphs[0].keys.size(),

@@ -87,6 +87,23 @@ public:
         return p;
     }
     const varying_inputs& inputs() const noexcept { return inputs_; }
+    /// Throws errc::unsupported where the plan for an extent is another than this object has.
+    void must_be(plan p, std::int64_t extent) const {
+        detail::number_reader read[2];
+        plan ours = fill(extent, true);
+        for (const bool mine : {false, true}) {
+            plan& of = mine ? ours : p;
+            detail::number_walk walk(read[mine]);
+            walk(of.numbers);
+            for (plan_value& v : of.values) walk(v);
+            for (plan_step& s : of.steps) walk(s);
+        }
+        if (read[0].words != read[1].words || read[0].numbers != read[1].numbers)
+            fail(errc::unsupported, "varying",
+                 {"a pass leaves another graph for the extent ", extent,
+                  " than those near the bound say; it must not decide by a number that follows the "
+                  "extent"});
+    }
 
     std::int64_t extent_of(span<const any_tensor> inputs) const override {
         std::int64_t found = -1;
