@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <tests/support/skip.hpp>
 
+#include <cmath>
+
 namespace pm = pumice;
 using test::filled, test::twenty;
 
@@ -276,6 +278,26 @@ TEST_CASE("a long loop runs flat: bounded pending nodes, bounded memory") {
     const std::vector<float> v = x.to_vector(), w = g.to_vector();
     for (std::size_t i = 0; i < v.size(); ++i) CHECK(v[i] == doctest::Approx(w[i] * 10));
     if (on_vulkan(home)) CHECK(home.stats().device_bytes_peak < (16u << 20));
+}
+
+TEST_CASE("a loop that reads a value of what it does not evaluate has few plans, and computes it twice") {
+    const pm::context home;
+    const std::vector<float> starts(many * 40, 3.0f);
+    pm::vector<float> x = pm::from_span<float>({many * 40}, starts, home), velocity = x * 0.0f;
+    float change = 0;
+    const std::uint64_t plans = home.stats().plans;
+    const cost spent(home);
+    constexpr int steps = 60;
+    for (int i = 0; i < steps; ++i) {
+        velocity = velocity * 0.5f - (x - 2.0f / x) * 0.25f;
+        const pm::vector<float> y = x + velocity;
+        change = pm::max(pm::abs(y - x)).item();
+        x = y;
+    }
+    CHECK(change < 1e-4f);
+    CHECK(x.to_vector()[0] == doctest::Approx(std::sqrt(2.0)));
+    CHECK(home.stats().plans - plans <= 12);
+    CHECK(spent.dispatches() <= 3 * steps);
 }
 
 TEST_CASE("the parts of a concatenation are computed where they belong, and stay tensors") {

@@ -154,6 +154,20 @@ private:
         key_.add(name);
         labelled_ = true;
     }
+    /// Whether an evaluation computed it and stored it nowhere, and it would be dear to go on so: an
+    /// elementwise one where what it reads was too, as in a loop whose state nobody evaluates.
+    static bool is_dear_again(const node& n) noexcept {
+        const auto was_within = [](const node& of) {
+            return of.computed_within.load(std::memory_order_relaxed);
+        };
+        if (!was_within(n) || is_view(n)) return false;
+        return !n.op.is<elementwise_op>() ||
+               std::any_of(n.inputs.begin(), n.inputs.end(), [&](const node_ptr& input) {
+                   const node* from = input.get();
+                   while (!from->realised() && is_view(*from)) from = from->inputs[0].get();
+                   return !from->realised() && was_within(*from);
+               });
+    }
     /// Who is asked for, and who is read by lazy nodes that the walk did not meet.
     void add_uses(span<const node_ptr> roots) {
         counted_.clear();
@@ -167,9 +181,7 @@ private:
         for (const node* n : order_) {
             const int uses = n->pending_uses.load(std::memory_order_relaxed);
             const std::uint32_t number = number_of(n);
-            const bool again = n->computed_within.load(std::memory_order_relaxed) && !is_view(*n) &&
-                               !n->op.is<elementwise_op>();
-            is_kept_[number] = uses > counted_[number] || again;
+            is_kept_[number] = uses > counted_[number] || is_dear_again(*n);
             key_.add(static_cast<std::uint64_t>(is_kept_[number]) |
                      static_cast<std::uint64_t>(uses == 1) << 1 |
                      static_cast<std::uint64_t>(uses > 0) << 2);

@@ -140,8 +140,10 @@ public:
         if (!waits_in_order(given)) ahead_ += given.bytes;
     }
 
-    /// Where more of what was given back waits for the device than may: the timeline's value after
-    /// which it is half of that, else 0. What can be handed out again meanwhile does not count.
+    /// Bytes of what was given back that may wait for the device.
+    std::uint64_t most_ahead() const noexcept { return options_.ahead; }
+    /// Where more waits: the timeline's value after which it is half of that, else 0. What can be
+    /// handed out again meanwhile does not count.
     std::uint64_t far_ahead() {
         const std::lock_guard lock(mutex_);
         if (ahead_ <= options_.ahead) return 0;

@@ -8,6 +8,8 @@
 #include <pumice/exec/host_steps.hpp>
 #include <pumice/exec/vulkan/host_access.hpp>
 
+#include <algorithm>
+
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// What runs of a list of dispatches share.
@@ -31,9 +33,10 @@ public:
         const plan& p = run_.what();
         memory_.resize(p.values.size(), nullptr);
         take_over(run, taken_over_);
+        if (passes_much()) share_memory();
         for (const array_list<int>* values : {&p.outputs, &p.temporaries})
             for (const int v : *values)
-                if (p.at(v).alias < 0) find_memory(v);
+                if (p.at(v).alias < 0 && !memory_[static_cast<std::size_t>(v)]) find_memory(v);
         if (list_.stages().size() == 1) return;
         // A copy at another place is the storage's, which knows where it is valid.
         for (const plan_step& s : p.steps)
@@ -57,11 +60,57 @@ public:
         for (const stage& s : list_.stages())
             if (s.host) on_host(s, stop);
             else if (s.first < s.last) on_device(s);
+        for (const std::size_t v : shared_) run_.made[v].reset();
         ++lane_.counted.evals;
         lane_.counted.written_bytes += static_cast<std::uint64_t>(list_.written_bytes());
     }
 
 private:
+    bool passes(std::size_t v) const {
+        const plan_value& value = run_.what().values[v];
+        return run_.passing[v] && value.alias < 0 && !value.is_given() && !taken_over_[v];
+    }
+    /// Whether what nobody has a handle of is more than may wait for the device.
+    bool passes_much() const {
+        if (run_.passing.empty() || list_.stages().size() > 1) return false;
+        std::uint64_t bytes = 0;
+        for (std::size_t v = 0; v < memory_.size(); ++v)
+            if (passes(v)) bytes += static_cast<std::uint64_t>(run_.what().values[v].bytes());
+        return bytes > runtime_->memory().most_ahead();
+    }
+    /// Such values have memory from the first step that names them to the last; others of their
+    /// size get it then. Kernels that would run at once may wait for each other.
+    void share_memory() {
+        const plan& p = run_.what();
+        array_list<std::size_t> last(memory_.size(), 0), free;
+        for (std::size_t i = 0; i < p.steps.size(); ++i)
+            for (const int b : p.steps[i].buffers) last[static_cast<std::size_t>(p.root(b))] = i;
+        for (std::size_t i = 0; i < p.steps.size(); ++i) {
+            for (const int b : p.steps[i].buffers) {
+                const int root = p.root(b);
+                const auto v = static_cast<std::size_t>(root);
+                if (memory_[v] || !passes(v)) continue;
+                std::size_t* const found =
+                    std::find_if(free.begin(), free.end(), [&](std::size_t other) {
+                        return memory_[other]->bytes == p.values[v].bytes();
+                    });
+                if (found == free.end()) {
+                    find_memory(root);
+                } else {
+                    run_.made[v] = run_.made[*found];
+                    memory_[v] = memory_[*found];
+                    free.erase(found);
+                }
+                shared_.push_back(v);
+            }
+            for (const int b : p.steps[i].buffers) {
+                const auto v = static_cast<std::size_t>(p.root(b));
+                if (last[v] == i && passes(v) &&
+                    std::find(free.begin(), free.end(), v) == free.end())
+                    free.push_back(v);
+            }
+        }
+    }
     void find_memory(int v) {
         const auto number = static_cast<std::size_t>(v);
         if (!taken_over_[number]) {
@@ -224,6 +273,7 @@ private:
     array_list<vulkan_storage*>& memory_ = lists_->memory;  // of each value
     array_list<vulkan_storage*>& written_over_ = lists_->written_over;
     array_list<storage*>& taken_over_ = lists_->taken_over;
+    array_list<std::size_t> shared_;  // values whose memory is not theirs alone
     temporary_memory temporary_;
     vulkan::allocation ring_;
 };
