@@ -62,3 +62,29 @@ TEST_CASE("index_map: elements are counted in row-major order over its axes") {
     CHECK(all_of_it.low == 100);
     CHECK(all_of_it.high == 114);
 }
+
+TEST_CASE("index_map: whole rows go around, and end, as their elements do") {
+    const auto joined = [](std::initializer_list<mapped_axis> axes) {
+        array_list<mapped_axis> map;
+        for (const mapped_axis& a : axes) add_axis(map, a);
+        return map;
+    };
+    const mapped_axis rows{fold::none, 3, 0, 3, 1};
+    for (const fold how : {fold::around, fold::inside, fold::none, fold::edge, fold::mirror}) {
+        const mapped_axis outer = how == fold::none ? mapped_axis{how, 5, 0, 5, 3}
+                                                    : mapped_axis{how, 9, -2, 5, 3};
+        const array_list<mapped_axis> map = joined({outer, rows});
+        const bool by_elements = how != fold::edge && how != fold::mirror;
+        CHECK(map.size() == (by_elements ? 1 : 2));
+        const mapped_axis apart[] = {outer, rows};
+        for (std::int64_t i = 0; i < outer.extent * 3; ++i) {
+            const map_stretch is = index_map{{map.data(), map.size()}, 7}.stretch(i, 1, 1),
+                              was = index_map{apart, 7}.stretch(i, 1, 1);
+            CHECK(is.within == was.within);
+            if (was.within) CHECK(is.begin == was.begin);
+        }
+    }
+    // Rows that do not follow each other, and rows that are cut themselves.
+    CHECK(joined({{fold::around, 9, -2, 5, 4}, rows}).size() == 2);
+    CHECK(joined({{fold::around, 9, -2, 5, 3}, {fold::around, 3, 1, 3, 1}}).size() == 2);
+}

@@ -33,27 +33,28 @@ inline void copy_elements(int bits, const void* from, std::int64_t from_step, vo
 
 template <std::size_t Size>
 void copy_rows_each(const std::byte* from, std::int64_t down, std::int64_t along, std::byte* to,
-                    std::int64_t rows, std::int64_t length) {
+                    std::int64_t to_down, std::int64_t rows, std::int64_t length) {
     constexpr std::int64_t size = Size;
     std::int64_t i = 0;
     for (; i + 4 <= length; i += 4) {
         const std::byte* v = from + i * along * size;
         std::byte* r = to + i * size;
-        for (std::int64_t row = 0; row < rows; ++row, v += down * size, r += length * size)
+        for (std::int64_t row = 0; row < rows; ++row, v += down * size, r += to_down * size)
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < 4; ++k)
                 std::memcpy(r + k * size, v + k * along * size, Size);
     }
     for (; i < length; ++i)
-        copy_each<Size>(from + i * along * size, down, to + i * size, length, rows);
+        copy_each<Size>(from + i * along * size, down, to + i * size, to_down, rows);
 }
-/// Copies rows of elements of `bits`, of 8 at least, to where they lie dense; steps count elements.
+/// Copies rows of `length` elements of `bits`, of 8 at least, to dense rows; steps count elements.
 inline void copy_rows(int bits, const std::byte* from, std::int64_t down, std::int64_t along,
-                      std::byte* to, std::int64_t rows, std::int64_t length) {
-    if (bits == 64) copy_rows_each<8>(from, down, along, to, rows, length);
-    else if (bits == 32) copy_rows_each<4>(from, down, along, to, rows, length);
-    else if (bits == 16) copy_rows_each<2>(from, down, along, to, rows, length);
-    else copy_rows_each<1>(from, down, along, to, rows, length);
+                      std::byte* to, std::int64_t to_down, std::int64_t rows,
+                      std::int64_t length) {
+    if (bits == 64) copy_rows_each<8>(from, down, along, to, to_down, rows, length);
+    else if (bits == 32) copy_rows_each<4>(from, down, along, to, to_down, rows, length);
+    else if (bits == 16) copy_rows_each<2>(from, down, along, to, to_down, rows, length);
+    else copy_rows_each<1>(from, down, along, to, to_down, rows, length);
 }
 
 }}}  // namespace pumice::PUMICE_ABI::detail

@@ -35,6 +35,21 @@ struct mapped_axis {
     friend constexpr bool operator==(const mapped_axis&, const mapped_axis&) = default;
 };
 
+/// Puts an axis behind those of a kernel's map: what goes around, or has no element, by whole rows
+/// that follow each other does so by elements, of one axis fewer.
+inline void add_axis(array_list<mapped_axis>& map, const mapped_axis& inner) {
+    const auto joins = [&](const mapped_axis& outer) {
+        return inner.how == fold::none && outer.step == inner.step * inner.extent &&
+               (outer.how == fold::none || outer.how == fold::around || outer.how == fold::inside);
+    };
+    if (map.empty() || !joins(map.back())) return map.push_back(inner);
+    mapped_axis& a = map.back();
+    a.extent *= inner.extent;
+    a.add *= inner.extent;
+    a.length *= inner.extent;
+    a.step = inner.step;
+}
+
 /// What the text of a kernel knows of a map: a digit for each axis, the last axis lowest.
 constexpr std::uint32_t form_of(span<const mapped_axis> map) noexcept {
     std::uint32_t form = 0;

@@ -49,62 +49,73 @@ private:
             return false;
         for (const host_array& a : leaves)
             if (!a.data || a.format || !a.map.axes.empty() || is_packed(a.type)) return false;
-        return std::all_of(outputs.begin(), outputs.end(),
-                           [&](const host_array& a) { return follow(a) && !is_packed(a.type); });
+        return std::all_of(outputs.begin(), outputs.end(), [&](const host_array& a) {
+            return follow(a, domain.rank() - 2) && !is_packed(a.type);
+        });
     }
-    /// Whether the rows of `a` lie dense, one behind the other.
-    bool follow(const host_array& a) const {
+    /// Whether what `a` has behind `axis` lies dense, one behind the other along it.
+    bool follow(const host_array& a, int axis) const {
         const int last = domain.rank() - 1;
-        return a.steps[last] == 1 && a.steps[last - 1] == domain[last];
+        if (a.steps[last] != 1) return false;
+        for (int i = axis; i < last; ++i)
+            if (a.steps[i] != a.steps[i + 1] * domain[i + 1]) return false;
+        return true;
+    }
+    /// The axis along which a block goes on: not the last but one where that is short too.
+    int axis_of_blocks() const {
+        const int axis = domain.rank() - 2;
+        if (axis == 0 || domain[axis] * domain[axis + 1] > host_program::block / 4) return axis;
+        for (const host_array& a : outputs)
+            if (!follow(a, axis - 1)) return axis;
+        return domain[axis - 1] > domain[axis] ? axis - 1 : axis;
     }
     void run_short_rows(const thread_pool& threads) const {
-        const int last = domain.rank() - 1;
-        const std::int64_t length = domain[last], lines = domain[last - 1],
-                           rows = element_count(domain) / length,
-                           share = std::max<std::int64_t>(1, thread_part / length),
-                           most = host_program::block / length;
-        threads.run((rows + share - 1) / share, parts_for_a_thread(share * length),
+        const int axis = axis_of_blocks();
+        shape cells = domain;  // whose last axis is that of the blocks
+        std::int64_t cell = 1;
+        while (cells.rank() > axis + 1) cell *= cells.back(), cells.erase(cells.rank() - 1);
+        const std::int64_t length = cells.back(), count = element_count(cells),
+                           share = std::max<std::int64_t>(1, thread_part / cell),
+                           most = host_program::block / cell;
+        threads.run((count + share - 1) / share, parts_for_a_thread(share * cell),
                     [&](std::int64_t part) {
-                        dense_rows block(*this);
-                        const std::int64_t end = std::min(rows, (part + 1) * share);
-                        for (std::int64_t row = part * share; row < end;) {
-                            const std::int64_t n = std::min({most, end - row, lines - row % lines});
-                            block.run(row_at(domain, row), n);
-                            row += n;
+                        dense_cells block(*this, axis, cell);
+                        const std::int64_t end = std::min(count, (part + 1) * share);
+                        for (std::int64_t i = part * share; i < end;) {
+                            const std::int64_t from = i % length,
+                                               n = std::min({most, end - i, length - from});
+                            index_list at = row_at(cells, i / length);
+                            at[axis] = from;
+                            block.run(at, n);
+                            i += n;
                         }
                     });
     }
-    /// The operands of a block of rows, as one dense row.
-    class dense_rows {
+    /// The operands of a block, as one dense row: of cells along an axis, each what lies behind it.
+    class dense_cells {
     public:
-        explicit dense_rows(const host_elementwise& work)
-            : work_(work), in_(work.leaves), out_(work.outputs),
+        dense_cells(const host_elementwise& work, int axis, std::int64_t cell)
+            : work_(work), axis_(axis), cell_(cell), in_(work.leaves), out_(work.outputs),
               room_(in_.size() * 8 * host_program::block) {
             auto* room = static_cast<std::byte*>(room_.data());
             for (std::size_t k = 0; k < in_.size(); ++k, room += 8 * host_program::block)
-                if (!work.follow(in_[k])) in_[k].data = room, in_[k].offset = 0;
+                if (!work.follow(in_[k], axis)) in_[k].data = room, in_[k].offset = 0;
             for (auto* list : {&in_, &out_})
                 for (host_array& a : *list) a.steps = strides::filled(1, 1);
             if (!work.native) machine_.emplace(work.body, in_, work.scalars, out_);
         }
-        /// n rows from the coordinates `at` on.
+        /// n cells from the coordinates `at` on.
         void run(const index_list& at, std::int64_t n) {
-            const host_place first{at, 0, n};
-            const int last = work_.domain.rank() - 1;
             const void* in[max_leaves];
             for (std::size_t k = 0; k < in_.size(); ++k) {
                 const host_array& a = work_.leaves[k];
-                if (work_.follow(a)) in_[k].offset = first.offset(a);
-                else
-                    detail::copy_rows(info(a.type).bits,
-                                      a.data + byte_offset(a.type, first.offset(a)),
-                                      a.steps[last - 1], a.steps[last], in_[k].data, n,
-                                      work_.domain[last]);
+                if (work_.follow(a, axis_)) in_[k].offset = offset_of(a, at);
+                else copy(a, offset_of(a, at), in_[k].data, n);
                 in[k] = in_[k].data + byte_offset(a.type, in_[k].offset);
             }
             for (std::size_t k = 0; k < out_.size(); ++k)
-                out_[k].offset = first.offset(work_.outputs[k]);
-            const std::int64_t count = n * work_.domain[last];
+                out_[k].offset = offset_of(work_.outputs[k], at);
+            const std::int64_t count = n * cell_;
             const host_array& out = out_[0];
             if (machine_) machine_->run({origin_, 0, count});
             else
@@ -113,7 +124,18 @@ private:
         }
 
     private:
+        void copy(const host_array& a, std::int64_t from, std::byte* to, std::int64_t n) const {
+            const int last = work_.domain.rank() - 1;
+            const std::int64_t length = work_.domain[last];
+            for (std::int64_t i = 0; i < cell_; i += length, from += a.steps[last - 1])
+                detail::copy_rows(info(a.type).bits, a.data + byte_offset(a.type, from),
+                                  a.steps[axis_], a.steps[last], to + byte_offset(a.type, i), cell_,
+                                  n, length);
+        }
+
         const host_elementwise& work_;
+        int axis_;
+        std::int64_t cell_;
         array_list<host_array> in_, out_;
         detail::thread_room room_;
         index_list origin_ = index_list::filled(1, 0);
@@ -211,11 +233,14 @@ inline void run_elementwise(const host_loop& bound, std::byte* to, const thread_
         if (i.what == instruction::code::coded)
             work.leaves[i.index] = {first_value(*given.inputs[i.index]), i.format->memory, 0, dense,
                                     i.format};
-    array_list<mapped_axis> map = op.map;
-    if (!map.empty()) {
+    array_list<mapped_axis> map;
+    if (!op.map.empty()) {
         const node& from = *given.inputs[0];
-        for (std::size_t k = 0; k < map.size(); ++k)
-            map[k].step = from.layout()[static_cast<int>(k)];
+        for (std::size_t k = 0; k < op.map.size(); ++k) {
+            mapped_axis a = op.map[k];
+            a.step = from.layout()[static_cast<int>(k)];
+            add_axis(map, a);
+        }
         work.leaves[0] = {bytes_on_host(from),
                           from.type,
                           0,

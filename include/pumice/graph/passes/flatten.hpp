@@ -198,24 +198,10 @@ private:
         for (std::size_t k = 0; k < map.size(); ++k) {
             mapped_axis a = map[k];
             a.step = o.steps[static_cast<int>(k)];
-            if (!o.map.empty() && joins(o.map.back(), a)) o.map.back() = joined(o.map.back(), a);
-            else o.map.push_back(a);
+            add_axis(o.map, a);
         }
         return o;
     }
-    /// Whether two axes are one to the map: what goes around by whole rows does so by elements.
-    static bool joins(const mapped_axis& outer, const mapped_axis& inner) {
-        return inner.how == fold::none && outer.step == inner.step * inner.extent &&
-               (outer.how == fold::none || outer.how == fold::around);
-    }
-    static mapped_axis joined(mapped_axis a, const mapped_axis& inner) {
-        a.extent *= inner.extent;
-        a.add *= inner.extent;
-        a.length *= inner.extent;
-        a.step = inner.step;
-        return a;
-    }
-
     std::uint16_t memory(graph_node* base, const strides& layout, std::int64_t offset,
                          const affine& at) {
         operand o{buffers_.number_of(base), base->type(), offset, {}};
