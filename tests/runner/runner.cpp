@@ -117,6 +117,33 @@ TEST_CASE("runner: what does not fit is told by a status and a message, and chan
     CHECK(r.stats().runs == 1);
 }
 
+TEST_CASE("runner: one that was moved from says so, and serves again when it is given another") {
+    const pm::context home;
+    pm::runner from = shifting(home, {2, 4});
+    const pm::runner r = std::move(from);
+    std::vector<float> in = counting(8, 0), out(8);
+    const auto x = r.wrap("x", in.data()), y = r.wrap("output0", out.data());
+    CHECK(from.execute({x}, {y}) == run_status::invalid_argument);
+    CHECK(std::string(pm::run_message()).find("moved from") != std::string::npos);
+    const pm::job refused = from.execute_async({x}, {y}, [](run_status) { FAIL("called"); });
+    CHECK_FALSE(refused.accepted());
+    CHECK(refused.wait() == run_status::invalid_argument);
+    CHECK(from.inputs().empty());
+    CHECK(from.outputs(io_view::host).empty());
+    const auto says = [](auto&& f) { CHECK(code_of(f) == pm::errc::invalid_argument); };
+    says([&] { from.info("x"); });
+    says([&] { from.stats(); });
+    says([&] { from.allocate("x"); });
+    says([&] { from.wrap("x", in.data()); });
+    says([&] { from.options(); });
+    says([&] { from.where(); });
+    says([&] { from.recorded(); });
+    says([&] { from.profile_table(); });
+    from = r;
+    CHECK(from.execute({x}, {y}) == run_status::ok);
+    CHECK(out == shifted(in));
+}
+
 TEST_CASE("runner: with profiling each run has its table, without it there is none") {
     const pm::context home;
     pm::runner_options o;

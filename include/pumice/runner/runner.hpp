@@ -27,7 +27,8 @@ concept runnable_recording = requires(const Recorded& r) {
 };
 
 /// A handle: copies share one executable, any thread may use any of them. What constructs and asks
-/// throws pumice::error; what runs gives a status.
+/// throws pumice::error; what runs gives a status. One that was moved from is refused with
+/// invalid_argument, and has no values.
 class runner {
 public:
     using tensor = runner_tensor;
@@ -59,10 +60,18 @@ public:
     // What goes in and comes out, in order.
 
     /// In the view that the options choose.
-    span<const tensor_info> inputs() const noexcept { return core().inputs(core().views(0)); }
-    span<const tensor_info> outputs() const noexcept { return core().outputs(core().views(1)); }
-    span<const tensor_info> inputs(io_view v) const noexcept { return core().inputs(v); }
-    span<const tensor_info> outputs(io_view v) const noexcept { return core().outputs(v); }
+    span<const tensor_info> inputs() const noexcept {
+        return face_ ? inputs(core().views(0)) : span<const tensor_info>();
+    }
+    span<const tensor_info> outputs() const noexcept {
+        return face_ ? outputs(core().views(1)) : span<const tensor_info>();
+    }
+    span<const tensor_info> inputs(io_view v) const noexcept {
+        return face_ ? core().inputs(v) : span<const tensor_info>();
+    }
+    span<const tensor_info> outputs(io_view v) const noexcept {
+        return face_ ? core().outputs(v) : span<const tensor_info>();
+    }
     /// By name, inputs before outputs. Throws errc::invalid_argument that lists the names.
     const tensor_info& info(std::string_view name) const { return core().find(name, nullptr); }
     const tensor_info& info(std::string_view name, io_view v) const {
@@ -97,7 +106,8 @@ public:
     /// Returns when the results are there.
     run_status execute(span<const runner_tensor_view> inputs,
                        span<const runner_tensor_view> outputs) const noexcept {
-        return core().execute(inputs, outputs);
+        return face_ ? core().execute(inputs, outputs)
+                     : detail::tell(run_status::invalid_argument, moved_from);
     }
     run_status execute(std::initializer_list<runner_tensor_view> inputs,
                        std::initializer_list<runner_tensor_view> outputs) const noexcept {
@@ -115,12 +125,12 @@ public:
                              span(outputs.begin(), outputs.size()), std::move(done));
     }
 
-    const runner_options& options() const noexcept { return core().options(); }
-    const context& where() const noexcept { return core().recorded().where(); }
+    const runner_options& options() const { return core().options(); }
+    const context& where() const { return core().recorded().where(); }
     /// What runs.
-    const executable& recorded() const noexcept { return core().recorded(); }
+    const executable& recorded() const { return core().recorded(); }
     /// Counters of the runs so far.
-    runner_stats stats() const noexcept { return core().stats(); }
+    runner_stats stats() const { return core().stats(); }
     /// The kernels and copies of the last run, with the option `profiling`; "" without.
     std::string profile_table() const { return core().profile_table(); }
 
@@ -136,7 +146,12 @@ private:
     runner(detail::run_parts&& parts, const runner_options& options)
         : face_(std::make_shared<face>(std::make_shared<detail::run_core>(std::move(parts),
                                                                           options))) {}
-    detail::run_core& core() const noexcept { return *face_->core; }
+    static constexpr const char* moved_from =
+        "the runner was moved from; use the one it was moved to, or a copy";
+    detail::run_core& core() const {
+        if (!face_) fail(errc::invalid_argument, "runner", {moved_from});
+        return *face_->core;
+    }
 
     std::shared_ptr<face> face_;
 };
@@ -144,6 +159,7 @@ private:
 inline job runner::execute_async(span<const runner_tensor_view> inputs,
                                  span<const runner_tensor_view> outputs,
                                  run_callback done) const noexcept {
+    if (!face_) return job(detail::tell(run_status::invalid_argument, moved_from));
     const std::shared_ptr<detail::run_core>& c = face_->core;
     detail::job_state* state = nullptr;
     run_status s = run_status::ok;
