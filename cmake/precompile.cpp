@@ -31,7 +31,7 @@ void write_words(std::ostream& out, const std::string& blob) {
     }
 }
 
-/// A source that names the modules before main.
+/// A source of the modules.
 void write(std::ostream& out, std::string_view sources, std::string_view tag,
            const std::vector<compiled_module>& modules) {
     out << "// The modules of the library, compiled by Slang " << tag
@@ -43,15 +43,16 @@ void write(std::ostream& out, std::string_view sources, std::string_view tag,
         write_words(out, modules[i].blob);
         out << "};\n";
     }
-    out << "const pumice::precompiled_module modules[] = {\n";
+    out << "constexpr pumice::precompiled_module modules[] = {\n";
     for (std::size_t i = 0; i < modules.size(); ++i)
-        out << "    {\"" << modules[i].name << "\", {reinterpret_cast<const char*>(module_" << i
-            << "), " << modules[i].blob.size() << "}},\n";
-    out << "};\nconst pumice::precompiled_library library{\n    \"" << sources << "\",\n    \""
-        << pm::detail::compile_options(false) << "\",\n    \"" << tag
-        << "\",\n    modules};\n"
-           "[[maybe_unused]] const bool named = (pumice::detail::precompiled = &library, true);\n\n"
-           "}  // namespace\n";
+        out << "    {\"" << modules[i].name << "\", module_" << i << ", " << modules[i].blob.size()
+            << "},\n";
+    out << "};\n\n}  // namespace\n\n"
+           "constinit const pumice::precompiled_library pumice::detail::modules_of_program{\n    \""
+        << sources << "\",\n    \"" << pm::detail::compile_options(false) << "\",\n    \"" << tag
+        << "\",\n    modules};\n\n#if !defined(__ELF__)\n"
+           "[[maybe_unused]] static const bool named =\n"
+           "    (pumice::detail::precompiled = &pumice::detail::modules_of_program, true);\n#endif\n";
 }
 
 }  // namespace

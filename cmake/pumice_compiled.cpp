@@ -8,7 +8,11 @@
 #include <pumice/model/onnx/detail/open.hpp>
 #include <pumice/package/make_package.hpp>
 
-namespace pumice { inline namespace PUMICE_ABI { namespace detail {
+namespace pumice { inline namespace PUMICE_ABI {
+
+constinit std::atomic<engine_factory*> engine_hook{&make_engine};
+
+namespace detail {
 
 template void save_package<0>(const std::filesystem::path&, const executable&,
                               const package_contents&, const package_options&);
@@ -17,4 +21,6 @@ template loaded_package load_package<0>(const std::filesystem::path&, const cont
 template package_contents look_into_package<0>(const std::filesystem::path&, bool);
 template bool has_package_magic<0>(const std::filesystem::path&);
 
-}}}  // namespace pumice::PUMICE_ABI::detail
+}  // namespace detail
+
+}}  // namespace pumice::PUMICE_ABI

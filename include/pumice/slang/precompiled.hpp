@@ -14,7 +14,8 @@ namespace pumice { inline namespace PUMICE_ABI {
 /// A module as slang::IModule::serialize wrote it.
 struct precompiled_module {
     std::string_view name;
-    std::string_view blob;
+    const void* data;
+    std::size_t size;
 };
 
 /// Modules, and what they were compiled from and by: another Slang's must not be loaded.
@@ -27,7 +28,7 @@ struct precompiled_library {
     /// The blob of a module; empty where there is none.
     std::string_view find(std::string_view name) const noexcept {
         for (const precompiled_module& m : modules)
-            if (m.name == name) return m.blob;
+            if (m.name == name) return {static_cast<const char*>(m.data), m.size};
         return {};
     }
 };
@@ -35,8 +36,15 @@ struct precompiled_library {
 namespace detail {
 
 /// Those of this program, or null. pumice::compiled brings them where the machine that built it
-/// has Slang (cmake/PumicePrecompile.cmake); they are named before main.
+/// has Slang (cmake/PumicePrecompile.cmake): before any object of the program is made where the
+/// linker knows weak names, else before main.
+#if defined(__ELF__)
+[[gnu::weak]] extern const precompiled_library modules_of_program;
+inline constinit const precompiled_library* precompiled = &modules_of_program;
+#else
+extern const precompiled_library modules_of_program;
 inline constinit const precompiled_library* precompiled = nullptr;
+#endif
 
 }  // namespace detail
 

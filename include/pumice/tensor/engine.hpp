@@ -257,8 +257,13 @@ inline node_ptr at_once(const operation& lasting, span<const scalar> scalars, dt
 /// Makes an engine for a set of policies.
 using engine_factory = std::shared_ptr<engine>(policy_set);
 
-/// The one registration of the library: the engine's headers put their factory here.
+/// The one registration of the library: the engine's headers put their factory here. That of
+/// pumice::compiled is there before any object of the program is made.
+#if defined(PUMICE_COMPILED) || defined(PUMICE_COMPILING)
+extern std::atomic<engine_factory*> engine_hook;
+#else
 inline constinit std::atomic<engine_factory*> engine_hook{nullptr};
+#endif
 
 /// The registered engine's. Throws no_engine, no_vulkan_loader, no_device.
 PUMICE_FUNCTION std::shared_ptr<engine> make_engine_for(policy_set policies);
