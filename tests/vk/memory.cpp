@@ -375,6 +375,19 @@ TEST_CASE("memory: threads share it") {
     CHECK(memory.stats().blocks == 0);
 }
 
+TEST_CASE("memory: under a small limit the first block leaves room for other usages") {
+    auto gpu = test::open();
+    if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);
+    vulkan::memory_options options;
+    options.limit = 8 << 20;
+    vulkan::memory memory(gpu.queue, options);
+    std::vector<vulkan::allocation> pieces;
+    for (const memory_usage usage : kinds) pieces.push_back(memory.allocate(40000, usage));
+    CHECK(memory.stats().reserved <= 4 << 20);
+    pieces.push_back(memory.allocate(4 << 20, memory_usage::device));
+    for (const auto& each : pieces) memory.free(each);
+}
+
 TEST_CASE("memory: it knows who holds what, and who asks for more is told") {
     auto gpu = test::open();
     if (!gpu) PUMICE_SKIP("vulkan-device", gpu.why);

@@ -33,8 +33,10 @@ public:
             if (limit > 0) largest_ = std::min(largest_, static_cast<std::uint64_t>(limit));
         // `ranges` counts in 32 bits, so a block ends below 1 TiB.
         largest_ = std::min(largest_, std::uint64_t{ranges::none} * unit) / unit * unit;
+        // no block takes so much of the limit that other usages have none
+        const std::uint64_t most = std::min(largest_, options_.limit / 8);
         for (std::uint64_t& size : options_.block_size)
-            size = std::max(std::min(size, largest_) / unit * unit, unit);
+            size = std::max(std::min(size, most) / unit * unit, unit);
     }
     memory(const memory&) = delete;
     memory& operator=(const memory&) = delete;
