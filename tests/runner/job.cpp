@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include <pthread.h>
+
 using namespace test;
 using namespace std::chrono_literals;
 using pm::run_status;
@@ -342,6 +344,29 @@ TEST_CASE("job: a wait for what ends only after the callback that waits is told 
               (order == pm::callback_order::as_submitted ? run_status::busy : run_status::ok));
     }
 }
+
+#if defined(__GLIBC__)
+TEST_CASE("job: where the system gives no thread the run says so, and goes once it does") {
+    const pm::context home;
+    const pm::runner r = shifting(home, {8});
+    std::vector<float> in = counting(8, 0), out(8);
+    const auto x = r.wrap("x", in.data()), y = r.wrap("output0", out.data());
+    pthread_attr_t usual, huge;
+    REQUIRE(::pthread_getattr_default_np(&usual) == 0);
+    REQUIRE(::pthread_getattr_default_np(&huge) == 0);
+    REQUIRE(::pthread_attr_setstacksize(&huge, std::size_t{1} << 48) == 0);
+    REQUIRE(::pthread_setattr_default_np(&huge) == 0);
+    const pm::job refused = r.execute_async({x}, {y});
+    ::pthread_setattr_default_np(&usual);
+    CHECK_FALSE(refused.accepted());
+    CHECK(refused.wait() == run_status::failed);
+    const std::string text = pm::run_message();
+    CHECK(text.find("[runner] no thread can be started") == 0);
+    CHECK(text.find("or use execute") != std::string::npos);
+    CHECK(r.execute_async({x}, {y}).wait() == run_status::ok);
+    CHECK(out == shifted(in));
+}
+#endif
 
 TEST_CASE("job: none is lost where more threads than processors take them") {
     const pm::context home(pm::host_only{});

@@ -198,9 +198,13 @@ private:
         while (threads_.size() < static_cast<std::size_t>(threads_wanted_)) {
             try {
                 threads_.push_back(start_thread([this, keep = by] { work(*keep); }));
-            } catch (const std::system_error&) {
-                if (threads_.empty()) throw;  // with fewer it goes too
-                break;
+            } catch (const std::system_error& e) {
+                if (!threads_.empty()) break;  // with fewer it goes too
+                return tell(
+                    run_status::failed,
+                    cat({"[runner] no thread can be started for execute_async: ", e.what(),
+                         "\n  - let the process have more (ulimit -u, pids.max of its cgroup)"
+                         "\n  - or use execute, which needs none"}));
             }
         }
         started_.store(threads_.size(), std::memory_order_release);
