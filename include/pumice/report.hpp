@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pumice/base/escape.hpp>
+#include <pumice/base/replaced_file.hpp>
 #include <pumice/exec/draw_memory_plan.hpp>
 #include <pumice/exec/plan/plan.hpp>
 #include <pumice/tensor/compile.hpp>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -410,9 +410,9 @@ inline std::string report_page(const executable& e, const measured_run* run = nu
 inline void report(const executable& e, span<const any_tensor> inputs,
                    const std::filesystem::path& file) {
     const measured_run run = measure_run(e, inputs);
-    std::ofstream out(file, std::ios::binary);
-    out << report_page(e, &run);
-    if (!out.flush()) fail(errc::io_failed, "report", {"cannot write ", file.string()});
+    detail::replaced_file out(file);
+    out.stream << report_page(e, &run);
+    out.finish("report");
 }
 /// The same of all that a lazy tensor needs, which is recorded for it; the tensor stays lazy.
 /// Throws errc::invalid_argument where it has its values already.

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-#include <pumice/exchange/save.hpp>
+#include <pumice/exchange/npz.hpp>
 
 #include <pumice.hpp>
 
 #include <tests/exchange/support.hpp>
+#include <tests/support/full_disk.hpp>
 
 namespace pm = pumice;
 using namespace pumice_test;
@@ -41,6 +42,23 @@ TEST_CASE("save: the bytes are NumPy's, and its files in both orders are read") 
         CHECK(pm::load<float, 3>(data(name)).to_vector() == x.to_vector());
     CHECK(pm::load<std::uint8_t, 2>(data("exchange/columns_u1.npy")).to_vector() ==
           pm::to_vector<std::uint8_t>(numbers(pm::dtype::u8, {5, 3})));
+}
+
+TEST_CASE("save: on a full disk the old file stays, an archive too") {
+    const temporary_folder folder;
+    const auto npy = folder.path() / "x.npy", npz = folder.path() / "x.npz";
+    const pm::any_tensor small = numbers(pm::dtype::f32, {2}),
+                         large = numbers(pm::dtype::f32, {5000});
+    pm::save(npy, small);
+    pm::save_npz(npz, {{"x", small}});
+    {
+        const test::full_disk full(4096);
+        CHECK(code_of([&] { pm::save(npy, large); }) == errc::io_failed);
+        CHECK(code_of([&] { pm::save_npz(npz, {{"x", large}}); }) == errc::io_failed);
+    }
+    CHECK(pm::load(npy).shape() == pm::shape{2});
+    CHECK(pm::load_npz(npz).at("x").shape() == pm::shape{2});
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
 }
 
 TEST_CASE("save: what cannot be is refused by name") {

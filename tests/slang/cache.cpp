@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support.hpp"
 
+#include <tests/support/full_disk.hpp>
 #include <tests/support/sanitizer.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <thread>
 
 #if !defined(_WIN32)
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <csignal>
 #endif
@@ -221,16 +221,11 @@ TEST_CASE("a full disk leaves the old entry, no half of a new one, and one warni
     const counting_log log;
     disk_cache cache(here.path);
     cache.write("key", "slang", "old");
-    const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-    rlimit old_limit{}, low{};
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-    low = old_limit;
-    low.rlim_cur = 4096;
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &low) == 0);
-    cache.write("key", "slang", payload_of(1, 20000));
-    cache.write("other", "slang", payload_of(2, 20000));
-    ::setrlimit(RLIMIT_FSIZE, &old_limit);
-    std::signal(SIGXFSZ, old_handler);
+    {
+        const test::full_disk full(4096);
+        cache.write("key", "slang", payload_of(1, 20000));
+        cache.write("other", "slang", payload_of(2, 20000));
+    }
     CHECK(cache.read("key", "slang") == "old");
     CHECK_FALSE(cache.read("other", "slang"));
     CHECK(here.files().size() == 1);

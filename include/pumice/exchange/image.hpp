@@ -5,6 +5,7 @@
 // defines STB_IMAGE_IMPLEMENTATION and STB_IMAGE_WRITE_IMPLEMENTATION before it includes this.
 #pragma once
 
+#include <pumice/base/replaced_file.hpp>
 #include <pumice/model/input_file.hpp>
 #include <pumice/tensor/creation.hpp>
 
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
-#include <fstream>
 
 namespace pumice { inline namespace PUMICE_ABI {
 
@@ -105,10 +105,10 @@ inline void save_image(const std::filesystem::path& path, const any_tensor& x) {
     else
         throw error(errc::unsupported, "save_image",
                     path.string() + " names no .png, .bmp, .tga or .jpg");
-    std::ofstream out;
-    if (made != 0) out.open(path, std::ios::binary);
-    if (made == 0 || !(out << file).flush())
-        throw error(errc::io_failed, "save_image", "cannot write " + path.string());
+    if (made == 0) throw error(errc::io_failed, "save_image", "cannot write " + path.string());
+    detail::replaced_file out(path);
+    out.stream << file;
+    out.finish("save_image");
 }
 template <array_argument X>
     requires(!std::derived_from<std::remove_cvref_t<X>, any_tensor>)

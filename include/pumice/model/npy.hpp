@@ -4,17 +4,15 @@
 #pragma once
 
 #include <pumice/base/expected.hpp>
+#include <pumice/base/replaced_file.hpp>
 #include <pumice/core/layout.hpp>
 #include <pumice/core/strided.hpp>
 #include <pumice/model/input_file.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -229,14 +227,11 @@ inline void write_npy(const std::filesystem::path& path, const npy_array& a) {
         fail(errc::invalid_argument, "npy",
              {"an array of ", to_string(a.dtype), " and shape ", to_string(a.shape), " has ",
               wanted, " bytes, not ", a.bytes.size()});
-    std::ofstream out(path, std::ios::binary);
-    out << header;
-    out.write(reinterpret_cast<const char*>(a.bytes.data()),
-              static_cast<std::streamsize>(a.bytes.size()));
-    if (!out.flush())
-        throw error(errc::io_failed, "npy",
-                    path.string() +
-                        " could not be written: " + std::generic_category().message(errno));
+    detail::replaced_file out(path);
+    out.stream << header;
+    out.stream.write(reinterpret_cast<const char*>(a.bytes.data()),
+                     static_cast<std::streamsize>(a.bytes.size()));
+    out.finish("npy");
 }
 
 }}  // namespace pumice::PUMICE_ABI

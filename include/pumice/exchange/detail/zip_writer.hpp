@@ -3,13 +3,12 @@
 // Writes zip archives of stored and deflated entries.
 #pragma once
 
-#include <pumice/base/error.hpp>
+#include <pumice/base/replaced_file.hpp>
 #include <pumice/exchange/detail/zip.hpp>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <string>
 #include <utility>
@@ -22,7 +21,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 class zip_writer {
 public:
     explicit zip_writer(const std::filesystem::path& path)
-        : path_(path), out_(path, std::ios::binary) {}
+        : file_(path), out_(file_.stream) {}
 
     /// An entry of `head` and `values`.
     void add(std::string name, span<const std::byte> head, span<const std::byte> values,
@@ -84,8 +83,7 @@ public:
         add_number<std::uint32_t>(last, zip64_sign);
         add_number<std::uint16_t>(last, 0);
         out_ << last;
-        if (!out_.flush())
-            throw error(errc::io_failed, "npz", path_.string() + " could not be written");
+        file_.finish("npz");
     }
 
 private:
@@ -157,8 +155,8 @@ private:
     }
     std::uint64_t position() { return static_cast<std::uint64_t>(out_.tellp()); }
 
-    std::filesystem::path path_;
-    std::ofstream out_;
+    replaced_file file_;
+    std::ofstream& out_;
     std::vector<zip_entry> entries_;
 };
 

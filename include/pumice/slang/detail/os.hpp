@@ -4,11 +4,10 @@
 #pragma once
 
 #include <pumice/base/array_list.hpp>
+#include <pumice/base/file_name.hpp>
 #include <pumice/base/text.hpp>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -119,8 +118,6 @@ inline array_list<fs::path> program_folders() {
     return {library_file(nullptr, nullptr).parent_path()};
 }
 
-inline int process_id() { return static_cast<int>(GetCurrentProcessId()); }
-
 /// The bytes of a regular file of at most `limit` bytes; nothing when it cannot be read whole.
 inline std::optional<std::string> read_file(const fs::path& path, std::size_t limit) {
     std::ifstream in(path, std::ios::binary | std::ios::ate);
@@ -186,8 +183,6 @@ inline array_list<fs::path> program_folders() {
         folders.push_back(executable.parent_path());
     return folders;
 }
-
-inline int process_id() { return static_cast<int>(::getpid()); }
 
 /// Closes a descriptor at the end of the scope, and with it frees its lock.
 struct file_descriptor {
@@ -260,12 +255,5 @@ inline void remove_if_abandoned(const fs::path& temporary) {
 }
 
 #endif
-
-/// A file name that no other process or thread uses.
-inline std::string unique_name() {
-    static std::atomic<unsigned> count{0};
-    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    return cat({process_id(), ".", now, ".", count.fetch_add(1)});
-}
 
 }}}  // namespace pumice::PUMICE_ABI::detail
