@@ -10,8 +10,11 @@
 
 #include <tests/support/scope.hpp>
 #include <tests/support/skip.hpp>
+#include <tests/support/thrown.hpp>
 
 #include <fstream>
+
+#include <sys/stat.h>
 
 namespace pm = pumice;
 
@@ -103,6 +106,41 @@ TEST_CASE("pack: recorded on the null device for this device, the same bytes, an
     CHECK(there == here);
     const pm::context nothing{pm::null_device{info}};
     CHECK_THROWS_AS(work(nothing), pm::error);
+}
+
+TEST_CASE("pack: what PUMICE_RECORD_PACK names is never written over if it is no pack") {
+    test::temporary_folder folder;
+    const auto text_of = [](const std::filesystem::path& path) {
+        std::ifstream in(path, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    const auto refused = [&](const std::filesystem::path& path) {
+        const test::variable record("PUMICE_RECORD_PACK", path.string());
+        const pm::error e = test::thrown_by([] { pm::context(); });
+        CHECK(e.code() == pm::errc::invalid_argument);
+        CHECK(e.message().find(path.string()) == 0);
+    };
+    const auto source = folder.path / "source.cpp", pipe = folder.path / "pipe";
+    std::ofstream(source) << "int main() {}\n";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const auto& path : {source, pipe, folder.path}) refused(path);
+    CHECK(text_of(source) == "int main() {}\n");
+    CHECK(std::filesystem::is_fifo(pipe));
+
+    // A link leads to the pack, an empty file becomes one; one that is no more when it ends stays.
+    const auto link = folder.path / "link", pack = folder.path / "real.pack";
+    std::filesystem::create_symlink("real.pack", link);
+    std::ofstream{pack};
+    for (int i = 0; i < 2; ++i) pm::detail::recorder_of(link.string());
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(text_of(pack) == pm::pack_recorder().bytes());
+    const test::captured_log log;
+    {
+        const auto recorder = pm::detail::recorder_of(link.string());
+        std::ofstream(pack, std::ios::trunc) << "mine";
+    }
+    CHECK(text_of(pack) == "mine");
+    CHECK(log.with("is no pack").size() == 1);
 }
 
 TEST_CASE("pack: compiled functions and PUMICE_RECORD_PACK, several contexts into one file") {

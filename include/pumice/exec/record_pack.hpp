@@ -9,6 +9,10 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+namespace detail {
+constexpr std::size_t largest_pack = std::size_t{1} << 30;  // that is read to be added to
+}
+
 /// Gathers the kernels of the contexts that hold its sink. Any thread.
 class pack_recorder {
 public:
@@ -22,7 +26,7 @@ public:
     }
     /// Kernels of an older recording by the same library; of any other they are forgotten.
     void add_file(const std::string& file) {
-        const std::optional<std::string> bytes = detail::read_file(file, std::size_t{1} << 30);
+        const std::optional<std::string> bytes = detail::read_file(file, detail::largest_pack);
         if (!bytes) return;
         const std::lock_guard lock(mutex_);
         try {
@@ -42,17 +46,31 @@ private:
 
 namespace detail {
 
+/// Throws errc::invalid_argument for what is there and is no pack: it would be written over.
+inline void must_be_pack(const std::string& path) {
+    std::error_code failed;
+    if (!fs::exists(path, failed)) return;
+    const std::optional<std::string> bytes = read_file(path, largest_pack);
+    if (bytes && (bytes->empty() || kernel_pack::begins(as_bytes(span(*bytes))))) return;
+    throw error(errc::invalid_argument, "pack",
+                cat({path, " is there and is no pack, so no kernels are recorded into it"}),
+                {"let PUMICE_RECORD_PACK name a pack, or a file that is not there"});
+}
+
 /// Writes its kernels to a file when the last context that tells it of some is gone.
 struct pack_file : pack_recorder {
-    explicit pack_file(std::string to) : path(std::move(to)) {}
+    explicit pack_file(std::string to) : path(std::move(to)) { must_be_pack(path); }
     ~pack_file() {
         try {
+            must_be_pack(path);
             add_file(path);
             const std::string whole = bytes();
             if (const std::error_code failed =
                     write_whole(path + "." + unique_name(), path, whole, readable_by::others))
                 write_log(severity::error,
                           cat({"[pack] cannot write ", path, ": ", failed.message()}));
+        } catch (const error& e) {
+            write_log(severity::error, e.what());
         } catch (const std::exception&) {  // no memory for it: the file stays as it was
             write_log(severity::error, "[pack] the kernels that were recorded are not written");
         }
@@ -61,7 +79,8 @@ struct pack_file : pack_recorder {
 };
 
 /// The recorder of a file, shared by all contexts of the process.
-inline std::shared_ptr<pack_file> recorder_of(const std::string& path) {
+inline std::shared_ptr<pack_file> recorder_of(const std::string& name) {
+    const std::string path = behind_links(name).string();
     static std::mutex mutex;
     static std::weak_ptr<pack_file> current;
     const std::lock_guard lock(mutex);

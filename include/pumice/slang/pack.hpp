@@ -9,6 +9,7 @@
 #include <pumice/slang/detail/digest.hpp>
 #include <pumice/slang/request.hpp>
 
+#include <cstring>
 #include <memory>
 
 namespace pumice { inline namespace PUMICE_ABI {
@@ -47,7 +48,7 @@ public:
         const auto digest_at = [&](std::size_t i) {
             return digest{long_word(i + 2), long_word(i)};
         };
-        if (size < header || bytes.size() % 4 != 0 || word(0) != magic[0] || word(1) != magic[1])
+        if (size < header || bytes.size() % 4 != 0 || !begins(bytes))
             refuse({"this is no pack"});
         if (word(6) != version)
             refuse({"a pack of version ", word(6), "; this program reads ", version});
@@ -71,6 +72,13 @@ public:
             next += words;
         }
         if (next != size) refuse({"the pack is damaged"});
+    }
+
+    /// Whether bytes begin as a pack does.
+    static bool begins(span<const std::byte> bytes) {
+        const std::string begin = little_endian({magic[0], magic[1]});
+        return bytes.size() >= begin.size() &&
+               std::memcmp(bytes.data(), begin.data(), begin.size()) == 0;
     }
 
     void add(digest name, const spirv_code& code) {
