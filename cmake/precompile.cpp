@@ -52,7 +52,8 @@ void write(std::ostream& out, std::string_view sources, std::string_view tag,
         << sources << "\",\n    \"" << pm::detail::compile_options(false) << "\",\n    \"" << tag
         << "\",\n    modules};\n\n#if !defined(__ELF__)\n"
            "[[maybe_unused]] static const bool named =\n"
-           "    (pumice::detail::precompiled = &pumice::detail::modules_of_program, true);\n#endif\n";
+           "    (pumice::detail::precompiled = &pumice::detail::modules_of_program, "
+           "true);\n#endif\n";
 }
 
 }  // namespace

@@ -13,6 +13,4 @@ const pm::vector<float> ones = pm::ones<float>({5000}, home);
 const pm::vector<float> fives = ones * 2.0f + pm::full<float>({5000}, 3.0f, home);
 const float first = fives(0).item();
 
-int main() {
-    std::cout << first << ' ' << pm::view(fives, pm::slice{0, 3}) << '\n';
-}
+int main() { std::cout << first << ' ' << pm::view(fives, pm::slice{0, 3}) << '\n'; }

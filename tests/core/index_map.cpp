@@ -71,8 +71,8 @@ TEST_CASE("index_map: whole rows go around, and end, as their elements do") {
     };
     const mapped_axis rows{fold::none, 3, 0, 3, 1};
     for (const fold how : {fold::around, fold::inside, fold::none, fold::edge, fold::mirror}) {
-        const mapped_axis outer = how == fold::none ? mapped_axis{how, 5, 0, 5, 3}
-                                                    : mapped_axis{how, 9, -2, 5, 3};
+        const mapped_axis outer =
+            how == fold::none ? mapped_axis{how, 5, 0, 5, 3} : mapped_axis{how, 9, -2, 5, 3};
         const array_list<mapped_axis> map = joined({outer, rows});
         const bool by_elements = how != fold::edge && how != fold::mirror;
         CHECK(map.size() == (by_elements ? 1 : 2));

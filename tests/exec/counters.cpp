@@ -280,7 +280,8 @@ TEST_CASE("a long loop runs flat: bounded pending nodes, bounded memory") {
     if (on_vulkan(home)) CHECK(home.stats().device_bytes_peak < (16u << 20));
 }
 
-TEST_CASE("a loop that reads a value of what it does not evaluate has few plans, and computes it twice") {
+TEST_CASE(
+    "a loop that reads a value of what it does not evaluate has few plans, and computes it twice") {
     const pm::context home;
     const std::vector<float> starts(many * 40, 3.0f);
     pm::vector<float> x = pm::from_span<float>({many * 40}, starts, home), velocity = x * 0.0f;

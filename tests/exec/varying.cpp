@@ -644,9 +644,9 @@ TEST_CASE("varying: a pass that decides by a number of the extent is refused") {
             }});
     };
     const auto run = [](const pm::context& home) {
-        const auto f = pm::compile(
-            [](const any& x) { return pm::tanh(x) * 0.0 + x * double(x.shape()[0]); },
-            pm::varying{.at_most = 64});
+        const auto f =
+            pm::compile([](const any& x) { return pm::tanh(x) * 0.0 + x * double(x.shape()[0]); },
+                        pm::varying{.at_most = 64});
         return doubles(f(pm::full(f32, {3}, 1.0, home)));
     };
     CHECK(run(with([](double n) { return n; })) == std::vector<double>{3, 3, 3});

@@ -114,14 +114,14 @@ TEST_CASE("short rows whose results follow: blocks of several, other operands co
 
 TEST_CASE("short rows of short rows: blocks along the axis before them") {
     for (const std::int64_t n : {1, 2, 9, 513, 20000})
-        for (const auto [lines, length] :
-             {std::pair{2, 3}, std::pair{3, 3}, std::pair{8, 3}, std::pair{5, 25}, std::pair{1, 7}}) {
+        for (const auto [lines, length] : {std::pair{2, 3}, std::pair{3, 3}, std::pair{8, 3},
+                                           std::pair{5, 25}, std::pair{1, 7}}) {
             const std::int64_t cell = lines * length, count = n * cell;
             std::vector<float> a = numbers(count), b = numbers(n * length), c = numbers(count);
             const strides dense{cell, length, 1};
             check({n, lines, length},
-                  {view(a, 0, dense), view(b, 0, {length, 0, 1}), view(c, 0, {0, length, 1})}, dense,
-                  count);
+                  {view(a, 0, dense), view(b, 0, {length, 0, 1}), view(c, 0, {0, length, 1})},
+                  dense, count);
             // Turned, transposed, and with results whose cells do not follow each other.
             check({n, lines, length},
                   {view(a, count - 1, {-cell, -length, -1}), view(c, 0, {1, n, n * lines}),
@@ -134,7 +134,8 @@ TEST_CASE("short rows of short rows: blocks along the axis before them") {
             std::vector<float> d = numbers(4 * count);
             const strides whole{n * cell, cell, length, 1};
             check({4, n, lines, length},
-                  {view(d, 0, whole), view(c, 0, {0, cell, length, 1}), view(b, 0, {0, length, 0, 1})},
+                  {view(d, 0, whole), view(c, 0, {0, cell, length, 1}),
+                   view(b, 0, {0, length, 0, 1})},
                   whole, 4 * count);
         }
 }

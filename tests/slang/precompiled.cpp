@@ -27,8 +27,7 @@ struct precompiled_here {
         };
         slang_compiler(slang_library::open(find_slang()), texts, std::move(store), false)
             .compile_library();
-        for (const auto& [name, blob] : blobs)
-            modules.push_back({name, blob.data(), blob.size()});
+        for (const auto& [name, blob] : blobs) modules.push_back({name, blob.data(), blob.size()});
     }
     precompiled_here(const precompiled_here&) = delete;
     precompiled_here& operator=(const precompiled_here&) = delete;

@@ -45,8 +45,7 @@ public:
         if (!stream) failed = {errno ? errno : EIO, std::generic_category()};
         else if (!beside_.empty()) std::filesystem::rename(beside_, to_, failed);
         if (failed)
-            fail(errc::io_failed, place,
-                 {"cannot write ", path_.string(), ": ", failed.message()});
+            fail(errc::io_failed, place, {"cannot write ", path_.string(), ": ", failed.message()});
         beside_.clear();
     }
 

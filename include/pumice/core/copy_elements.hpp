@@ -49,8 +49,7 @@ void copy_rows_each(const std::byte* from, std::int64_t down, std::int64_t along
 }
 /// Copies rows of `length` elements of `bits`, of 8 at least, to dense rows; steps count elements.
 inline void copy_rows(int bits, const std::byte* from, std::int64_t down, std::int64_t along,
-                      std::byte* to, std::int64_t to_down, std::int64_t rows,
-                      std::int64_t length) {
+                      std::byte* to, std::int64_t to_down, std::int64_t rows, std::int64_t length) {
     if (bits == 64) copy_rows_each<8>(from, down, along, to, to_down, rows, length);
     else if (bits == 32) copy_rows_each<4>(from, down, along, to, to_down, rows, length);
     else if (bits == 16) copy_rows_each<2>(from, down, along, to, to_down, rows, length);

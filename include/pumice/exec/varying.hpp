@@ -102,7 +102,8 @@ std::shared_ptr<prepared_graph> prepare_range(engine& home, const traced_range& 
     }
     const auto range = std::make_shared<const varying_plan>(std::move(inputs), r.first, plans);
     // Passes of the user's may have decided by numbers that follow the extent.
-    if (const pass_list* const passes = home.policies().passes.get(); passes && !passes->added.empty())
+    const pass_list* const passes = home.policies().passes.get();
+    if (passes && !passes->added.empty())
         for (const auto& [extent, graph] : r.others)
             range->must_be(maker->plan_of(graph, false).run.what(), extent);
     evaluation e = evaluation_of(range->largest());

@@ -154,8 +154,8 @@ private:
         key_.add(name);
         labelled_ = true;
     }
-    /// Whether an evaluation computed it and stored it nowhere, and it would be dear to go on so: an
-    /// elementwise one where what it reads was too, as in a loop whose state nobody evaluates.
+    /// Whether an evaluation computed it and stored it nowhere, and it would be dear to go on so:
+    /// an elementwise one where what it reads was too, as in a loop whose state nobody evaluates.
     static bool is_dear_again(const node& n) noexcept {
         const auto was_within = [](const node& of) {
             return of.computed_within.load(std::memory_order_relaxed);

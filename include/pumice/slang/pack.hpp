@@ -48,8 +48,7 @@ public:
         const auto digest_at = [&](std::size_t i) {
             return digest{long_word(i + 2), long_word(i)};
         };
-        if (size < header || bytes.size() % 4 != 0 || !begins(bytes))
-            refuse({"this is no pack"});
+        if (size < header || bytes.size() % 4 != 0 || !begins(bytes)) refuse({"this is no pack"});
         if (word(6) != version)
             refuse({"a pack of version ", word(6), "; this program reads ", version});
         if (digest_of({reinterpret_cast<const char*>(bytes.data()) + 4 * checked_from,

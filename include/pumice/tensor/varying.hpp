@@ -382,8 +382,7 @@ PUMICE_BODY executable detail::trace_range(const context& home,
             takes_values[i].shape[static_cast<int>(axis)] = most;
     for (std::size_t k = 0; k < r.graphs[0].outputs.size(); ++k) {
         shape s = r.graphs[0].outputs[k]->extent;
-        for (int d = 0; d < s.rank(); ++d)
-            s[d] = known->extent_of_result(k, d, most);
+        for (int d = 0; d < s.rank(); ++d) s[d] = known->extent_of_result(k, d, most);
         gives.push_back({r.graphs[0].outputs[k]->type, s});
     }
     return executable(home, std::move(takes_values), std::move(gives), r.graphs[0].keys.size(),

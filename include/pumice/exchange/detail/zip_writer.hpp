@@ -20,8 +20,7 @@ namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 /// equal files.
 class zip_writer {
 public:
-    explicit zip_writer(const std::filesystem::path& path)
-        : file_(path), out_(file_.stream) {}
+    explicit zip_writer(const std::filesystem::path& path) : file_(path), out_(file_.stream) {}
 
     /// An entry of `head` and `values`.
     void add(std::string name, span<const std::byte> head, span<const std::byte> values,
