@@ -47,7 +47,8 @@ void copy_rows_each(const std::byte* from, std::int64_t down, std::int64_t along
     for (; i < length; ++i)
         copy_each<Size>(from + i * along * size, down, to + i * size, to_down, rows);
 }
-/// Copies rows of `length` elements of `bits`, of 8 at least, to dense rows; steps count elements.
+/// Copies short rows of elements of `bits`, of 8 at least, to rows of neighbours; steps count
+/// elements.
 inline void copy_rows(int bits, const std::byte* from, std::int64_t down, std::int64_t along,
                       std::byte* to, std::int64_t to_down, std::int64_t rows, std::int64_t length) {
     if (bits == 64) copy_rows_each<8>(from, down, along, to, to_down, rows, length);

@@ -132,6 +132,7 @@ private:
                                        : c                     ? "host/scan"
                                        : n.op.is<take_op>()    ? "host/take"
                                        : n.op.is<scatter_op>() ? "host/scatter"
+                                       : n.op.is<concat_op>()  ? "host/concat"
                                                                : nullptr;
             if (!kernel) return nullptr;
             record = std::make_shared<kernel_record>();
@@ -149,9 +150,25 @@ private:
     bool run_alone(node& n) override {
         tree_of_ = nullptr;
         if (policies_.passes) return false;
-        for (const node_ptr& input : n.inputs)
-            if (!has_values(*input)) return run_tree(n);
+        if (is_view(n)) return run_reshaped(n);
+        if (!n.op.is<concat_op>())  // its loop looks through lazy views
+            for (const node_ptr& input : n.inputs)
+                if (!has_values(*input)) return run_tree(n);
         return run_over(n, n.inputs);
+    }
+    /// A reshape of a concatenation, which stack() makes, shows the memory of that.
+    bool run_reshaped(node& n) {
+        const node_ptr of = n.inputs[0];
+        const auto* const view = n.op.get_if<view_op>();
+        if (!of->op.is<concat_op>() || of->realised() || planner_.is_claimed(of.get()) ||
+            (view && !detail::keeps_order(*view, of->extent, n.extent)) ||
+            !run_over(*of, of->inputs))
+            return false;
+        keep_label_of_view(n);
+        n.record = of->record;
+        n.realise(of->data);
+        n.release_inputs();
+        return true;
     }
     /// Realises a node from these, or from the products of two, in the place of its inputs, where
     /// there is a loop for it. It keeps the record, if there is one.

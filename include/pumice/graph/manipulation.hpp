@@ -178,15 +178,20 @@ PUMICE_FUNCTION array_list<mapped_axis> plain_map(const shape& s) {
 
 PUMICE_BODY any_tensor stack(span<const any_tensor> parts, std::int64_t axis) {
     detail::require(!parts.empty(), "stack", "needs at least one tensor");
-    std::vector<any_tensor> list;
-    for (const any_tensor& p : parts) {
+    const int rank = parts[0].rank(), at = normalize_axis(axis, rank + 1, "stack");
+    for (const any_tensor& p : parts)
         if (p.shape() != parts[0].shape())
             fail(errc::shape_mismatch, "stack",
                  {"shapes ", to_string(parts[0].shape()), " and ", to_string(p.shape()),
                   " differ"});
-        list.push_back(expand_dims(p, normalize_axis(axis, p.rank() + 1, "stack")));
+    if (at < rank) {  // joined along the axis behind the new one, and split there: no views
+        shape to = parts[0].shape();
+        to.insert(at, static_cast<std::int64_t>(parts.size()));
+        return reshape(concat(parts, at), to);
     }
-    return concat(list, axis);
+    std::vector<any_tensor> list;
+    for (const any_tensor& p : parts) list.push_back(expand_dims(p, at));
+    return concat(list, at);
 }
 
 PUMICE_BODY std::vector<any_tensor> unstack(const any_tensor& x, std::int64_t axis) {

@@ -4,6 +4,7 @@
 // operands? What has none goes to a plan, and in a plan to the problem's reference.
 #pragma once
 
+#include <pumice/host/concat.hpp>
 #include <pumice/host/elementwise.hpp>
 #include <pumice/host/matmul.hpp>
 #include <pumice/host/normalize.hpp>

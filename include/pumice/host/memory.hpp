@@ -235,6 +235,10 @@ public:
     host_memory memory;
 };
 
+/// Whether an evaluated node's values are at hand: not so of a traced input, and of what a run
+/// lost.
+inline bool has_values(const node& n) noexcept { return n.realised() && n.data && !n.data->lost; }
+
 /// The memory of a realised tensor of the host's, and where its values begin in it, or the first of
 /// a view.
 inline std::byte* bytes_on_host(const node& n) noexcept {

@@ -9,10 +9,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
-/// Whether an evaluated node's values are at hand: not so of a traced input, and of what a run
-/// lost.
-inline bool has_values(const node& n) noexcept { return n.realised() && n.data && !n.data->lost; }
-
 /// Keeps its memory from one tree to the next.
 class small_tree {
 public:
