@@ -7,9 +7,7 @@
 #include <pumice/host/loop.hpp>
 #include <pumice/host/values.hpp>
 
-namespace pumice { inline namespace PUMICE_ABI {
-
-namespace detail {
+namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
 /// Where the elements are of a tensor with values, or of a lazy view of one; else no data.
 inline host_array array_behind(const node& n) {
@@ -116,6 +114,4 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
     out.loop = join_parts<Op>;
 }
 
-}  // namespace detail
-
-}}  // namespace pumice::PUMICE_ABI
+}}}  // namespace pumice::PUMICE_ABI::detail
