@@ -39,12 +39,6 @@ TEST_CASE("host take: elements and rows, from either end") {
 
 namespace {
 
-std::vector<std::byte> bytes_of(const pm::any_tensor& x) {
-    const pm::node_ptr& n = x.get();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(pm::byte_count(n->type, n->count())));
-    n->owner->read(n, bytes.data());
-    return bytes;
-}
 pm::any_tensor evaluated(const pm::any_tensor& x) {
     pm::eval(x);
     return x;
@@ -105,4 +99,42 @@ TEST_CASE("host take: alone, of any type and view, by rows, elements and tuples,
             evaluated(pm::slice_view(by, std::vector{pm::slice{0, 0}, {0, 40}}));
         compare_takes(home, none, [&](const pm::any_tensor& i) { return pm::take(by, i, 1); });
     }
+}
+
+TEST_CASE("host take: short rows of any size, by indices and tuples of them, as a plain loop") {
+    const pm::context home = host();
+    for (const pm::dtype type : {pm::dtype::u8, pm::dtype::f16, pm::dtype::f32, pm::dtype::f64})
+        for (const std::int64_t width : {2, 3, 4, 5, 7, 9, 16, 17, 63, 64}) {
+            constexpr std::int64_t n = 700, rows = 35, count = 900;
+            std::vector<std::int32_t> v(static_cast<std::size_t>(n * width)), at(count);
+            for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<int>(i % 113);
+            for (std::size_t i = 0; i < at.size(); ++i)
+                at[i] = static_cast<int>(i * 7919 % (2 * n)) - int{n};
+            const pm::any_tensor x = evaluated(pm::astype(pm::from_span<std::int32_t>({n, width}, v,
+                                                                                      home),
+                                                          type)),
+                                 by = evaluated(pm::from_span<std::int32_t>({count}, at, home));
+            const std::vector<std::byte> from = bytes_of(x), got = bytes_of(pm::take(x, by, 0));
+            const auto row = static_cast<std::size_t>(width * pm::info(type).bits / 8);
+            bool right = got.size() == row * count;
+            for (std::size_t i = 0; right && i < count; ++i) {
+                const auto place = static_cast<std::size_t>(at[i] < 0 ? at[i] + int{n} : at[i]);
+                right = std::equal(&got[i * row], &got[i * row] + row, &from[place * row]);
+            }
+            CHECK(right);
+            // Pairs of indices that name the same rows, and of single elements.
+            const pm::any_tensor
+                place = pm::remainder(by, n),
+                pairs =
+                    evaluated(pm::stack(std::vector<pm::any_tensor>{pm::floor_divide(place, rows),
+                                                                    pm::remainder(place, rows)},
+                                        1)),
+                cube = shaped(x, {n / rows, rows, width}),
+                column = evaluated(pm::slice_view(cube, std::vector{pm::slice{}, pm::slice{},
+                                                                    pm::slice{0, 1}}));
+            CHECK(bytes_of(pm::gather_nd(cube, pairs)) == got);
+            CHECK(bytes_of(pm::gather_nd(pm::squeeze(column, 2), pairs)) ==
+                  bytes_of(pm::slice_view(pm::take(x, by, 0),
+                                          std::vector{pm::slice{}, pm::slice{0, 1}})));
+        }
 }

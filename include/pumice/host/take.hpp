@@ -17,7 +17,7 @@ namespace detail {
 /// n elements of `Size` bytes along the last axis, from the coordinates `at` on.
 template <std::size_t Size, class Index>
 void take_some(const take_problem& p, const host_buffers& buffers, const index_list& at,
-               std::int64_t n) {
+               std::int64_t n, std::int64_t) {
     const int last = p.domain.rank() - 1;
     const auto place = [&](const operand& o, std::int64_t size) {
         const host_array a = buffers.array(o);
@@ -43,6 +43,21 @@ void take_some(const take_problem& p, const host_buffers& buffers, const index_l
         const std::byte* const from = values + offset(0) * size;
         return copy_elements(8 * static_cast<int>(Size), from, read, out, write, n);
     }
+    if (p.length.rank() == 2) {
+        const std::int64_t down = p.length[0], along = p.length[1], step_down = p.step[0],
+                           step_along = p.step[1], next = p.next * std::int64_t{sizeof(Index)};
+        for (std::int64_t i = 0; i < n; ++i) {
+            Index y, x;
+            std::memcpy(&y, indices + i * pick * std::int64_t{sizeof y}, sizeof y);
+            std::memcpy(&x, indices + i * pick * std::int64_t{sizeof x} + next, sizeof x);
+            std::memcpy(out + i * write * size,
+                        values +
+                            (i * read + step_down * taken(y, down) + step_along * taken(x, along)) *
+                                size,
+                        Size);
+        }
+        return;
+    }
     if (p.length.rank() != 1) {
         for (std::int64_t i = 0; i < n; ++i)
             std::memcpy(out + i * write * size, values + (i * read + offset(i)) * size, Size);
@@ -57,31 +72,91 @@ void take_some(const take_problem& p, const host_buffers& buffers, const index_l
     }
 }
 
+/// Copies bytes, few of them without a call.
+[[gnu::always_inline]] inline void copy_few(const std::byte* from, std::byte* to, std::size_t n) {
+    const auto ends = [=]<class Word>(Word first) {  // which overlap
+        Word last;
+        std::memcpy(&first, from, sizeof first);
+        std::memcpy(&last, from + n - sizeof last, sizeof last);
+        std::memcpy(to, &first, sizeof first);
+        std::memcpy(to + n - sizeof last, &last, sizeof last);
+    };
+    if (n > 16) std::memcpy(to, from, n);
+    else if (n >= 8) ends(std::uint64_t{});
+    else if (n >= 4) ends(std::uint32_t{});
+    else
+        for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+}
+/// The same of n short rows, which lie dense in both, of `row` elements.
+template <class Index>
+void take_rows(const take_problem& p, const host_buffers& buffers, const index_list& at,
+               std::int64_t n, std::int64_t row) {
+    const int last = p.domain.rank() - 1;
+    const std::int64_t size = info(p.values.type).bits / 8;
+    const auto place = [&](const operand& o, std::int64_t bytes) {
+        const host_array a = buffers.array(o);
+        return a.data + offset_of(a, at) * bytes;
+    };
+    const std::byte *values = place(p.values, size), *indices = place(p.indices, sizeof(Index));
+    std::byte* out = place(p.output, size);
+    const std::int64_t read = p.values.steps[last] * size,
+                       pick = p.indices.steps[last] * std::int64_t{sizeof(Index)},
+                       next = p.next * std::int64_t{sizeof(Index)},
+                       write = p.output.steps[last] * size, length = p.length[0],
+                       step = p.step[0] * size;
+    const int more = p.length.rank();
+    const auto bytes = static_cast<std::size_t>(row * size);
+    for (; n > 0; --n, values += read, indices += pick, out += write) {
+        Index index;
+        std::memcpy(&index, indices, sizeof index);
+        std::int64_t from = step * taken(index, length);
+        for (int k = 1; k < more; ++k) {
+            std::memcpy(&index, indices + k * next, sizeof index);
+            from += p.step[k] * size * taken(index, p.length[k]);
+        }
+        copy_few(values + from, out, bytes);
+    }
+}
+/// Where the last axis is of short rows that are moved as they lie, it is left out of the problem:
+/// gives the elements of a row, else 1.
+inline std::int64_t leave_rows_out(take_problem& p) {
+    const int last = p.domain.rank() - 1;
+    const std::int64_t row = p.domain[last];
+    if (last == 0 || row >= short_line || p.indices.steps[last] != 0 || p.values.steps[last] != 1 ||
+        p.output.steps[last] != 1)
+        return 1;
+    p.domain.erase(last);
+    for (operand* const o : {&p.values, &p.indices, &p.output}) o->steps.erase(last);
+    return row;
+}
+
 template <std::same_as<take_problem> P>
 void take_all(const P& asked, const host_buffers& buffers, const thread_pool& threads) {
     take_problem p = asked;
     collapse(p.domain, {&p.values, &p.indices, &p.output}, 0, p.domain.rank());
     const bool wide = p.indices.type == dtype::i64;
+    const std::int64_t row = leave_rows_out(p);
     const auto by_size = [wide]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
         return wide ? take_some<Size, std::int64_t> : take_some<Size, std::int32_t>;
     };
     decltype(&take_some<1, std::int32_t>) some = nullptr;
-    switch (info(p.values.type).bits) {
-        case 8: some = by_size(std::integral_constant<std::size_t, 1>{}); break;
-        case 16: some = by_size(std::integral_constant<std::size_t, 2>{}); break;
-        case 32: some = by_size(std::integral_constant<std::size_t, 4>{}); break;
-        default: some = by_size(std::integral_constant<std::size_t, 8>{});
-    }
+    if (row > 1) some = wide ? take_rows<std::int64_t> : take_rows<std::int32_t>;
+    else switch (info(p.values.type).bits) {
+            case 8: some = by_size(std::integral_constant<std::size_t, 1>{}); break;
+            case 16: some = by_size(std::integral_constant<std::size_t, 2>{}); break;
+            case 32: some = by_size(std::integral_constant<std::size_t, 4>{}); break;
+            default: some = by_size(std::integral_constant<std::size_t, 8>{});
+        }
     const std::int64_t count = element_count(p.domain), length = p.domain.back(),
-                       parts = (count + thread_part - 1) / thread_part;
+                       share = thread_part / row, parts = (count + share - 1) / share;
     threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
-        const std::int64_t end = std::min(count, (part + 1) * thread_part);
-        std::int64_t i = part * thread_part;
+        const std::int64_t end = std::min(count, (part + 1) * share);
+        std::int64_t i = part * share;
         index_list at = row_at(p.domain, i / length);
         for (std::int64_t n; i < end; i += n, next_row(p.domain, at)) {
             std::int64_t& first = at[at.rank() - 1] = i % length;
             n = std::min(end - i, length - first);
-            some(p, buffers, at, n);
+            some(p, buffers, at, n, row);
             first = 0;
         }
     });
