@@ -38,6 +38,11 @@ struct window_axis {
         const std::int64_t room = in - 1 + pad_begin - tap * dilation;
         return room < 0 ? first(tap) : std::max(first(tap), std::min(out, room / stride + 1));
     }
+    /// Leaves of the taps [begin, end) of an output those that lie within the input.
+    void cut(std::int64_t o, std::int64_t& begin, std::int64_t& end) const noexcept {
+        while (begin < end && place(o, begin) < 0) ++begin;
+        while (end > begin && place(o, end - 1) >= in) --end;
+    }
     /// The taps of an output that lie within the input, or, `padded`, before the end of its pads.
     std::int64_t count(std::int64_t o, bool padded) const noexcept {
         std::int64_t n = 0;
@@ -49,26 +54,34 @@ struct window_axis {
     }
 };
 
-/// Reads lines of a program's planes as numbers of the type that they are computed in.
+/// Lines of a program's planes as numbers of the type that they are computed in, in place where
+/// they lie so.
 template <class T>
 class plane_lines {
 public:
-    plane_lines(const fused& f, const host_buffers& buffers) : rows_(f, buffers) {}
-    /// Lines [first, last) of a plane, of `width` numbers each.
-    const T* read(std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t last,
-                  std::int64_t width) {
-        room_.resize(static_cast<std::size_t>((last - first) * width));
+    plane_lines(const fused& f, const host_buffers& buffers, std::int64_t width) : width_(width) {
+        const operand* const leaf = leaf_alone<T>(f);
+        if (leaf && leaf->steps[3] == 1 && leaf->steps[2] == width) leaf_ = buffers.array(*leaf);
+        else rows_.emplace(f, buffers);
+    }
+    /// Lines [first, last) of a plane.
+    const T* read(std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t last) {
+        index_list at{image, channel, first, 0};
+        if (!rows_) return reinterpret_cast<const T*>(leaf_.data) + offset_of(leaf_, at);
+        room_.resize(static_cast<std::size_t>((last - first) * width_));
         T* to = room_.data();
-        for (index_list at{image, channel, first, 0}; at[2] < last; ++at[2])
-            for (std::int64_t i = 0; i < width; i += host_program::block) {
-                const std::int64_t n = std::min(host_program::block, width - i);
-                to = std::copy_n(static_cast<const T*>(rows_.values(at, i, n)), n, to);
+        for (; at[2] < last; ++at[2])
+            for (std::int64_t i = 0; i < width_; i += host_program::block) {
+                const std::int64_t n = std::min(host_program::block, width_ - i);
+                to = std::copy_n(static_cast<const T*>(rows_->values(at, i, n)), n, to);
             }
         return room_.data();
     }
 
 private:
-    host_rows rows_;
+    std::int64_t width_;
+    host_array leaf_;
+    std::optional<host_rows> rows_;  // where values are computed
     array_list<T> room_;
 };
 
@@ -122,62 +135,111 @@ void each_tap(const Join& join, const window_axis& down, const window_axis& alon
     }
 }
 
-/// Calls f(plane, first, last) for stretches of lines of planes, each worth a part of a job.
+/// The same output by output, where lines are short, with the taps of each in the same order.
+template <class T, class Join, class To>
+void each_output(const Join&, const window_axis& down, const window_axis& along, std::int64_t y,
+                 const T* v, std::int64_t begin, To* line) {
+    std::int64_t top = 0, bottom = down.taps;
+    down.cut(y, top, bottom);
+    for (std::int64_t o = 0; o < along.out; ++o) {
+        std::int64_t left = 0, right = along.taps;
+        along.cut(o, left, right);
+        To joined = line[o];
+        for (std::int64_t i = top; i < bottom; ++i) {
+            const T* from = v + (down.place(y, i) - begin) * along.in + along.place(o, left);
+            for (std::int64_t j = left; j < right; ++j, from += along.dilation)
+                Join::some(from, 1, &joined);
+        }
+        line[o] = joined;
+    }
+}
+
+/// Calls f(plane, end, first, last) for planes [plane, end), or stretches of lines of one, each
+/// worth a part of a job.
 template <class F>
 void each_stretch(std::int64_t planes, const window_axis& down, std::int64_t work_of_line,
                   const thread_pool& threads, F&& f) {
     const std::int64_t fitting = thread_part / std::max<std::int64_t>(work_of_line, 1),
                        lines = std::clamp<std::int64_t>(fitting, 1, down.out),
-                       stretches = (down.out + lines - 1) / lines;
-    threads.run(planes * stretches,
-                parts_for_a_thread(std::max<std::int64_t>(lines * work_of_line, 1)),
+                       stretches = (down.out + lines - 1) / lines,
+                       some = stretches > 1 ? 1 : std::max<std::int64_t>(1, fitting / down.out),
+                       groups = (planes + some - 1) / some;
+    threads.run(groups * stretches,
+                parts_for_a_thread(std::max<std::int64_t>(some * lines * work_of_line, 1)),
                 [&](std::int64_t part) {
-                    const std::int64_t first = part % stretches * lines;
-                    f(part / stretches, first, std::min(first + lines, down.out));
+                    const std::int64_t first = part % stretches * lines,
+                                       plane = part / stretches * some;
+                    f(plane, std::min(plane + some, planes), first,
+                      std::min(first + lines, down.out));
                 });
 }
 
 template <class T>
+class pooling_lines {
+public:
+    pooling_lines(const pool_problem& p, const host_buffers& buffers)
+        : p_(p), op_(p.shape_of), down_(op_, 0, p.in_size[0], p.out_size[0], op_.window[0]),
+          along_(op_, 1, p.in_size[1], p.out_size[1], op_.window[1]),
+          lines_(p.input, buffers, along_.in), results_(p.epilogue, buffers),
+          least_(static_cast<T>(extreme_of<widest_of<T>>(p.input.type(), true))) {
+        if (op_.what == pooling::max) return;
+        totals_.resize(static_cast<std::size_t>(along_.out));
+        for (std::int64_t o = 0; o < along_.out; ++o)
+            counts_.push_back(along_.count(o, op_.count_include_pad));
+    }
+    /// Lines [first, last) of the results of a plane.
+    void run(std::int64_t plane, std::int64_t first, std::int64_t last) {
+        const std::int64_t image = plane / p_.channels, channel = plane % p_.channels,
+                           begin = std::clamp<std::int64_t>(down_.place(first, 0), 0, down_.in),
+                           end = std::clamp<std::int64_t>(down_.place(last - 1, down_.taps - 1) + 1,
+                                                          begin, down_.in);
+        const T* const v = lines_.read(image, channel, begin, end);
+        for (std::int64_t y = first; y < last; ++y) {
+            const index_list at{image, channel, y, 0};
+            T* const line = results_.place(at, along_.out);
+            if (op_.what == pooling::max) {
+                std::fill_n(line, along_.out, least_);
+                join(join_greatest<T>{}, y, v, begin, line);
+            } else if constexpr (std::is_floating_point_v<T>) {
+                std::fill(totals_.begin(), totals_.end(), sum(0));
+                join(join_added<T>{}, y, v, begin, totals_.data());
+                const std::int64_t some = down_.count(y, op_.count_include_pad);
+                for (std::size_t o = 0; o < totals_.size(); ++o)
+                    line[o] = static_cast<T>(static_cast<double>(
+                        totals_[o] /
+                        static_cast<sum>(std::max<std::int64_t>(some * counts_[o], 1))));
+            }
+            results_.write(at, along_.out, line);
+        }
+    }
+
+private:
+    using sum = typename join_added<T>::sum;
+
+    template <class Join, class To>
+    void join(const Join& how, std::int64_t y, const T* v, std::int64_t begin, To* line) const {
+        if (along_.out < 8) each_output(how, down_, along_, y, v, begin, line);
+        else each_tap(how, down_, along_, y, v, begin, line);
+    }
+
+    const pool_problem& p_;
+    const pool_op& op_;
+    window_axis down_, along_;
+    plane_lines<T> lines_;
+    number_results<T> results_;
+    T least_;
+    array_list<sum> totals_;
+    array_list<std::int64_t> counts_;  // of taps, by places along a line
+};
+
+template <class T>
 void pool_planes(const pool_problem& p, const host_buffers& buffers, const thread_pool& threads) {
     const pool_op& op = p.shape_of;
-    const window_axis down(op, 0, p.in_size[0], p.out_size[0], op.window[0]),
-        along(op, 1, p.in_size[1], p.out_size[1], op.window[1]);
-    constexpr dtype type = dtype_of<T>;
-    const auto outs = static_cast<std::size_t>(along.out);
-    const auto least = static_cast<T>(extreme_of<widest_of<T>>(p.input.type(), true));
-    each_stretch(p.batch * p.channels, down, along.out * down.taps * along.taps, threads,
-                 [&](std::int64_t plane, std::int64_t first, std::int64_t last) {
-                     plane_lines<T> lines(p.input, buffers);
-                     host_rows epilogue(p.epilogue, buffers);
-                     const std::int64_t image = plane / p.channels, channel = plane % p.channels,
-                                        begin = std::clamp<std::int64_t>(down.place(first, 0), 0,
-                                                                         down.in),
-                                        end = std::clamp<std::int64_t>(down.place(last - 1,
-                                                                                  down.taps - 1) +
-                                                                           1,
-                                                                       begin, down.in);
-                     const T* const v = lines.read(image, channel, begin, end, along.in);
-                     array_list<T> line(outs);
-                     for (std::int64_t y = first; y < last; ++y) {
-                         if (op.what == pooling::max) {
-                             std::fill(line.begin(), line.end(), least);
-                             each_tap(join_greatest<T>{}, down, along, y, v, begin, line.data());
-                         } else if constexpr (std::is_floating_point_v<T>) {
-                             using sum = typename join_added<T>::sum;
-                             array_list<sum> total(outs, sum(0));
-                             each_tap(join_added<T>{}, down, along, y, v, begin, total.data());
-                             const std::int64_t some = down.count(y, op.count_include_pad);
-                             for (std::size_t o = 0; o < outs; ++o) {
-                                 const std::int64_t n =
-                                     some * along.count(static_cast<std::int64_t>(o),
-                                                        op.count_include_pad);
-                                 line[o] = static_cast<T>(static_cast<double>(
-                                     total[o] / static_cast<sum>(std::max<std::int64_t>(n, 1))));
-                             }
-                         }
-                         epilogue.write({image, channel, y, 0}, type,
-                                        reinterpret_cast<const std::byte*>(line.data()), along.out);
-                     }
+    const window_axis down(op, 0, p.in_size[0], p.out_size[0], op.window[0]);
+    each_stretch(p.batch * p.channels, down, p.out_size[1] * op.window[0] * op.window[1], threads,
+                 [&](std::int64_t plane, std::int64_t end, std::int64_t first, std::int64_t last) {
+                     pooling_lines<T> lines(p, buffers);
+                     for (; plane < end; ++plane) lines.run(plane, first, last);
                  });
 }
 
@@ -243,8 +305,7 @@ public:
         const T* const w = weights_ + channel * in_ * down_.taps * along_.taps;
         const T* const x = x_ + channel / (p_.out_channels / p_.shape_of.group) * in_ * plane();
         std::int64_t first = 0, last = down_.taps;
-        while (first < last && down_.place(y, first) < 0) ++first;
-        while (last > first && down_.place(y, last - 1) >= down_.in) --last;
+        down_.cut(y, first, last);
         const T* const from = x + (first < last ? down_.place(y, first) * along_.in : 0);
         std::int64_t o = 0;
         for (; o < std::min(begin_, along_.out); ++o) sums[o] = at_edge(w, x, y, o);
@@ -317,15 +378,18 @@ void convolve_all(const P& p, const host_buffers& buffers, const thread_pool& th
                                        x.at(i * line), line);
                     });
         each_stretch(p.out_channels, down, p.out_size[1] * in * p.window[0] * p.window[1], threads,
-                     [&](std::int64_t channel, std::int64_t first, std::int64_t last) {
+                     [&](std::int64_t channel, std::int64_t end, std::int64_t first,
+                         std::int64_t last) {
                          host_rows result(p.epilogue, buffers);
                          wide_values sums(p.out_size[1]);
                          visit_sum(type, [&]<class T>(T) {
                              const convolution<T> all(p, w.as<T>().data(), x.as<T>().data());
-                             for (std::int64_t y = first; y < last; ++y) {
-                                 all.line(channel, y, sums.as<T>().data());
-                                 result.write({n, channel, y, 0}, wide, sums.at(0), p.out_size[1]);
-                             }
+                             for (; channel < end; ++channel)
+                                 for (std::int64_t y = first; y < last; ++y) {
+                                     all.line(channel, y, sums.as<T>().data());
+                                     result.write({n, channel, y, 0}, wide, sums.at(0),
+                                                  p.out_size[1]);
+                                 }
                          });
                      });
     }
