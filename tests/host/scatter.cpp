@@ -39,6 +39,23 @@ TEST_CASE("host scatter: every way and type as the reference, sorted and as they
                     }
 }
 
+TEST_CASE("host scatter: one update for all as the reference") {
+    for (const pm::scattering what :
+         {pm::scattering::replace, pm::scattering::sum, pm::scattering::prod, pm::scattering::max,
+          pm::scattering::min})
+        for (const pm::dtype type : {pm::dtype::u8, pm::dtype::i64, pm::dtype::f16, pm::dtype::f32})
+            for (const std::int64_t rows : {3, 100}) {
+                pm::scatter_problem p;
+                p.what = what;
+                p.count = 9, p.rows = rows, p.width = 1;
+                p.keys = {0, pm::dtype::i64, 0, {1}};
+                p.order = {-1, pm::dtype::i64, 0, {1}};
+                p.updates = {1, type, 0, {0, 1}};
+                p.data = p.output = {2, type, 0, {1, 1}};
+                CHECK(host_test::same_as_reference(p));
+            }
+}
+
 TEST_CASE("host scatter: bins of floats are rounded once, and indices count from the end") {
     const pm::context home = host_test::host();
     constexpr std::size_t n = 100000;

@@ -97,10 +97,14 @@ private:
         }
         for (; i < count; ++i) one(i);
     }
-    /// Whether elements of dense arrays go, as they come, to elements of one.
+    /// Whether elements of dense arrays, or one again and again, go as they come to elements of
+    /// one.
     bool dense() const {
-        return p_.width == 1 && !order_.data && updates_.steps[0] == 1 && output_.steps[0] == 1;
+        return p_.width == 1 && !order_.data && (updates_.steps[0] | 1) == 1 &&
+               output_.steps[0] == 1;
     }
+    /// Update k of such is v[k & every()].
+    std::int64_t every() const { return -updates_.steps[0]; }
     /// Makes the output of the data, where they are not one array already: both are dense then.
     void take_data_over() const {
         if (data_.data != output_.data)
@@ -125,7 +129,9 @@ private:
                            next = updates_.steps[0], step = updates_.steps[1];
         const auto put = [&](T& to, T u) { to = join(to, u); };
         if (dense())
-            return each_as_it_comes([=](std::int64_t i, std::int64_t k) { put(out[i], v[k]); });
+            return each_as_it_comes([=, every = every()](std::int64_t i, std::int64_t k) {
+                put(out[i], v[k & every]);
+            });
         each([=](std::int64_t row, std::int64_t update) {
             line(out + row * down, along, v + update * next, step, width, put);
         });
@@ -134,8 +140,8 @@ private:
     /// A function of its own, whose loop has all that it needs in registers.
     template <class Join>
     [[gnu::noinline]] void join_dense_updates(W* total, const T* v, Join join) const {
-        each_as_it_comes([=](std::int64_t i, std::int64_t k) {
-            total[i] = join(total[i], wide(v[k]));
+        each_as_it_comes([=, every = every()](std::int64_t i, std::int64_t k) {
+            total[i] = join(total[i], wide(v[k & every]));
         });
     }
     /// In the widest type, and to T when all are joined: dense, or of few updates by rows.
