@@ -255,6 +255,75 @@ void windows(const char* type, std::int64_t n) {
         [&] { bench::conv(v.data(), w.data(), 16, 16, small, 3, out.data()); });
 }
 
+/// What is joined of, or picked by, few elements at a time.
+void little_by_little(std::int64_t n) {
+    const std::vector<float> v = bench::values<float>(n, 1);
+    std::vector<float> out(v.size());
+    const pm::any_tensor x = tensor_of(v, {n});
+    const auto part = [&](std::int64_t begin, std::int64_t length) {
+        const pm::any_tensor p = pm::slice_view(x, std::vector{pm::slice{begin, begin + length}});
+        pm::eval(p);
+        return p;
+    };
+    std::vector<pm::any_tensor> rows, columns;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(n / 200, 1000); ++i)
+        rows.push_back(part(i * 200, 200));
+    const std::int64_t third = n / 3;
+    for (std::int64_t i = 0; i < 3; ++i) columns.push_back(part(i * third, third));
+    compare(
+        "stack of rows", "f32", n, [&] { return pm::stack(rows); },
+        [&] {
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                std::copy_n(&v[i * 200], 200, &out[i * 200]);
+            bench::use(out.data());
+        });
+    compare(
+        "stack of 3 columns", "f32", n, [&] { return pm::stack(columns, 1); },
+        [&] {
+            for (std::int64_t i = 0; i < third; ++i)
+                for (std::int64_t k = 0; k < 3; ++k)
+                    out[static_cast<std::size_t>(3 * i + k)] =
+                        v[static_cast<std::size_t>(k * third + i)];
+            bench::use(out.data());
+        });
+    std::vector<std::int64_t> at(static_cast<std::size_t>(third)), bins(256);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i * 7919) % third;
+    const pm::any_tensor threes = pm::reshape(part(0, 3 * third), {third, 3}),
+                         places = tensor_of(at, {third}), none = tensor_of(bins, {256}),
+                         bytes = pm::remainder(places, 256);
+    pm::eval(threes), pm::eval(bytes);
+    compare(
+        "take rows of 3", "f32", n, [&] { return pm::take(threes, places, 0); },
+        [&] {
+            for (std::size_t i = 0; i < at.size(); ++i)
+                std::copy_n(&v[static_cast<std::size_t>(3 * at[i])], 3, &out[3 * i]);
+            bench::use(out.data());
+        });
+    compare(
+        "histogram", "i64", n,
+        [&] { return pm::scatter_elements(none, bytes, 1, 0, pm::scattering::sum); },
+        [&] {
+            std::fill(bins.begin(), bins.end(), 0);
+            for (const std::int64_t i : at) ++bins[static_cast<std::size_t>(i % 256)];
+            bench::use(bins.data());
+        });
+    const std::int64_t images = n / 49;
+    const pm::any_tensor squares = pm::reshape(part(0, images * 49), {images, 1, 7, 7});
+    pm::eval(squares);
+    compare(
+        "mean pool of 7x7", "f32", n,
+        [&] { return pm::pool(squares, {.what = pm::pooling::average, .window = {7, 7}}); },
+        [&] {
+            for (std::int64_t i = 0; i < images; ++i) {
+                float sum = 0;
+                for (std::int64_t k = 0; k < 49; ++k)
+                    sum += v[static_cast<std::size_t>(i * 49 + k)];
+                out[static_cast<std::size_t>(i)] = sum / 49;
+            }
+            bench::use(out.data());
+        });
+}
+
 void logical(std::int64_t n) {
     std::vector<std::uint8_t> v(static_cast<std::size_t>(n));
     const pm::any_tensor x = pm::from_bytes(pm::dtype::boolean, {n}, std::as_bytes(std::span(v)));
@@ -291,6 +360,7 @@ int main(int argc, char** argv) {
         arithmetic_of<pm::f16>("f16", n);
         arithmetic_of<float>("f32", n);
         arithmetic_of<double>("f64", n);
+        little_by_little(n);
         logical(n);
         cast_of<std::uint8_t, float>("u8 f32", n);
         cast_of<float, std::uint8_t>("f32 u8", n);
