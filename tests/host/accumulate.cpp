@@ -32,6 +32,13 @@ const layout layouts[] = {
     {{}, {300}, {1}},
     {{}, {5, 31}, {40, 1}},
     {{300}, {1}, {2, 0}},
+    {{700, 3}, {2}, {6, 1, 3}},  // both short, and a long kept axis further out
+    {{601, 5}, {8}, {40, 1, 5}},
+    {{20, 61, 3}, {2, 2}, {732, 6, 1, 366, 3}},
+    {{2, 90, 3, 4}, {3}, {20000, 36, 3, 9, 1}},
+    {{600, 8}, {3}, {3, 0, 1}},          // repeated
+    {{2, 3}, {901, 5}, {5, 10, 31, 1}},  // a long reduced one further out
+    {{2}, {1000, 3}, {3, 6, 1}},
 };
 
 const pm::reduction ways[] = {
@@ -90,7 +97,7 @@ void compare(const layout& l, pm::reduction what, prologue before, bool with_nan
     if (before == prologue::product) p.prologue.leaves.push_back({0, type, 211, l.steps});
     auto end = std::make_shared<pm::program>();
     end->outputs = {end->push({pm::instruction::code::given, p.result, 0, {}, nullptr})};
-    pm::strides dense = pm::row_major_strides(l.outer);
+    const pm::strides dense = pm::row_major_strides(l.outer);
     p.epilogue = {end, {}, {}, {{1, p.result, 0, dense}}};
     const auto count = static_cast<std::size_t>(pm::element_count(l.outer));
     std::vector<std::byte> got(8 * count), want(8 * count);

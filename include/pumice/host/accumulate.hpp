@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of any type over any axes on the host, block by block: along the reduced axes, or
-// along a kept one. Where a reduction is cut does not depend on the threads, so neither does its
-// result.
+// along the innermost kept one, or the longest where both are short. Where a reduction is cut does
+// not depend on the threads, so neither does its result.
 #pragma once
 
 #include <pumice/base/thread_pool.hpp>
@@ -13,6 +13,30 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
+/// Makes the longest of the kept axes the innermost: what is computed for each coordinate is, in
+/// any order. Gives how many rows along it lie beside each other then, to be walked block by block.
+inline std::int64_t put_longest_last(shape& kept, const array_list<operand*>& operands) {
+    const int last = kept.rank() - 1;
+    int axis = last;
+    for (int i = last - 1; i >= 0; --i)
+        if (kept[i] > 2 * kept[axis]) axis = i;
+    const auto turn = [&](index_list& list) {
+        std::rotate(list.begin() + axis, list.begin() + axis + 1, list.begin() + last + 1);
+    };
+    turn(kept);
+    for (operand* o : operands) turn(o->steps);
+    std::int64_t beside = 1;
+    for (int i = axis; i < last; ++i) beside *= kept[i];
+    return beside;
+}
+
+/// How many numbers of a line are taken at a time, where each has `beside` more lines of its own
+/// and `elements` in each: those beside each other are to stay in the first cache.
+inline std::int64_t width_of_lines(std::int64_t beside, std::int64_t elements) {
+    constexpr std::int64_t most = host_program::block;
+    return beside == 1 ? most : std::clamp<std::int64_t>(4096 / (beside * elements), 64, most);
+}
+
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result of
 /// at least one value.
 template <std::same_as<reduce_problem> P>
@@ -22,8 +46,13 @@ public:
 
     host_accumulation(const P& p, const host_buffers& buffers, const thread_pool& threads)
         : plan_(p, false, false), buffers_(buffers), threads_(threads),
-          type_(plan_.p.prologue.type()), follow_(rows_follow()),
-          across_(!follow_ && goes_across()) {
+          type_(plan_.p.prologue.type()), follow_(rows_follow()) {
+        if (!follow_ && std::max(plan_.p.outer.back(), plan_.p.inner.back()) < short_line)
+            near_ =
+                put_longest_last(plan_.p.outer, operands_of(plan_.p.prologue, plan_.p.epilogue));
+        across_ = !follow_ && goes_across();
+        tiled_ = follow_ ||
+                 (across_ && plan_.length * std::min(plan_.p.outer.back(), block) <= thread_part);
         const int axis = plan_.outer_rank - 1;
         if (across_ || follow_)
             for (operand& o : plan_.p.prologue.leaves) {
@@ -90,9 +119,6 @@ private:
             : a(static_cast<std::size_t>(n)), b(static_cast<std::size_t>(n)) {
             for (std::size_t i = 0; i < a.size(); ++i) Way::start(a[i], b[i]);
         }
-        auto total(std::int64_t i) const {
-            return Way::total(a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(i)]);
-        }
     };
 
     /// The place with coordinates number i of a domain from axis `from` on.
@@ -100,38 +126,43 @@ private:
         for (int d = domain.rank() - 1; d >= 0; i /= domain[d], --d)
             place[from + d] = i % domain[d];
     }
-    /// Some short rows that follow each other: of the results from number `first` on.
+    /// Some results that lie along the last kept axis, from `begin` on.
     template <class Results>
-    struct tile_of_rows {
+    struct tile_of {
         host_rows& values;
         Results& out;
-        index_list& place;  // coordinates of the results, but for the last axis: from `begin` on
-        std::int64_t begin, first, count;
+        index_list& place;  // coordinates of the results, but for the last axis
+        std::int64_t begin, count;
     };
+    using tile = tile_of<host_rows>;
+    /// `f` of each tile: of short rows that follow each other, or of whole lines across.
     template <class Results = host_rows, class F>
-    void each_tile_of_rows(const F& f) {
+    void each_tile(const F& f) {
         shape heads = plan_.p.outer;
         heads.erase(heads.rank() - 1);
-        const std::int64_t kept = plan_.p.outer.back(), most = block / plan_.length,
-                           tile = most >= lane_step ? most / lane_step * lane_step : most,
-                           tiles = (kept + tile - 1) / tile, cells = plan_.outers / kept * tiles,
-                           share = thread_part / block, parts = (cells + share - 1) / share;
-        threads_.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
+        const std::int64_t kept = plan_.p.outer.back(),
+                           most =
+                               follow_ ? block / plan_.length : width_of_lines(near_, plan_.length),
+                           whole = most >= lane_step ? most / lane_step * lane_step : most,
+                           size = std::min(whole, kept), tiles = (kept + size - 1) / size,
+                           cells = plan_.outers / kept * tiles, elements = size * plan_.length,
+                           share = std::max<std::int64_t>(1, thread_part / elements),
+                           parts = (cells + share - 1) / share;
+        threads_.run(parts, parts_for_a_thread(share * elements), [&](std::int64_t part) {
             host_rows values(plan_.p.prologue, buffers_, wraps_);
             Results out(plan_.p.epilogue, buffers_);
             index_list place = index_list::filled(heads.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
-                const std::int64_t begin = c % tiles * tile, row = c / tiles;
-                put(place, heads, 0, row);
+                const std::int64_t begin = c / near_ % tiles * size;
+                put(place, heads, 0, c / near_ / tiles * near_ + c % near_);
                 place[heads.rank()] = 0;
-                f(tile_of_rows{values, out, place, begin, row * kept + begin,
-                               std::min(tile, kept - begin)});
+                f(tile_of<Results>{values, out, place, begin, std::min(size, kept - begin)});
             }
         });
     }
-    /// Their values; a product's are put into `room`.
+    /// The values of short rows; a product's are put into `room`.
     template <class T>
-    const T* values_of(const tile_of_rows<host_rows>& t, T* room) {
+    const T* values_of(const tile& t, T* room) {
         const std::int64_t begin = t.begin * plan_.length, n = t.count * plan_.length;
         if constexpr (!std::is_same_v<T, std::uint8_t>)
             if (product_) {
@@ -148,23 +179,44 @@ private:
             buffers_.array(plan_.p.prologue.leaves[code[code.back().args[argument]].index]);
         return reinterpret_cast<const T*>(a.data) + offset_of(a, t.place) + t.begin * plan_.length;
     }
-    /// `take(tile, a, b)` of what was found for each tile of short rows. No more of them is kept.
-    template <class Way, class Take>
-    void pass_of_rows(const double* given, const Take& take) {
-        each_tile_of_rows([&](const tile_of_rows<host_rows>& t) {
+    /// What a tile comes to.
+    template <class Way>
+    struct found_in_tile {
+        typename Way::first a[block];
+        typename Way::second b[block];
+    };
+    template <class Way>
+    void join(const tile& t, found_in_tile<Way>& to, const double* given) {
+        if (follow_) {
             typename Way::value room[block];
-            typename Way::first a[block];
-            typename Way::second b[block];
-            run_wide(join_short<Way>{}, a + 0, b + 0,
-                     static_cast<const void*>(values_of(t, room + 0)), t.count, plan_.length,
-                     given ? given + t.first : nullptr);
-            take(t, a + 0, b + 0);
-        });
+            return run_wide(join_short<Way>{}, to.a + 0, to.b + 0,
+                            static_cast<const void*>(values_of(t, room + 0)), t.count, plan_.length,
+                            given);
+        }
+        for (std::int64_t i = 0; i < t.count; ++i) Way::start(to.a[i], to.b[i]);
+        index_list at = t.place;
+        for (int i = 0; i < plan_.inner_rank; ++i) at.push_back(0);
+        join_across<Way>(t.values, at, 0, plan_.length, t.begin, t.count, to.a, to.b, given);
+    }
+    /// The lines [k, end) of a stretch of n results.
+    template <class Way>
+    void join_across(host_rows& values, index_list& at, std::int64_t k, std::int64_t end,
+                     std::int64_t begin, std::int64_t n, typename Way::first* a,
+                     typename Way::second* b, const double* given) {
+        const void* from[most_lines];
+        for (int count = 0; k < end; k += count) {
+            count = 0;
+            do {
+                put(at, plan_.p.inner, plan_.outer_rank - 1, k + count);
+                from[count++] = values.values(at, begin, n);
+            } while (ready_ && count < most_lines && k + count < end);
+            join_lines<Way>(a, b, &from[0], count, n, k, given, plan_.length);
+        }
     }
     /// Sums of rows of three, put where the results are to lie.
     template <class T>
     void sums_of_threes() {
-        each_tile_of_rows<number_results<T>>([&](const auto& t) {
+        each_tile<number_results<T>>([&](const auto& t) {
             const T *a = nullptr, *b = nullptr;
             if (product_) a = factor<T>(0, t), b = factor<T>(1, t);
             else a = static_cast<const T*>(t.values.values(t.place, t.begin * 3, t.count * 3));
@@ -178,12 +230,6 @@ private:
     /// Each result in pieces of so many lines, which are joined in order.
     template <class Way>
     void pass(found<Way>& to, const double* given) {
-        if (follow_)
-            return pass_of_rows<Way>(given, [&](const tile_of_rows<host_rows>& t, const auto* a,
-                                                const auto* b) {
-                std::copy(a, a + t.count, to.a.data() + t.first);
-                std::copy(b, b + t.count, to.b.data() + t.first);
-            });
         const std::int64_t kept = across_ ? plan_.p.outer.back() : 1,
                            line = across_ ? 1 : plan_.p.inner.back(), lines = plan_.length / line,
                            tile = std::min(kept, block), tiles = (kept + tile - 1) / tile,
@@ -208,25 +254,18 @@ private:
                 const auto at = static_cast<std::size_t>(piece * plan_.outers + first);
                 put(place, of_result, 0, row);
                 const std::int64_t end = std::min(lines, (piece + 1) * most);
-                for (std::int64_t k = piece * most; k < end; ++k) {
-                    if (across_) {
-                        const void* from[most_lines];
-                        int count = 0;
-                        do {
-                            put(place, of_line, of_result.rank(), k + count);
-                            from[count++] = values.values(place, begin, n);
-                        } while (ready_ && count < most_lines && k + count < end);
-                        join_lines<Way>(&into.a[at], &into.b[at], &from[0], count, n, k,
-                                        given ? given + first : nullptr, lines);
-                        k += count - 1;
-                        continue;
-                    }
-                    put(place, of_line, of_result.rank(), k);
-                    for (std::int64_t i = 0; i < line; i += block) {
-                        const std::int64_t m = std::min(block, line - i);
-                        run_wide(join_row<Way>{}, &into.a[at], &into.b[at],
-                                 values.values(place, i, m), m, k * line + i,
-                                 given ? given[first] : 0.0);
+                if (across_) {
+                    join_across<Way>(values, place, piece * most, end, begin, n, &into.a[at],
+                                     &into.b[at], given ? given + first : nullptr);
+                } else {
+                    for (std::int64_t k = piece * most; k < end; ++k) {
+                        put(place, of_line, of_result.rank(), k);
+                        for (std::int64_t i = 0; i < line; i += block) {
+                            const std::int64_t m = std::min(block, line - i);
+                            run_wide(join_row<Way>{}, &into.a[at], &into.b[at],
+                                     values.values(place, i, m), m, k * line + i,
+                                     given ? given[first] : 0.0);
+                        }
                     }
                 }
             }
@@ -244,16 +283,17 @@ private:
         using result = typename results::type;
         const dtype type = results::place ? dtype::i64 : computed_as(type_);
         const std::int64_t mean_of = plan_.p.what == reduction::mean ? plan_.length : 0;
-        if (follow_) {
-            if constexpr (adds_numbers<Way>)
-                if (plan_.length == 3 && mean_of == 0) return sums_of_threes<typename Way::value>();
-            return pass_of_rows<Way>(nullptr, [&](const tile_of_rows<host_rows>& t, const auto* a,
-                                                  const auto* b) {
+        if constexpr (adds_numbers<Way>)
+            if (follow_ && plan_.length == 3 && mean_of == 0)
+                return sums_of_threes<typename Way::value>();
+        if (tiled_)
+            return each_tile([&](const tile& t) {
+                found_in_tile<Way> found;
+                join(t, found, nullptr);
                 result values[block];
-                results::put(a, b, t.count, mean_of, values);
+                results::put(found.a, found.b, t.count, mean_of, values);
                 put_results(t, type, values + 0);
             });
-        }
         found<Way> all(plan_.outers);
         pass(all, nullptr);
         write<result>(type, [&](std::int64_t first, std::int64_t n, result* values) {
@@ -263,27 +303,45 @@ private:
     /// The second over distances from what the first found.
     template <class T>
     void two_passes() {
-        array_list<double> middle(static_cast<std::size_t>(plan_.outers));
-        const auto keep = [&](auto& from, double by) {
-            pass(from, nullptr);
-            for (std::size_t i = 0; i < middle.size(); ++i)
-                middle[i] = static_cast<double>(from.total(static_cast<std::int64_t>(i))) / by;
-        };
         const auto count = static_cast<double>(plan_.length);
-        if (plan_.p.what == reduction::var) {
-            found<joined_sum<T, as_it_is>> sums(plan_.outers);
-            keep(sums, count);
-            found<joined_sum<T, squared_distance>> squares(plan_.outers);
-            pass(squares, middle.data());
-            return write_each([&](std::int64_t i) { return squares.total(i) / count; });
-        }
-        found<joined_extreme<T, 1>> tops(plan_.outers);
-        keep(tops, 1);
-        found<joined_sum<T, exp_below>> sums(plan_.outers);
-        pass(sums, middle.data());
-        write_each([&](std::int64_t i) {
-            const double top = middle[static_cast<std::size_t>(i)];
-            return std::isfinite(top) ? top + std::log(sums.total(i)) : top;
+        if (plan_.p.what == reduction::var)
+            return two_passes_of<joined_sum<T, as_it_is>, joined_sum<T, squared_distance>>(
+                count, [count](double squares, double) { return squares / count; });
+        two_passes_of<joined_extreme<T, 1>, joined_sum<T, exp_below>>(1, [](double sum,
+                                                                            double top) {
+            return std::isfinite(top) ? top + std::log(sum) : top;
+        });
+    }
+    template <class First, class Second, class F>
+    void two_passes_of(double by, const F& result) {
+        const auto keep = [by](const auto* a, const auto* b, std::int64_t n, double* middle) {
+            for (std::int64_t i = 0; i < n; ++i)
+                middle[i] = static_cast<double>(First::total(a[i], b[i])) / by;
+        };
+        const auto finish = [&](const auto* a, const auto* b, const double* middle, std::int64_t n,
+                                double* values) {
+            for (std::int64_t i = 0; i < n; ++i)
+                values[i] = result(Second::total(a[i], b[i]), middle[i]);
+        };
+        if (tiled_)
+            return each_tile([&](const tile& t) {
+                double middle[block], values[block];
+                found_in_tile<First> first;
+                join(t, first, nullptr);
+                keep(first.a, first.b, t.count, middle);
+                found_in_tile<Second> second;
+                join(t, second, middle);
+                finish(second.a, second.b, middle, t.count, values);
+                put_results(t, dtype::f64, values + 0);
+            });
+        array_list<double> middle(static_cast<std::size_t>(plan_.outers));
+        found<First> first(plan_.outers);
+        pass(first, nullptr);
+        keep(first.a.data(), first.b.data(), plan_.outers, middle.data());
+        found<Second> second(plan_.outers);
+        pass(second, middle.data());
+        write<double>(dtype::f64, [&](std::int64_t i, std::int64_t n, double* values) {
+            finish(second.a.data() + i, second.b.data() + i, middle.data() + i, n, values);
         });
     }
 
@@ -306,14 +364,8 @@ private:
             }
         });
     }
-    template <class F>
-    void write_each(const F& result) {
-        write<double>(dtype::f64, [&](std::int64_t first, std::int64_t n, double* values) {
-            for (std::int64_t k = 0; k < n; ++k) values[k] = result(first + k);
-        });
-    }
     template <class R>
-    void put_results(const tile_of_rows<host_rows>& t, dtype type, R* values) const {
+    void put_results(const tile& t, dtype type, R* values) const {
         t.place[t.place.rank() - 1] = t.begin;
         put_results(t.out, t.place, type, values, t.count);
     }
@@ -327,12 +379,14 @@ private:
     reduce_plan plan_;
     const host_buffers& buffers_;
     const thread_pool& threads_;
-    dtype type_;    // in which values are reduced
-    bool follow_;   // blocks hold short rows that follow each other
-    bool across_;   // blocks go along the innermost kept axis
-    bool wraps_;    // results are wrapped, so values need not be
-    bool ready_;    // values are read where they lie
-    bool product_;  // each value is a product of two such, which are to be added up
+    dtype type_;             // in which values are reduced
+    bool follow_;            // blocks hold short rows that follow each other
+    bool across_;            // blocks go along the innermost kept axis
+    bool tiled_;             // results are found and written block by block
+    std::int64_t near_ = 1;  // see put_longest_last
+    bool wraps_;             // results are wrapped, so values need not be
+    bool ready_;             // values are read where they lie
+    bool product_;           // each value is a product of two such, which are to be added up
 };
 
 template <std::same_as<reduce_problem> P>

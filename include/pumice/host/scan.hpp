@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Running sums and products on the host, of any type: along the axis, or along a kept one where
-// neighbours lie closer; lines are shared among threads.
+// Running sums and products on the host, of any type: along the axis, or along the innermost kept
+// one where neighbours lie closer, or the longest where both are short; lines are shared among
+// threads.
 #pragma once
 
 #include <pumice/base/array_list.hpp>
@@ -129,16 +130,18 @@ public:
         : p_(asked), buffers_(buffers), type_(asked.prologue.type()) {
         if (p_.outer.empty()) return;
         const int last = p_.outer.rank() - 1;
+        const array_list<operand*> operands = operands_of(p_.prologue, p_.epilogue);
+        if (std::max(p_.outer.back(), p_.count) < short_line)
+            near_ = put_longest_last(p_.outer, operands);
         const std::int64_t kept = p_.outer.back();
         across_ = std::min(kept, p_.length) < short_line
                       ? kept > p_.length
                       : spacing_along(p_.prologue, last) < spacing_along(p_.prologue, last + 1);
         if (!across_) return;
-        for (fused* f : {&p_.prologue, &p_.epilogue})
-            for (operand* o : operands_of(*f)) {
-                o->steps.push_back(o->steps[last]);
-                o->steps.erase(last);
-            }
+        for (operand* o : operands) {
+            o->steps.push_back(o->steps[last]);
+            o->steps.erase(last);
+        }
     }
 
     void run(const thread_pool& threads) {
@@ -158,7 +161,8 @@ private:
         const bool computes = p_.epilogue.body->view().code.size() > 1;
         shape outer = p_.outer;
         if (across_) outer.erase(outer.rank() - 1);
-        const std::int64_t kept = across_ ? p_.outer.back() : 1, tile = std::min(kept, block),
+        const std::int64_t kept = across_ ? p_.outer.back() : 1,
+                           tile = std::min(kept, width_of_lines(near_, p_.count)),
                            tiles = (kept + tile - 1) / tile, cells = element_count(outer) * tiles,
                            longest = std::max(p_.length, p_.count),
                            share = std::max<std::int64_t>(1, thread_part / (tile * longest)),
@@ -169,9 +173,10 @@ private:
             array_list<State> so_far(static_cast<std::size_t>(tile));
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 index_list at = outer;
-                std::int64_t row = c / tiles;
+                std::int64_t row = c / near_ / tiles * near_ + c % near_;
                 for (int d = at.rank() - 1; d >= 0; row /= outer[d], --d) at[d] = row % outer[d];
-                const std::int64_t begin = c % tiles * tile, n = std::min(tile, kept - begin);
+                const std::int64_t begin = c / near_ % tiles * tile,
+                                   n = std::min(tile, kept - begin);
                 std::fill(so_far.begin(), so_far.end(), State());
                 if (across_) at.push_back(0);
                 at.push_back(0);
@@ -210,7 +215,8 @@ private:
     P p_;
     const host_buffers& buffers_;
     dtype type_;
-    bool across_ = false;  // blocks go along the innermost kept axis
+    bool across_ = false;    // blocks go along the innermost kept axis
+    std::int64_t near_ = 1;  // see put_longest_last
 };
 
 template <std::same_as<scan_problem> P>
