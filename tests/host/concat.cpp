@@ -15,7 +15,7 @@ namespace {
 pm::any_tensor numbers(const pm::shape& extent, pm::dtype type, int first,
                        const pm::context& home) {
     std::vector<std::int32_t> v(static_cast<std::size_t>(pm::element_count(extent)));
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<int>(i + first) * 31 % 101;
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = (static_cast<int>(i) + first) * 31 % 101;
     const pm::any_tensor x = pm::astype(pm::from_span<std::int32_t>(extent, v, home), type);
     pm::eval(x);
     return x;

@@ -114,8 +114,8 @@ TEST_CASE("short rows whose results follow: blocks of several, other operands co
 
 TEST_CASE("short rows of short rows: blocks along the axis before them") {
     for (const std::int64_t n : {1, 2, 9, 513, 20000})
-        for (const auto [lines, length] : {std::pair{2, 3}, std::pair{3, 3}, std::pair{8, 3},
-                                           std::pair{5, 25}, std::pair{1, 7}}) {
+        for (const auto& [lines, length] : {std::pair{2, 3}, std::pair{3, 3}, std::pair{8, 3},
+                                            std::pair{5, 25}, std::pair{1, 7}}) {
             const std::int64_t cell = lines * length, count = n * cell;
             std::vector<float> a = numbers(count), b = numbers(n * length), c = numbers(count);
             const strides dense{cell, length, 1};

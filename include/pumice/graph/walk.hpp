@@ -158,15 +158,16 @@ private:
     /// an elementwise one where what it reads was too, as in a loop whose state nobody evaluates.
     static bool is_dear_again(const node& n) noexcept {
         const auto was_within = [](const node& of) {
-            return of.computed_within.load(std::memory_order_relaxed);
+            return !of.realised() && of.computed_within.load(std::memory_order_relaxed);
         };
         if (!was_within(n) || is_view(n)) return false;
-        return !n.op.is<elementwise_op>() ||
-               std::any_of(n.inputs.begin(), n.inputs.end(), [&](const node_ptr& input) {
-                   const node* from = input.get();
-                   while (!from->realised() && is_view(*from)) from = from->inputs[0].get();
-                   return !from->realised() && was_within(*from);
-               });
+        if (!n.op.is<elementwise_op>()) return true;
+        for (const node_ptr& input : n.inputs) {
+            const node* from = input.get();
+            while (!from->realised() && is_view(*from)) from = from->inputs[0].get();
+            if (was_within(*from)) return true;
+        }
+        return false;
     }
     /// Who is asked for, and who is read by lazy nodes that the walk did not meet.
     void add_uses(span<const node_ptr> roots) {

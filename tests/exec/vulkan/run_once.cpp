@@ -62,7 +62,7 @@ TEST_CASE("run once: a long chain that was never evaluated takes the memory of f
         for (int i = 0; i < 30; ++i) {
             // Two that cross: what the first reads lives longer than what it makes.
             const pm::any_tensor sums = pm::reduce(pm::reduction::sum, x, {1}, true);
-            x = pm::roll(x / sums, {1 + i}, {i % 2}) + pm::softmax(x, i % 2);
+            x = pm::roll(x / sums, 1 + i, i % 2) + pm::softmax(x, i % 2);
             if (each) pm::eval(x);
             if (held && i % 10 == 3) held->push_back(x);
         }
