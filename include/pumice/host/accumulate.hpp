@@ -13,30 +13,6 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
-/// Makes the longest of the kept axes the innermost: what is computed for each coordinate is, in
-/// any order. Gives how many rows along it lie beside each other then, to be walked block by block.
-inline std::int64_t put_longest_last(shape& kept, const array_list<operand*>& operands) {
-    const int last = kept.rank() - 1;
-    int axis = last;
-    for (int i = last - 1; i >= 0; --i)
-        if (kept[i] > 2 * kept[axis]) axis = i;
-    const auto turn = [&](index_list& list) {
-        std::rotate(list.begin() + axis, list.begin() + axis + 1, list.begin() + last + 1);
-    };
-    turn(kept);
-    for (operand* o : operands) turn(o->steps);
-    std::int64_t beside = 1;
-    for (int i = axis; i < last; ++i) beside *= kept[i];
-    return beside;
-}
-
-/// How many numbers of a line are taken at a time, where each has `beside` more lines of its own
-/// and `elements` in each: those beside each other are to stay in the first cache.
-inline std::int64_t width_of_lines(std::int64_t beside, std::int64_t elements) {
-    constexpr std::int64_t most = host_program::block;
-    return beside == 1 ? most : std::clamp<std::int64_t>(4096 / (beside * elements), 64, most);
-}
-
 /// A reduction cut into pieces, which any thread may do. Pre: its plan fits, and it has a result of
 /// at least one value.
 template <std::same_as<reduce_problem> P>
@@ -47,9 +23,7 @@ public:
     host_accumulation(const P& p, const host_buffers& buffers, const thread_pool& threads)
         : plan_(p, false, false), buffers_(buffers), threads_(threads),
           type_(plan_.p.prologue.type()), follow_(rows_follow()) {
-        if (!follow_ && std::max(plan_.p.outer.back(), plan_.p.inner.back()) < short_line)
-            near_ =
-                put_longest_last(plan_.p.outer, operands_of(plan_.p.prologue, plan_.p.epilogue));
+        if (!follow_) put_long_axes_last();
         across_ = !follow_ && goes_across();
         tiled_ = follow_ ||
                  (across_ && plan_.length * std::min(plan_.p.outer.back(), block) <= thread_part);
@@ -87,6 +61,19 @@ private:
         for (const operand& o : plan_.p.prologue.leaves)
             if (o.steps[axis] != o.steps[axis + 1] * plan_.length) return false;
         return true;
+    }
+    /// Where the innermost axes are both short: kept ones in another order, or the reduced ones, as
+    /// long as no place among them is asked for.
+    void put_long_axes_last() {
+        reduce_problem& p = plan_.p;
+        const auto short_ones = [&] {
+            return std::max(p.outer.back(), p.inner.back()) < short_line;
+        };
+        if (short_ones()) near_ = put_longest_last(p.outer, 0, operands_of(p.prologue, p.epilogue));
+        const bool place = p.what == reduction::argmax || p.what == reduction::argmin;
+        if (short_ones() && !place &&
+            *std::max_element(p.inner.begin(), p.inner.end()) >= short_line)
+            turned_ = put_longest_last(p.inner, plan_.outer_rank, operands_of(p.prologue)) > 1;
     }
     /// Whether blocks go along the innermost kept axis: where the reduced one is short, or further
     /// apart.
@@ -134,7 +121,7 @@ private:
         index_list& place;  // coordinates of the results, but for the last axis
         std::int64_t begin, count;
     };
-    using tile = tile_of<host_rows>;
+    using some_results = tile_of<host_rows>;
     /// `f` of each tile: of short rows that follow each other, or of whole lines across.
     template <class Results = host_rows, class F>
     void each_tile(const F& f) {
@@ -162,7 +149,7 @@ private:
     }
     /// The values of short rows; a product's are put into `room`.
     template <class T>
-    const T* values_of(const tile& t, T* room) {
+    const T* values_of(const some_results& t, T* room) {
         const std::int64_t begin = t.begin * plan_.length, n = t.count * plan_.length;
         if constexpr (!std::is_same_v<T, std::uint8_t>)
             if (product_) {
@@ -186,7 +173,7 @@ private:
         typename Way::second b[block];
     };
     template <class Way>
-    void join(const tile& t, found_in_tile<Way>& to, const double* given) {
+    void join(const some_results& t, found_in_tile<Way>& to, const double* given) {
         if (follow_) {
             typename Way::value room[block];
             return run_wide(join_short<Way>{}, to.a + 0, to.b + 0,
@@ -230,13 +217,20 @@ private:
     /// Each result in pieces of so many lines, which are joined in order.
     template <class Way>
     void pass(found<Way>& to, const double* given) {
+        // Lines beside each other in memory are read together, a piece of each.
+        const bool together = turned_ && !across_;
         const std::int64_t kept = across_ ? plan_.p.outer.back() : 1,
                            line = across_ ? 1 : plan_.p.inner.back(), lines = plan_.length / line,
                            tile = std::min(kept, block), tiles = (kept + tile - 1) / tile,
                            heads = plan_.outers / kept,
-                           most = std::clamp<std::int64_t>(thread_part / (tile * line), 1, lines),
-                           pieces = (lines + most - 1) / most, cells = heads * tiles * pieces,
-                           share = std::max<std::int64_t>(1, thread_part / (tile * line * most)),
+                           most = together ? lines
+                                           : std::clamp<std::int64_t>(thread_part / (tile * line),
+                                                                      1, lines),
+                           width = together ? std::max(block, thread_part / lines / block * block)
+                                            : line,
+                           pieces = (lines + most - 1) / most * ((line + width - 1) / width),
+                           cells = heads * tiles * pieces, elements = tile * width * most,
+                           share = std::max<std::int64_t>(1, thread_part / elements),
                            parts = (cells + share - 1) / share;
         found<Way> apart(pieces > 1 ? plan_.outers * pieces : 0);
         found<Way>& into = pieces > 1 ? apart : to;
@@ -244,7 +238,7 @@ private:
         shape of_result = plan_.p.outer, of_line = plan_.p.inner;
         shape& shorter = across_ ? of_result : of_line;
         shorter.erase(shorter.rank() - 1);
-        threads_.run(parts, parts_for_a_thread(share * tile * line * most), [&](std::int64_t part) {
+        threads_.run(parts, parts_for_a_thread(share * elements), [&](std::int64_t part) {
             host_rows values(plan_.p.prologue, buffers_, wraps_);
             index_list place = index_list::filled(of_result.rank() + of_line.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
@@ -253,20 +247,26 @@ private:
                                    n = std::min(tile, kept - begin), first = row * kept + begin;
                 const auto at = static_cast<std::size_t>(piece * plan_.outers + first);
                 put(place, of_result, 0, row);
-                const std::int64_t end = std::min(lines, (piece + 1) * most);
                 if (across_) {
-                    join_across<Way>(values, place, piece * most, end, begin, n, &into.a[at],
+                    join_across<Way>(values, place, piece * most,
+                                     std::min(lines, (piece + 1) * most), begin, n, &into.a[at],
                                      &into.b[at], given ? given + first : nullptr);
+                    continue;
+                }
+                const auto join_block = [&](std::int64_t k, std::int64_t i, std::int64_t end) {
+                    const std::int64_t m = std::min(block, end - i);
+                    put(place, of_line, of_result.rank(), k);
+                    run_wide(join_row<Way>{}, &into.a[at], &into.b[at], values.values(place, i, m),
+                             m, k * line + i, given ? given[first] : 0.0);
+                };
+                if (together) {
+                    const std::int64_t end = std::min(line, (piece + 1) * width);
+                    for (std::int64_t i = piece * width; i < end; i += block)
+                        for (std::int64_t k = 0; k < lines; ++k) join_block(k, i, end);
                 } else {
-                    for (std::int64_t k = piece * most; k < end; ++k) {
-                        put(place, of_line, of_result.rank(), k);
-                        for (std::int64_t i = 0; i < line; i += block) {
-                            const std::int64_t m = std::min(block, line - i);
-                            run_wide(join_row<Way>{}, &into.a[at], &into.b[at],
-                                     values.values(place, i, m), m, k * line + i,
-                                     given ? given[first] : 0.0);
-                        }
-                    }
+                    const std::int64_t end = std::min(lines, (piece + 1) * most);
+                    for (std::int64_t k = piece * most; k < end; ++k)
+                        for (std::int64_t i = 0; i < line; i += block) join_block(k, i, line);
                 }
             }
         });
@@ -287,11 +287,11 @@ private:
             if (follow_ && plan_.length == 3 && mean_of == 0)
                 return sums_of_threes<typename Way::value>();
         if (tiled_)
-            return each_tile([&](const tile& t) {
-                found_in_tile<Way> found;
-                join(t, found, nullptr);
+            return each_tile([&](const some_results& t) {
+                found_in_tile<Way> of_tile;
+                join(t, of_tile, nullptr);
                 result values[block];
-                results::put(found.a, found.b, t.count, mean_of, values);
+                results::put(of_tile.a, of_tile.b, t.count, mean_of, values);
                 put_results(t, type, values + 0);
             });
         found<Way> all(plan_.outers);
@@ -324,7 +324,7 @@ private:
                 values[i] = result(Second::total(a[i], b[i]), middle[i]);
         };
         if (tiled_)
-            return each_tile([&](const tile& t) {
+            return each_tile([&](const some_results& t) {
                 double middle[block], values[block];
                 found_in_tile<First> first;
                 join(t, first, nullptr);
@@ -365,7 +365,7 @@ private:
         });
     }
     template <class R>
-    void put_results(const tile& t, dtype type, R* values) const {
+    void put_results(const some_results& t, dtype type, R* values) const {
         t.place[t.place.rank() - 1] = t.begin;
         put_results(t.out, t.place, type, values, t.count);
     }
@@ -384,6 +384,7 @@ private:
     bool across_;            // blocks go along the innermost kept axis
     bool tiled_;             // results are found and written block by block
     std::int64_t near_ = 1;  // see put_longest_last
+    bool turned_ = false;    // the innermost reduced axis was one further out
     bool wraps_;             // results are wrapped, so values need not be
     bool ready_;             // values are read where they lie
     bool product_;           // each value is a product of two such, which are to be added up

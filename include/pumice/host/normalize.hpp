@@ -116,11 +116,15 @@ void bind_loop(const Op& op, const host_operands& given, host_loop& out) {
                   });
 }
 
-/// Of rows that follow each other along the last outer axis.
+/// Of rows beside each other along the last outer axis, or the longest where that is short.
 template <class T>
-void normalize_short_rows_of(const normalize_plan& plan, const host_buffers& buffers,
+void normalize_short_rows_of(normalize_plan& plan, const host_buffers& buffers,
                              const thread_pool& threads) {
-    const normalize_problem& p = plan.p;
+    normalize_problem& p = plan.p;
+    const std::int64_t beside =
+        p.outer.back() < short_line
+            ? put_longest_last(p.outer, 0, operands_of(p.prologue, p.epilogue))
+            : 1;
     const int rank = plan.outer_rank - 1;
     const std::int64_t n = plan.length, rows = p.outer.back(), most = rows_at_a_time,
                        pieces = (rows + most - 1) / most, count = plan.outers / rows * pieces,
@@ -133,9 +137,9 @@ void normalize_short_rows_of(const normalize_plan& plan, const host_buffers& buf
             out(result_alone<T>(p.epilogue), p.epilogue, buffers, rank, along);
         const std::int64_t end = std::min((part + 1) * share, count);
         for (std::int64_t i = part * share; i < end; ++i) {
-            const std::int64_t from[] = {i % pieces * most, 0},
+            const std::int64_t from[] = {i / beside % pieces * most, 0},
                                size[] = {std::min(most, rows - from[0]), n};
-            const index_list at = index_of(i / pieces, batch);
+            const index_list at = index_of(i / beside / pieces * beside + i % beside, batch);
             normalize_short_rows<T>(p.what, p.epsilon, in.read(at, from, size),
                                     out.place(at, from, size), size[0], n);
             out.write(at, from, size);
@@ -146,7 +150,7 @@ void normalize_short_rows_of(const normalize_plan& plan, const host_buffers& buf
 template <class T>
 void normalize_rows_of(const normalize_problem& asked, const host_buffers& buffers,
                        const thread_pool& threads) {
-    const normalize_plan plan(asked);
+    normalize_plan plan(asked);
     if (plan.length < end_of_short_rows<T> && plan.outer_rank > 0)
         return normalize_short_rows_of<T>(plan, buffers, threads);
     const std::int64_t share = std::max<std::int64_t>(1, thread_part / plan.length),

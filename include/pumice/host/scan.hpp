@@ -132,7 +132,7 @@ public:
         const int last = p_.outer.rank() - 1;
         const array_list<operand*> operands = operands_of(p_.prologue, p_.epilogue);
         if (std::max(p_.outer.back(), p_.count) < short_line)
-            near_ = put_longest_last(p_.outer, operands);
+            near_ = put_longest_last(p_.outer, 0, operands);
         const std::int64_t kept = p_.outer.back();
         across_ = std::min(kept, p_.length) < short_line
                       ? kept > p_.length

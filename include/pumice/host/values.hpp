@@ -151,4 +151,29 @@ inline void next_row(const shape& domain, index_list& at) noexcept {
     for (int d = at.rank() - 2; d >= 0 && ++at[d] == domain[d]; --d) at[d] = 0;
 }
 
+/// Makes the longest of some axes, which operands have from axis `first` on, the innermost of them.
+/// Gives how many rows along it lie beside each other then, to be walked block by block.
+inline std::int64_t put_longest_last(shape& axes, int first, const array_list<operand*>& operands) {
+    const int last = axes.rank() - 1;
+    int axis = last;
+    for (int i = last - 1; i >= 0; --i)
+        if (axes[i] > 2 * axes[axis]) axis = i;
+    const auto turn = [&](index_list& list, int from) {
+        std::int64_t* const begin = list.begin() + from;
+        std::rotate(begin + axis, begin + axis + 1, begin + last + 1);
+    };
+    turn(axes, 0);
+    for (operand* o : operands) turn(o->steps, first);
+    std::int64_t beside = 1;
+    for (int i = axis; i < last; ++i) beside *= axes[i];
+    return beside;
+}
+
+/// How many numbers of a line are taken at a time, where each has `beside` more lines of its own
+/// and `elements` in each: those beside each other are to stay in the first cache.
+inline std::int64_t width_of_lines(std::int64_t beside, std::int64_t elements) {
+    constexpr std::int64_t most = host_program::block;
+    return beside == 1 ? most : std::clamp<std::int64_t>(8192 / (beside * elements), 64, most);
+}
+
 }}  // namespace pumice::PUMICE_ABI
