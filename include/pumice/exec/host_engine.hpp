@@ -315,11 +315,9 @@ private:
                      Run&& run_step) const {
         const plan& p = run.what();
         array_list<char> passes = run.passing;
-        array_list<std::size_t> last(p.values.size(), 0);
+        const array_list<std::size_t> last = last_steps(p);
         for (std::size_t v = 0; v < passes.size(); ++v)
             if (run.made[v] || p.values[v].is_given()) passes[v] = 0;
-        for (std::size_t i = 0; i < p.steps.size(); ++i)
-            for (const int b : p.steps[i].buffers) last[static_cast<std::size_t>(p.root(b))] = i;
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             for (const int b : p.steps[i].buffers) {
                 const int root = p.root(b);

@@ -24,6 +24,14 @@ inline memory_label label_of(const plan& p, int v) {
                               : p.steps[static_cast<std::size_t>(value.made_by)].what.kind().name};
 }
 
+/// Of each value the last step that names it, or what lies in it.
+inline array_list<std::size_t> last_steps(const plan& p) {
+    array_list<std::size_t> last(p.values.size(), 0);
+    for (std::size_t i = 0; i < p.steps.size(); ++i)
+        for (const int v : p.steps[i].buffers) last[static_cast<std::size_t>(p.root(v))] = i;
+    return last;
+}
+
 /// Gives the values that take over the memory of given ones in this run that memory; of each value
 /// it, or null.
 inline void take_over(plan_run& run, array_list<storage*>& by_value) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Tensors joined along an axis on the host: the parts are copied once, by way of no kernels.
+// Tensors joined along an axis on the host: each part is copied once to where it belongs.
 #pragma once
 
 #include <pumice/base/array_list.hpp>

@@ -100,10 +100,10 @@ private:
     /// Whether elements of dense arrays, or one again and again, go as they come to elements of
     /// one.
     bool dense() const {
-        return p_.width == 1 && !order_.data && (updates_.steps[0] | 1) == 1 &&
-               output_.steps[0] == 1;
+        return p_.width == 1 && !order_.data && output_.steps[0] == 1 &&
+               (updates_.steps[0] == 0 || updates_.steps[0] == 1);
     }
-    /// Update k of such is v[k & every()].
+    /// Update k of such is v[k & every()]: all bits, or none where one stands for all.
     std::int64_t every() const { return -updates_.steps[0]; }
     /// Makes the output of the data, where they are not one array already: both are dense then.
     void take_data_over() const {

@@ -82,9 +82,8 @@ private:
     /// size get it then. Kernels that would run at once may wait for each other.
     void share_memory() {
         const plan& p = run_.what();
-        array_list<std::size_t> last(memory_.size(), 0), free;
-        for (std::size_t i = 0; i < p.steps.size(); ++i)
-            for (const int b : p.steps[i].buffers) last[static_cast<std::size_t>(p.root(b))] = i;
+        const array_list<std::size_t> last = last_steps(p);
+        array_list<std::size_t> free;
         for (std::size_t i = 0; i < p.steps.size(); ++i) {
             for (const int b : p.steps[i].buffers) {
                 const int root = p.root(b);
