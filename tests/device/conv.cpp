@@ -81,14 +81,14 @@ struct sample {
         else allowed.push_back({});
     }
 
-    /// As for matrix products; sum |a b| comes from the reference, run on absolute values in f64.
+    /// As for matrix products; sum |a b| comes from the reference, run on magnitudes in f64.
     void bound(dtype t, const shape& in, const shape& weights, const shape& out, bool fused_input,
                bool epilogue, inexactness more) {
         conv_problem q = p;
-        std::vector<bytes> from = w.buffers;
+        std::vector<bytes> from = w.magnitudes(t);
         const host_buffers source = w.host(from);
         std::vector<bytes> memory;
-        const auto absolute = [&](const fused& f, const shape& domain) {
+        const auto in_double = [&](const fused& f, const shape& domain) {
             host_rows values(f, source);
             std::vector<double> all(static_cast<std::size_t>(element_count(domain)));
             double* to = all.data();
@@ -98,14 +98,13 @@ struct sample {
                 values.read(at, dtype::f64, reinterpret_cast<std::byte*>(to), domain.back());
                 to += domain.back();
             });
-            for (double& v : all) v = std::fabs(v);
             const auto* first = reinterpret_cast<const std::byte*>(all.data());
             memory.emplace_back(first, first + all.size() * sizeof(double));
             return reads({static_cast<int>(memory.size()) - 1, dtype::f64, 0,
                           row_major_strides(domain)});
         };
-        q.input = absolute(p.input, in);
-        q.weight = absolute(p.weight, weights);
+        q.input = in_double(p.input, in);
+        q.weight = in_double(p.weight, weights);
         memory.emplace_back(static_cast<std::size_t>(element_count(out)) * sizeof(double));
         q.epilogue = stores(dtype::f64, {2, dtype::f64, 0, row_major_strides(out)});
         host_buffers host;

@@ -145,6 +145,19 @@ host_buffers workspace::host(std::vector<bytes>& memory) const {
     return h;
 }
 
+std::vector<bytes> workspace::magnitudes(dtype type) const {
+    std::vector<bytes> all = buffers;
+    visit(type, [&]<class T>(T) {
+        if constexpr (is_floating(dtype_of<T>))
+            for (bytes& b : all)
+                for (std::int64_t i = 0; i < static_cast<std::int64_t>(b.size() / sizeof(T)); ++i)
+                    detail::store_element(b.data(), i,
+                                          convert<T>(std::fabs(convert<double>(
+                                              detail::load_element<T>(b.data(), i)))));
+    });
+    return all;
+}
+
 // Programs ----------------------------------------------------------------------------------------
 
 std::uint16_t maker::apply(const op_info& op, std::uint16_t x, std::uint16_t y, std::uint16_t z) {

@@ -68,6 +68,10 @@ struct workspace {
         return {-1, type, start, steps};
     }
     host_buffers host(std::vector<bytes>& memory) const;
+    /// The buffers with the magnitudes of their elements, all taken to be of one floating type. A
+    /// prologue of sums, products and relu gives over them the sum of what it adds and subtracts,
+    /// by which its own rounding is bounded: a multiplication and an addition may become one.
+    std::vector<bytes> magnitudes(dtype type) const;
 
 private:
     operand place(dtype type, const shape& domain, placing where, values how, bool read_only);

@@ -103,7 +103,7 @@ struct sample {
             pro == prologue::fused && t != dtype::f64 && t != dtype::f32 ? 2.1 * epsilon(t) : 0;
         const double per =
             4 * e * std::max(1.0, std::log2(static_cast<double>(p.k) + 1)) + lost + more;
-        std::vector<bytes> memory = w.buffers;
+        std::vector<bytes> memory = w.magnitudes(t);
         const host_buffers host = w.host(memory);
         host_rows a(p.a, host), b(p.b, host);
         std::vector<double> left(static_cast<std::size_t>(p.k)),
@@ -116,7 +116,7 @@ struct sample {
                 b.read(place(at, i, 0), dtype::f64, reinterpret_cast<std::byte*>(right.data()),
                        p.n);
                 for (std::size_t j = 0; j < right.size(); ++j)
-                    sum[j] += std::fabs(left[static_cast<std::size_t>(i)] * right[j]);
+                    sum[j] += left[static_cast<std::size_t>(i)] * right[j];
             }
             for (const double v : sum)
                 all.push_back(v * per + (epi == epilogue::store ? 0 : 8 * e * (v + 300)));
