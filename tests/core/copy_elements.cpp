@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace pumice;
@@ -49,4 +50,19 @@ TEST_CASE("elements to where they lie dense, and back to strides") {
     CHECK(spread == std::vector<std::int32_t>{6, 0, 4, 0, 2, 0});
     detail::copy_elements(32, from.data(), 1, dense.data(), 1, 3);
     CHECK(dense == std::vector<std::int32_t>{1, 2, 3});
+}
+
+TEST_CASE("one element as often as is asked for, and nothing behind") {
+    for (const std::int64_t n : {0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 200}) {
+        const auto repeat = [&]<class T>(T value) {
+            std::vector<T> got(static_cast<std::size_t>(n + 1), T(0)), want(got);
+            std::fill_n(want.begin(), n, value);
+            detail::copy_elements(8 * sizeof(T), &value, 0, got.data(), 1, n);
+            CHECK(got == want);
+        };
+        repeat(std::uint8_t{200});
+        repeat(std::uint16_t{60000});
+        repeat(std::uint32_t{7} << 29);
+        repeat(std::uint64_t{5} << 61);
+    }
 }

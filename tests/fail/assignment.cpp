@@ -123,7 +123,7 @@ void grown_by_adding(pm::vector<float>& a, pm::tensor<float, pm::dims<3>>& b) {
 #endif
 }
 
-// expect: tensor<float,.*extents<>.*float
+// expect: tensor_is_no_number_use_item_or_all.*float.*extents<>.*strided
 void number_of_an_element(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT
     const float y = a(0, 0).item();
@@ -148,5 +148,43 @@ void any_tensor_unasked(pm::any_tensor& a) {
     const pm::matrix<float> y(a);
 #else
     const pm::matrix<float> y = a;
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*float.*extents<>
+void number_of_a_sum(pm::matrix<float>& a) {
+#ifdef RIGHT
+    const float y = (2 * pm::sum(a)).item();
+#else
+    const float y = 2 * pm::sum(a);
+#endif
+}
+
+// expect: tensor_is_no_number_use_item_or_all.*long.*extents<>
+void place_in_a_vector(pm::vector<float>& a) {
+    std::vector<float> list(9);
+#ifdef RIGHT
+    list[static_cast<std::size_t>(pm::argmax(a).item())] = 1;
+#else
+    list[pm::argmax(a)] = 1;
+#endif
+}
+
+// expect: range_makes_no_tensor_use_from_span_or_adapt<.*vector<float
+void tensor_of_a_vector() {
+    const std::vector<float> list{1, 2};
+#ifdef RIGHT
+    pm::vector<float> y = pm::from_span<float>({2}, list);
+#else
+    pm::vector<float> y = list;
+#endif
+}
+
+// expect: tensors_have_no_iterators_use_host_or_unstack
+void loop_over_rows(pm::matrix<float>& a) {
+#ifdef RIGHT
+    for (const auto& row : pm::unstack(a, pm::axis<0>)) pm::eval(row);
+#else
+    for (const auto& row : a) pm::eval(row);
 #endif
 }

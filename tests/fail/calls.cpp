@@ -89,7 +89,7 @@ void method(pm::matrix<float>& a, pm::matrix<float>& b) {
 #endif
 }
 
-// expect: call to .sqrt
+// expect: tensor_is_no_number_use_item_or_all.*float.*extents<-1, ?-1>
 void of_std(pm::matrix<float>& a, pm::matrix<float>& b) {
 #ifdef RIGHT
     auto y = pm::sqrt(a);
@@ -151,6 +151,15 @@ void tensor_of_a_length(pm::matrix<float>& a, pm::matrix<float>& b) {
     pm::vector<float> y = pm::zeros<float>({5});
 #else
     pm::vector<float> y(5);
+#endif
+}
+
+// expect: length_makes_no_tensor_use_zeros_or_empty<int, ?int>
+void tensor_of_lengths(pm::matrix<float>& a, pm::matrix<float>& b) {
+#ifdef RIGHT
+    pm::matrix<float> y = pm::zeros<float>({2, 3});
+#else
+    pm::matrix<float> y(2, 3);
 #endif
 }
 

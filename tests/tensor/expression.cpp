@@ -93,6 +93,7 @@ TEST_CASE("expression: element types meet as the array API says, within one kern
 
 TEST_CASE("expression: run-time tensors go through the same functions") {
     const pm::context home = fresh();
+    CHECK(pm::astype<std::int32_t>(pm::any_tensor(of(home, {1, 2.5f}))).dtype() == pm::dtype::i32);
     const auto a = of(home, {1, 2, 3});
     const pm::any_tensor x = a;
     const pm::any_tensor y = pm::relu(x - 2.0f) + a;

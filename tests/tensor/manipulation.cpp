@@ -60,6 +60,9 @@ TEST_CASE("manipulation: one number is the width of every axis, or the times of 
     CHECK(values(pm::stack(list)) == values(pm::stack(pm::axis<0>, x, x)));
     CHECK(values(pm::stack(list, 1)) == values(pm::stack(pm::axis<1>, x, x)));
     CHECK(values(pm::concat(std::array{x, x}, -1)) == values(pm::concat(pm::axis<1>, x, x)));
+    CHECK(values(pm::concat(std::array{x, x}, pm::axis<1>)) ==
+          values(pm::concat(pm::axis<1>, x, x)));
+    CHECK(values(pm::stack(std::array{x, x}, pm::axis<2>)) == values(pm::stack(pm::axis<2>, x, x)));
     CHECK_THROWS_AS(pm::stack(std::vector<pm::matrix<float>>{}), pm::error);
     CHECK(values(pm::pad(x, {{1}, {2}})) == values(pm::pad(x, {{1, 0}, {2, 0}})));
     CHECK(values(pm::pad(x, {1, 2})) == values(pm::pad(x, {{1, 2}, {1, 2}})));

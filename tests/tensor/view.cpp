@@ -27,6 +27,9 @@ TEST_CASE("view: typed views of a tensor") {
     CHECK(values(pm::reshape_to(x, std::int64_t{-1})) == reals{0, 1, 2, 3, 4, 5});
     CHECK(values(pm::reshape_to(pm::transpose(x), 3, std::size_t{2})) == reals{0, 3, 1, 4, 2, 5});
     CHECK(values(pm::broadcast_to<2, 2>(counting<2>())) == reals{0, 1, 0, 1});
+    const pm::matrix<float> repeated = pm::broadcast_to(counting<2>(), {2, 2});
+    CHECK(values(repeated) == reals{0, 1, 0, 1});
+    CHECK_THROWS_AS(pm::broadcast_to(counting<2>(), {2, 3}), pm::error);
     CHECK(values(pm::expand_dims(x, pm::axis<-1>)) == reals{0, 1, 2, 3, 4, 5});
     CHECK(values(pm::squeeze(counting<1, 2>(), pm::axis<0>)) == reals{0, 1});
 }

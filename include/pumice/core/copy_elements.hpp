@@ -11,10 +11,22 @@
 
 namespace pumice { inline namespace PUMICE_ABI { namespace detail {
 
+/// One element n times.
+template <std::size_t Size>
+void repeat(const std::byte* from, std::byte* to, std::int64_t n) {
+    constexpr std::int64_t many = 64 / Size;
+    if (n >= many) {
+        std::byte line[many * Size];
+        for (std::size_t i = 0; i < sizeof line; i += Size) std::memcpy(line + i, from, Size);
+        for (; n >= many; n -= many, to += sizeof line) std::memcpy(to, line, sizeof line);
+    }
+    for (; n > 0; --n, to += Size) std::memcpy(to, from, Size);
+}
 template <std::size_t Size>
 void copy_each(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
                std::int64_t n) {
     constexpr std::int64_t size = Size;
+    if (from_step == 0 && to_step == 1) return repeat<Size>(from, to, n);
     for (std::int64_t i = 0; i < n; ++i)
         std::memcpy(to + i * to_step * size, from + i * from_step * size, Size);
 }

@@ -198,10 +198,12 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
 
 }  // namespace detail
 
-/// Coordinates of a row's first element, and how far along the row.
+/// Coordinates of a row's first element, and how far along the row; of how many rows, which are
+/// whole then, along the axis before.
 struct host_place {
     const index_list& at;
-    std::int64_t begin, count;  // count <= host_program::block
+    std::int64_t begin, count;  // count * rows <= host_program::block
+    std::int64_t rows = 1;
 
     std::int64_t offset(const host_array& a) const noexcept {
         std::int64_t o = a.offset + begin * step(a);
@@ -210,6 +212,9 @@ struct host_place {
     }
     std::int64_t step(const host_array& a) const noexcept {
         return at.empty() ? 0 : a.steps[at.rank() - 1];
+    }
+    std::int64_t row_step(const host_array& a) const noexcept {
+        return at.rank() < 2 ? 0 : a.steps[at.rank() - 2];
     }
 };
 
@@ -222,9 +227,11 @@ public:
     /// Pre: outputs overlap no leaf, but for those whose every element lies where the leaf's does;
     /// the program and the arrays outlive the object.
     /// `wraps_later`: whoever reads the values wants the low bits of integers alone.
+    /// `row`: blocks may be of several rows, of so many elements each; no leaf is mapped then.
     host_program(program_view p, span<const host_array> leaves, span<const scalar> scalars,
-                 span<const host_array> outputs = {}, bool wraps_later = false)
-        : p_(p), leaves_(leaves), outputs_(outputs), wraps_later_(wraps_later),
+                 span<const host_array> outputs = {}, bool wraps_later = false,
+                 std::int64_t row = 0)
+        : p_(p), leaves_(leaves), outputs_(outputs), wraps_later_(wraps_later), row_(row),
           values_(p.code.size()), room_(find_places() * 8 * block) {
         auto* room = static_cast<std::byte*>(room_.data());
         for (std::size_t k = 0; k < values_.size(); ++k) {
@@ -245,6 +252,7 @@ public:
     /// Evaluates the elements at `to` and writes them to the outputs, if there are any; `given`
     /// holds the given values, each as a `given_type`.
     void run(const host_place& to, dtype given_type = dtype::f64, const void* given = nullptr) {
+        const std::int64_t count = to.count * to.rows;
         for (std::size_t k = 0; k < p_.code.size(); ++k) {
             const instruction& i = p_.code[k];
             value& v = values_[k];
@@ -262,20 +270,20 @@ public:
                 case instruction::code::given:
                     if (const dtype held = detail::computed_as(i.type); !v.in && given_type == held)
                         v.at = const_cast<void*>(given);  // is read alone
-                    else detail::cast_block(given_type, held, given, v.in ? v.at : v.own, to.count);
+                    else detail::cast_block(given_type, held, given, v.in ? v.at : v.own, count);
                     break;
                 case instruction::code::scalar: break;
                 case instruction::code::cast:
                     detail::cast_block(p_.code[i.args[0]].type, i.type, values_[i.args[0]].at, v.at,
-                                       to.count, v.settles);
+                                       count, v.settles);
                     break;
                 case instruction::code::apply: {
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = values_[i.args[a]].at;
                     i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, v.at,
-                               static_cast<std::size_t>(to.count));
+                               static_cast<std::size_t>(count));
                     if (v.settles && !is_floating(i.type))
-                        detail::settle_block(i.type, v.at, to.count);
+                        detail::settle_block(i.type, v.at, count);
                 }
             }
         }
@@ -289,7 +297,7 @@ private:
     /// Where an instruction has its values.
     struct value {
         void* at;
-        void* own;             // a block, unless they are
+        std::byte* own;        // a block, unless they are
         const host_array* in;  // the leaf or the output that holds them as they are computed
         bool settles;          // whether they are rounded or wrapped to what their type holds
     };
@@ -322,8 +330,9 @@ private:
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
         return a.data + byte_offset(a.type, at.offset(a));
     }
-    static bool lies_ready(const host_array& a) noexcept {
+    bool lies_ready(const host_array& a) const noexcept {
         return a.data && !a.format && !a.steps.empty() && a.steps.back() == 1 &&
+               (row_ == 0 || a.steps[a.steps.rank() - 2] == row_) &&
                detail::computed_as(a.type) == a.type;
     }
     /// Whether what is written over lies there: then all is read before anything is written.
@@ -354,14 +363,23 @@ private:
         }
     }
 
-    void load(const instruction& i, void* own, const host_place& at) const {
+    void load(const instruction& i, std::byte* own, const host_place& at) const {
         const host_array& a = leaves_[i.index];
-        const std::int64_t step = at.step(a), offset = at.offset(a);
-        if (a.format) return a.format->decode(*a.format, a.data, offset, step, own, at.count);
-        if (a.data) return detail::exchange(i.type, true, a.data, offset, step, own, at.count);
+        const std::int64_t step = at.step(a), apart = at.row_step(a);
+        std::int64_t offset = at.offset(a), left = at.count * at.rows;
+        const std::int64_t n = apart == at.count * step && !a.format ? left : at.count;
+        for (; left > 0; left -= n, offset += apart) {
+            load(i.type, a, offset, step, own, n);
+            own += byte_offset(detail::computed_as(i.type), n);
+        }
+    }
+    static void load(dtype type, const host_array& a, std::int64_t offset, std::int64_t step,
+                     void* own, std::int64_t n) {
+        if (a.format) return a.format->decode(*a.format, a.data, offset, step, own, n);
+        if (a.data) return detail::exchange(type, true, a.data, offset, step, own, n);
         std::int64_t places[block];
-        for (std::int64_t j = 0; j < at.count; ++j) places[j] = offset + j * step;
-        detail::cast_block(dtype::i64, i.type, places, own, at.count);
+        for (std::int64_t j = 0; j < n; ++j) places[j] = offset + j * step;
+        detail::cast_block(dtype::i64, type, places, own, n);
     }
 
     /// f(stretch, elements before it) for each stretch of a mapped leaf.
@@ -398,6 +416,7 @@ private:
     program_view p_;
     span<const host_array> leaves_, outputs_;
     bool wraps_later_;
+    std::int64_t row_;  // 0: blocks are of one
     array_list<value> values_;
     detail::thread_room room_;
 };

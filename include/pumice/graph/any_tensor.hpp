@@ -9,6 +9,9 @@
 
 namespace pumice { inline namespace PUMICE_ABI {
 
+/// Named in compile errors: nothing can be done with it.
+struct tensors_have_no_iterators_use_host_or_unstack {};
+
 namespace detail {
 struct in_place {};
 }  // namespace detail
@@ -46,6 +49,11 @@ public:
     any_tensor operator()(const I&... index) const;
     template <class I>
     any_tensor operator[](const I& index) const;
+
+    /// No tensor is a range, which would wait in silence: `host` gives one, `unstack` what lies
+    /// along an axis.
+    tensors_have_no_iterators_use_host_or_unstack begin() const;
+    tensors_have_no_iterators_use_host_or_unstack end() const;
 
     /// The typed handle. Throws errc::dtype_mismatch or errc::shape_mismatch, naming both sides.
     template <class Tensor>

@@ -122,6 +122,18 @@ private:
         std::int64_t begin, count;
     };
     using some_results = tile_of<host_rows>;
+    /// What is reduced, by coordinates in the order in which it is walked.
+    host_rows values_of_blocks() const {
+        const fused& f = plan_.p.prologue;
+        if (follow_) return host_rows(f, buffers_, wraps_);
+        shape domain = plan_.p.outer;
+        for (const std::int64_t d : plan_.p.inner) domain.push_back(d);
+        if (across_) {
+            domain.erase(plan_.outer_rank - 1);
+            domain.push_back(plan_.p.outer.back());
+        }
+        return host_rows(f, buffers_, wraps_, domain);
+    }
     /// `f` of each tile: of short rows that follow each other, or of whole lines across.
     template <class Results = host_rows, class F>
     void each_tile(const F& f) {
@@ -136,7 +148,7 @@ private:
                            share = std::max<std::int64_t>(1, thread_part / elements),
                            parts = (cells + share - 1) / share;
         threads_.run(parts, parts_for_a_thread(share * elements), [&](std::int64_t part) {
-            host_rows values(plan_.p.prologue, buffers_, wraps_);
+            host_rows values = values_of_blocks();
             Results out(plan_.p.epilogue, buffers_);
             index_list place = index_list::filled(heads.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
@@ -196,7 +208,7 @@ private:
             do {
                 put(at, plan_.p.inner, plan_.outer_rank - 1, k + count);
                 from[count++] = values.values(at, begin, n);
-            } while (ready_ && count < most_lines && k + count < end);
+            } while (count < most_lines && k + count < end && (ready_ || values.rows_behind() > 0));
             join_lines<Way>(a, b, &from[0], count, n, k, given, plan_.length);
         }
     }
@@ -239,7 +251,7 @@ private:
         shape& shorter = across_ ? of_result : of_line;
         shorter.erase(shorter.rank() - 1);
         threads_.run(parts, parts_for_a_thread(share * elements), [&](std::int64_t part) {
-            host_rows values(plan_.p.prologue, buffers_, wraps_);
+            host_rows values = values_of_blocks();
             index_list place = index_list::filled(of_result.rank() + of_line.rank() + 1, 0);
             for (std::int64_t c = part * share; c < std::min(cells, (part + 1) * share); ++c) {
                 const std::int64_t piece = c / (heads * tiles), rest = c % (heads * tiles),

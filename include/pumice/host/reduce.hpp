@@ -289,7 +289,7 @@ private:
                            elements = share * std::min(width, least_part);
         array_list<double> found(static_cast<std::size_t>(pieces));
         threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
-            float_rows values(plan_.p.prologue, buffers_);
+            float_rows values(plan_.p.prologue, buffers_, plan_.all);
             index_list at = row_at(plan_.all, part * share / chunks);
             std::int64_t& begin = at[at.rank() - 1] = part * share % chunks * least_part;
             for (std::int64_t i = part * share; i < std::min((part + 1) * share, pieces); ++i) {
@@ -320,7 +320,10 @@ private:
             o.steps.push_back(o.steps[axis]);
             o.steps.erase(axis);
         }
-        shape head = plan_.p.outer;
+        shape head = plan_.p.outer, domain = head;
+        domain.erase(axis);
+        for (const std::int64_t d : plan_.p.inner) domain.push_back(d);
+        domain.push_back(head.back());
         const std::int64_t width = head.back(),
                            chunk = std::max<std::int64_t>(2048, thread_part / plan_.length),
                            chunks = (width + chunk - 1) / chunk,
@@ -330,7 +333,7 @@ private:
         threads.run(parts, parts_for_a_thread(elements), [&](std::int64_t part) {
             const std::int64_t begin = part % chunks * chunk, n = std::min(chunk, width - begin);
             double* const totals = totals_.data() + part / chunks * width + begin;
-            float_rows values(prologue, buffers_);
+            float_rows values(prologue, buffers_, domain);
             index_list outer = row_at(head, part / chunks);
             outer.erase(axis);
             // Lines that lie evenly spaced are joined together, others one by one.

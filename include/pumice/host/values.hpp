@@ -63,9 +63,15 @@ public:
         if (!leaf || leaf->steps.empty() || leaf->steps.back() != 1) machine_.emplace(f, buffers);
         else leaf_ = buffers.array(*leaf);
     }
+    /// Over `domain`, whose rows are asked for in row-major order.
+    number_rows(const fused& f, const host_buffers& buffers, const shape& domain)
+        : number_rows(f, buffers) {
+        if (machine_) machine_.emplace(f, buffers, false, domain);
+    }
     /// n values from the coordinates `at` on, along the last axis; valid until the next call.
     const T* read(const index_list& at, std::int64_t n) {
         if (!machine_) return reinterpret_cast<const T*>(leaf_.data) + offset_of(leaf_, at);
+        if (n <= host_program::block) return static_cast<const T*>(machine_->values(at, 0, n));
         room_.resize(static_cast<std::size_t>(n));
         read(at, n, room_.data());
         return room_.data();
@@ -75,6 +81,8 @@ public:
         else machine_->read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), n);
     }
     bool in_place() const noexcept { return !machine_; }
+    /// How many rows lie dense behind that of the last call, the next along the axis before.
+    std::int64_t rows_behind() const noexcept { return machine_ ? machine_->rows_behind() : 0; }
 
 private:
     host_array leaf_;

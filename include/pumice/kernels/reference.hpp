@@ -126,6 +126,12 @@ public:
         : leaves_(buffers.arrays(f.leaves)), outputs_(buffers.arrays(f.outputs)),
           machine_(f.body->view(), leaves_, buffers.scalars(f), outputs_, wraps_later) {}
 
+    /// A prologue over `domain`: its rows, where they are short, are computed several at a time.
+    host_rows(const fused& f, const host_buffers& buffers, bool wraps_later, const shape& domain)
+        : together_(rows_together(f, domain)), extent_(domain), leaves_(buffers.arrays(f.leaves)),
+          machine_(f.body->view(), leaves_, buffers.scalars(f), {}, wraps_later,
+                   together_ > 1 ? domain.back() : 0) {}
+
     /// An epilogue: given values of `type`, through the program, to the outputs.
     void write(const index_list& at, dtype type, const std::byte* given, std::int64_t count) {
         for (std::int64_t begin = 0; begin < count; begin += host_program::block)
@@ -145,11 +151,46 @@ public:
 
     /// The first output's values as they are computed, until the next call; count <= block.
     const void* values(const index_list& at, std::int64_t begin, std::int64_t count) {
+        if (together_ > 1 && count == extent_.back()) return whole_row(at);
         machine_.run({at, begin, count});
+        held_ = 0;
         return machine_.output(0);
     }
+    /// How many rows' values lie behind those, of the next ones along the axis before.
+    std::int64_t rows_behind() const noexcept { return held_ > 0 ? first_ + held_ - 1 - now_ : 0; }
 
 private:
+    /// How many rows fit into a block; 1 where nothing is computed, or by a map of indices.
+    static std::int64_t rows_together(const fused& f, const shape& domain) {
+        const span<const instruction> code = f.body->view().code;
+        if (domain.rank() < 2 || code.size() == 1) return 1;
+        for (const instruction& i : code)
+            if (i.what == instruction::code::mapped || i.what == instruction::code::inside)
+                return 1;
+        const std::int64_t row = std::max<std::int64_t>(domain.back(), 1);
+        return std::min(host_program::block / row, domain[domain.rank() - 2]);
+    }
+    const void* whole_row(const index_list& at) {
+        const int axis = at.rank() - 2;
+        now_ = at[axis];
+        if (held_ > 0) at_[axis] = now_;
+        if (held_ == 0 || now_ < first_ || now_ >= first_ + held_ || at_ != at) {
+            at_ = at;
+            first_ = now_;
+            held_ = std::min(together_, extent_[axis] - first_);
+            machine_.run({at, 0, extent_.back(), held_});
+        }
+        return static_cast<const std::byte*>(machine_.output(0)) +
+               byte_offset(detail::computed_as(machine_.program().output_type()),
+                           (now_ - first_) * extent_.back());
+    }
+
+    std::int64_t together_ = 1;  // rows that fit into a block
+    // Rows whose values are there: so many, the first and the last that was asked for by their
+    // places along the axis before, and that one's coordinates.
+    std::int64_t held_ = 0, first_ = 0, now_ = 0;
+    index_list at_;
+    shape extent_;
     array_list<host_array> leaves_, outputs_;
     host_program machine_;
 };

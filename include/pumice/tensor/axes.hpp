@@ -344,6 +344,10 @@ auto concat(const List& list, std::int64_t axis = 0) {
     return tensor<detail::element_of_argument<x>, dims<detail::extents_of<x>::rank>>(
         detail::noted(concat(detail::parts_of(list), axis)));
 }
+template <detail::tensor_list List, int I>
+auto concat(const List& list, axes_t<I>) {
+    return concat(list, std::int64_t(I));
+}
 
 /// Elements at `indices` (i32 or i64) along an axis.
 template <array_argument X, array_argument Indices, int I = 0>

@@ -38,8 +38,8 @@ namespace detail {
 
 template <class N>
 concept number_of_cpp = std::is_arithmetic_v<N>;
-template <class N, class Array>
-N not_a_number() {
+template <class Element, class Array>
+Element not_a_number() {
     static_cast<void>(tensor_is_no_number_use_item_or_all<Array>{});
     return {};
 }
@@ -218,9 +218,8 @@ public:
         if (cell_.shared()) return std::as_const(*this).get();
         return make(leaves_);
     }
-    template <detail::number_of_cpp N>
-    explicit operator N() const {
-        return detail::not_a_number<N, tensor<element_type, Extents>>();
+    operator element_type() const {
+        return detail::not_a_number<element_type, tensor<element_type, Extents>>();
     }
     /// What a tensor made of it has; they evaluate it, once for all copies.
     element_type item() const { return tensor<element_type, Extents>(*this).item(); }

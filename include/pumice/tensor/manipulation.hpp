@@ -58,6 +58,10 @@ auto stack(const List& list, std::int64_t axis = 0) {
     return detail::of_rank<x, detail::extents_of<x>::rank +
                                   1>(detail::noted(stack(detail::parts_of(list), axis)));
 }
+template <detail::tensor_list List, int I>
+auto stack(const List& list, axes_t<I>) {
+    return stack(list, std::int64_t(I));
+}
 
 /// The slices along an axis, which they lack: views.
 template <array_argument X, int I = 0>

@@ -8,7 +8,8 @@
 namespace pumice { inline namespace PUMICE_ABI {
 
 /// Named in compile errors; never defined.
-template <class Length> struct length_makes_no_tensor_use_zeros_or_empty;
+template <class... Lengths> struct length_makes_no_tensor_use_zeros_or_empty;
+template <class Range> struct range_makes_no_tensor_use_from_span_or_adapt;
 template <class From, class To> struct cannot_convert_elements_use_astype;
 template <class From, class To> struct extents_do_not_match;
 template <class Tensor> struct assign_to_a_part_by_at;
@@ -112,11 +113,17 @@ public:
     tensor(typename detail::nested_list<Element, Extents::rank>::type list)
         requires(Extents::rank > 0)
         : tensor(from_lists(list)) {}
-    /// No tensor is made of its length alone.
-    template <std::integral N>
-        requires(Extents::rank == 1)
-    explicit tensor(N) {
-        static_cast<void>(length_makes_no_tensor_use_zeros_or_empty<N>{});
+    /// No tensor is made of its lengths alone.
+    template <std::integral... N>
+        requires(Extents::rank > 0 && sizeof...(N) == Extents::rank)
+    explicit tensor(N...) {
+        static_cast<void>(length_makes_no_tensor_use_zeros_or_empty<N...>{});
+    }
+    /// Nor, in silence, a copy of a range.
+    template <class Range>
+        requires requires(const Range& r) { r.data(), r.size(); }
+    tensor(const Range&) {
+        static_cast<void>(range_makes_no_tensor_use_from_span_or_adapt<Range>{});
     }
     /// A number as a tensor of no axes.
     explicit tensor(Element value)
@@ -151,10 +158,7 @@ public:
         return detail::load_element<Element>(value, 0);
     }
     /// No tensor is a number or a truth value: `item()` reads one, `all` and `any` join many.
-    template <detail::number_of_cpp N>
-    explicit operator N() const {
-        return detail::not_a_number<N, tensor>();
-    }
+    operator Element() const { return detail::not_a_number<Element, tensor>(); }
     /// The elements in row-major order; evaluates.
     std::vector<Element> to_vector() const { return pumice::to_vector<Element>(*this); }
 
@@ -413,6 +417,12 @@ auto astype(X&& x) {
                                                      std::type_identity<detail::pack<To>>{},
                                                      std::forward<X>(x));
     }
+}
+
+/// The same of a tensor whose type is known at run time.
+template <element To>
+any_tensor astype(const any_tensor& x) {
+    return astype(x, dtype_of<To>);
 }
 
 /// The Slang text of the kernel that X becomes over operands that are all distinct, as a constant.

@@ -76,6 +76,12 @@ auto broadcast_to(const X& x) {
     return tensor<detail::element_of_argument<X>, extents<Ns...>,
                   strided>(broadcast_to(any_tensor(x.get()), extents<Ns...>::to_shape()));
 }
+/// The same to extents that are known at run time: `broadcast_to(x, {n, m})`.
+template <array_argument X, std::size_t Rank>
+auto broadcast_to(const X& x, const std::int64_t (&to)[Rank]) {
+    return tensor<detail::element_of_argument<X>, dims<int(Rank)>,
+                  strided>(broadcast_to(any_tensor(x.get()), shape(span<const std::int64_t>(to))));
+}
 /// A view with a new axis of length 1 before axis I of the result.
 template <int I, array_argument X>
 auto expand_dims(const X& x, axes_t<I>) {
