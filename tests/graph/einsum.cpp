@@ -67,6 +67,11 @@ TEST_CASE("einsum: two operands are a matrix product where a letter is summed") 
                                   .get()) == 1);
     CHECK(count_of<copy_op>(sum_of("ij,kj->ik", a, a).get()) == 0);  // views are enough
     CHECK(count_of<matmul_op>(sum_of("i,j->ij", v, v).get()) == 0);
+    const any_tensor whole = astype(a, dtype::i32), narrow = astype(a, dtype::i8);
+    CHECK(count_of<matmul_op>(sum_of("ij,kj->ik", whole, whole).get()) == 1);
+    CHECK(count_of<matmul_op>(sum_of("ij,ij->i", whole, whole).get()) == 0);
+    CHECK(count_of<matmul_op>(sum_of("ij,kj->ik", narrow, narrow).get()) == 1);
+    CHECK(count_of<matmul_op>(sum_of("ij,j->i", narrow, astype(v, dtype::i8)).get()) == 0);
     CHECK(count_of<matmul_op>(sum_of("ij,jk,kl", a, b, a).get()) == 2);
 }
 
@@ -126,6 +131,8 @@ TEST_CASE("einsum: random subscripts agree with a loop over every letter") {
         const reals got = values(y);
         for (std::size_t i = 0; i < want.size(); ++i)
             CHECK_MESSAGE(double(got[i]) == doctest::Approx(want[i]), text << "->" << result);
+        for (any_tensor& x : operands) x = astype(x, dtype::i32);
+        CHECK(values(astype(einsum(text + "->" + result, operands), dtype::f32)) == got);
         ++done;
     }
 }

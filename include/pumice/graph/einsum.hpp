@@ -12,7 +12,7 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 /// NumPy's einsum, "ij,jk->ik": a letter names an axis, "..." the axes that broadcast. Without "->"
 /// the result has the letters that occur once, sorted. Operands are multiplied from left to right;
-/// a sum over two of floating point is a matrix product. Throws errc::invalid_argument,
+/// a sum over two is a matrix product where that pays. Throws errc::invalid_argument,
 /// errc::shape_mismatch and errc::rank_mismatch, naming subscripts, operand and letter.
 PUMICE_FUNCTION any_tensor einsum(std::string_view subscripts, span<const any_tensor> operands);
 
@@ -205,8 +205,12 @@ PUMICE_FUNCTION labelled<> contract(labelled<> a, labelled<> b, const std::strin
     for (char c : b.labels)
         if (!a.has(c)) right += c;
     const std::string outer = batch + left + right;
-    // A product of a row and a column alone is better summed as it is made.
-    const bool product = !inner.empty() && is_floating(a.x.dtype()) && !(left + right).empty();
+    // A product of a row and a column alone is better summed as it is made, and so is one of narrow
+    // integers, which a matrix product would widen, by a vector.
+    const dtype type = a.x.dtype();
+    const bool narrow = !is_floating(type) && info(type).bits < 32;
+    const bool product = !inner.empty() && type != dtype::boolean &&
+                         (narrow ? !left.empty() && !right.empty() : !(left + right).empty());
     const std::size_t together = outer.size() + (product ? 0 : inner.size());
     if (together > max_rank)
         text.wrong({"a product of two operands has ", together, " axes, more than 8"},
