@@ -23,26 +23,27 @@ pm::any_tensor counted(const pm::shape& extent, int from, const pm::context& hom
 template <class T>
 std::vector<T> plain(const pm::any_tensor& a, const pm::any_tensor& b, std::int64_t batch,
                      std::int64_t m, std::int64_t k, std::int64_t n) {
+    using number = std::conditional_t<std::is_same_v<T, pm::f16>, float, T>;
     const std::vector<T> x = pm::to_vector<T>(a), y = pm::to_vector<T>(b);
     const auto at = [](const std::vector<T>& v, std::int64_t i) {
-        return v[static_cast<std::size_t>(i) % v.size()];  // one batch stands for all
+        return static_cast<number>(v[static_cast<std::size_t>(i) % v.size()]);  // one for all
     };
     std::vector<T> z;
     for (std::int64_t u = 0; u < batch; ++u)
         for (std::int64_t i = 0; i < m; ++i)
             for (std::int64_t j = 0; j < n; ++j) {
-                T sum = 0;
+                number sum = 0;
                 for (std::int64_t l = 0; l < k; ++l)
-                    sum = static_cast<T>(sum +
-                                         at(x, (u * m + i) * k + l) * at(y, (u * k + l) * n + j));
-                z.push_back(sum);
+                    sum += at(x, (u * m + i) * k + l) * at(y, (u * k + l) * n + j);
+                z.push_back(static_cast<T>(sum));
             }
     return z;
 }
 template <class T>
 void compare(const pm::context& home) {
     for (const auto& [m, k, n] :
-         {std::array{6, 6, 1}, {1, 9, 5}, {3, 3, 3}, {12, 12, 12}, {12, 13, 12}, {2, 1, 70}}) {
+         {std::array{6, 6, 1}, {1, 9, 5}, {2, 2, 2}, {3, 3, 3}, {4, 4, 4}, {12, 12, 12},
+          {12, 13, 12}, {2, 1, 70}}) {
         const pm::any_tensor a = counted<T>({40, m, k}, 3, home),
                              b = counted<T>({40, k, n}, 5, home);
         CHECK(pm::to_vector<T>(pm::matmul(a, b)) == plain<T>(a, b, 40, m, k, n));
@@ -63,6 +64,7 @@ TEST_CASE("host small products: batches of any layout") {
     compare<double>(home);
     compare<std::uint32_t>(home);
     compare<std::int64_t>(home);
+    compare<pm::f16>(home);
     const pm::any_tensor a = counted<float>({5, 7, 4, 6}, 1, home),
                          b = counted<float>({5, 7, 6, 3}, 2, home);
     CHECK(pm::to_vector<float>(pm::matmul(a, b)) == plain<float>(a, b, 35, 4, 6, 3));
@@ -75,4 +77,25 @@ TEST_CASE("host small products: matrices by vectors, as einsum asks for them") {
     const pm::any_tensor factors[] = {a, b};
     CHECK(pm::to_vector<float>(pm::einsum("uij,uj->ui", factors)) ==
           plain<float>(a, b, 300, 6, 6, 1));
+}
+
+TEST_CASE("host small products: along the batch, of values that are computed") {
+    const pm::context home = host();
+    for (const std::int64_t rows : {1, 2, 700}) {  // batches that collapse, or only one axis counts
+        const pm::any_tensor a = counted<pm::f16>({rows, 9, 3, 4}, 1, home),
+                             b = counted<pm::f16>({9, rows, 4, 2}, 2, home);
+        const std::int64_t turned[] = {1, 0, 2, 3};
+        const pm::any_tensor c = pm::permute_dims(b, turned);
+        const std::vector<pm::f16> sums = plain<pm::f16>(a, c, rows * 9, 3, 4, 2);
+        CHECK(pm::to_vector<pm::f16>(pm::matmul(a, c)) == sums);
+        const pm::any_tensor wide = pm::astype(a, pm::dtype::f32);
+        CHECK(pm::to_vector<float>(pm::matmul(wide, pm::astype(c, pm::dtype::f32)) * 1.0f) ==
+              std::vector<float>(sums.begin(), sums.end()));
+    }
+    const pm::any_tensor none = counted<pm::f16>({0, 2, 2}, 1, home),
+                         empty = counted<pm::f16>({20, 2, 0}, 1, home);
+    CHECK(pm::to_vector<pm::f16>(pm::matmul(none, none)).empty());
+    const std::int64_t turned[] = {0, 2, 1};
+    CHECK(pm::to_vector<pm::f16>(pm::matmul(empty, pm::permute_dims(empty, turned))) ==
+          std::vector<pm::f16>(80));
 }

@@ -104,7 +104,8 @@ inline int bits_given(const fused& f) {
 
 template <class T, std::same_as<matmul_problem> P>
 void multiply_all(const P& p, const host_buffers& buffers, const thread_pool& threads) {
-    if (multiply_small_ones<T>(p, buffers, threads) || multiply_narrow<T>(p, buffers, threads))
+    if (multiply_small_ones<T>(p, buffers, threads) ||
+        multiply_along_batch<T>(p, buffers, threads) || multiply_narrow<T>(p, buffers, threads))
         return;
     const std::int64_t group = 16 * tile_rows, groups = (p.m + group - 1) / group;
     const std::int64_t width =
