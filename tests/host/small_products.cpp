@@ -41,9 +41,14 @@ std::vector<T> plain(const pm::any_tensor& a, const pm::any_tensor& b, std::int6
 }
 template <class T>
 void compare(const pm::context& home) {
-    for (const auto& [m, k, n] :
-         {std::array{6, 6, 1}, {1, 9, 5}, {2, 2, 2}, {3, 3, 3}, {4, 4, 4}, {12, 12, 12},
-          {12, 13, 12}, {2, 1, 70}}) {
+    for (const auto& [m, k, n] : {std::array{6, 6, 1},
+                                  {1, 9, 5},
+                                  {2, 2, 2},
+                                  {3, 3, 3},
+                                  {4, 4, 4},
+                                  {12, 12, 12},
+                                  {12, 13, 12},
+                                  {2, 1, 70}}) {
         const pm::any_tensor a = counted<T>({40, m, k}, 3, home),
                              b = counted<T>({40, k, n}, 5, home);
         CHECK(pm::to_vector<T>(pm::matmul(a, b)) == plain<T>(a, b, 40, m, k, n));

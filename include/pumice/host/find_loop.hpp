@@ -5,15 +5,16 @@
 #pragma once
 
 #include <pumice/host/concat.hpp>
+#include <pumice/host/convolution.hpp>
 #include <pumice/host/elementwise.hpp>
 #include <pumice/host/matmul.hpp>
 #include <pumice/host/normalize.hpp>
+#include <pumice/host/pool.hpp>
 #include <pumice/host/reduce.hpp>
 #include <pumice/host/scan.hpp>
 #include <pumice/host/scatter.hpp>
 #include <pumice/host/sort.hpp>
 #include <pumice/host/take.hpp>
-#include <pumice/host/window.hpp>
 
 namespace pumice { inline namespace PUMICE_ABI {
 

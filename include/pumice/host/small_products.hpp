@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Pumice authors
 // SPDX-License-Identifier: Apache-2.0
-// Batches of small products on the host: by plain loops over factors where they lie, for to pack one
-// takes longer than to multiply it; or, of values that are computed, by vectors along the batch.
+// Batches of small products on the host: by plain loops over factors where they lie, for to pack
+// one takes longer than to multiply it; or, of values that are computed, by vectors along the
+// batch.
 #pragma once
 
 #include <pumice/base/thread_pool.hpp>
