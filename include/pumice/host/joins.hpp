@@ -121,8 +121,10 @@ struct join_short {
                                            std::int64_t count, std::int64_t n,
                                            const double* given) const {
         const auto* v = static_cast<const typename Way::value*>(values);
+        // Of a length that it knows, the compiler would make branches.
+        if constexpr (requires { Way::place_in(v, n); }) return rows(a, b, v, count, n, given);
         std::int64_t i = 0;
-        if constexpr (!requires { Way::wider(v, n, 0.0); } && !requires { Way::place_in(v, n); })
+        if constexpr (!requires { Way::wider(v, n, 0.0); })
             if (n == 3)
                 for (; i + lane_step <= count; i += lane_step)
                     threes(a + i, b + i, v + 3 * i, given ? given + i : nullptr);
