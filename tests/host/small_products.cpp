@@ -17,7 +17,7 @@ template <class T>
 pm::any_tensor counted(const pm::shape& extent, int from, const pm::context& home) {
     std::vector<T> v(static_cast<std::size_t>(pm::element_count(extent)));
     for (std::size_t i = 0; i < v.size(); ++i)
-        v[i] = static_cast<T>((static_cast<int>(i) * 7 + from) % 11);
+        v[i] = pm::convert<T>((static_cast<int>(i) * 7 + from) % 11);
     return pm::from_bytes(pm::dtype_of<T>, extent, std::as_bytes(std::span(v)), home);
 }
 template <class T>

@@ -131,7 +131,7 @@ struct each_output {
         for (std::int64_t o = 0; o < along->out; ++o, line += Beside) {
             std::int64_t left = 0, right = along->taps;
             along->cut(o, left, right);
-            To joined[Beside];
+            To joined[std::size_t{Beside}];
             for (std::int64_t p = 0; p < Beside; ++p) joined[p] = line[p];
             for (std::int64_t i = top; i < bottom; ++i) {
                 const T* from =
