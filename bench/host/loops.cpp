@@ -322,6 +322,23 @@ void little_by_little(std::int64_t n) {
             }
             bench::use(out.data());
         });
+    const std::int64_t lines = n / 8;
+    const pm::any_tensor eights = pm::reshape(part(0, lines * 8), {lines, 8});
+    pm::eval(eights);
+    std::vector<std::int64_t> least(static_cast<std::size_t>(lines));
+    compare(
+        "argmin rows of 8", "f32", n,
+        [&] { return pm::reduce(pm::reduction::argmin, eights, last_axis); },
+        [&] { bench::argmin_rows(v.data(), lines, 8, least.data()); });
+    const std::int64_t boards = n / 64;
+    const pm::any_tensor few = pm::reshape(part(0, boards * 64), {boards, 1, 8, 8});
+    pm::eval(few);
+    compare(
+        "max pool 3x3 of 8x8", "f32", n, [&] { return pm::pool(few, {.window = {3, 3}}); },
+        [&] {
+            for (std::int64_t i = 0; i < boards; ++i)
+                bench::max_pool(v.data() + i * 64, 8, 3, out.data() + i * 36);
+        });
 }
 
 void logical(std::int64_t n) {
