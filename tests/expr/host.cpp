@@ -104,6 +104,34 @@ TEST_CASE("an iota is its offset") {
     CHECK(y == std::vector<std::int32_t>{10, 12, 14, 110, 112, 114});
 }
 
+TEST_CASE("what a number leaves as it is: x + 0 and x * 1 of integers, not of reals") {
+    builder b;
+    const auto x = b.leaf(0, dtype::i64), one = b.number(0, dtype::i64),
+               none = b.number(1, dtype::i64),
+               same = b.apply<op::add>(none, b.apply<op::multiply>(x, one)),
+               real = b.leaf(1, dtype::f32);
+    b.out({same, b.apply<op::multiply>(same, none), b.apply<op::add>(one, same),
+           b.apply<op::add>(real, b.number(2))});
+    std::vector<std::int64_t> v(1000), y[3];
+    std::iota(v.begin(), v.end(), -500);
+    for (auto& list : y) list.resize(v.size());
+    std::vector<float> reals(v.size(), -0.0f), sums(v.size());
+    for (const std::int64_t step : {1, -1}) {  // where results lie, and by way of a block
+        const std::int64_t at = step < 0 ? 999 : 0;
+        run(b, {1000}, {view_of(v, {1}), view_of(reals, {1})},
+            {scalar(std::int64_t{1}), scalar(std::int64_t{0}), scalar(0.0f)},
+            {view_of(y[0], {step}, at), view_of(y[1], {step}, at), view_of(y[2], {step}, at),
+             view_of(sums, {step}, at)});
+        int wrong = 0;
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            const std::size_t k = step < 0 ? 999 - i : i;
+            wrong += y[0][k] != v[i] || y[1][k] != 0 || y[2][k] != v[i] + 1;
+            wrong += std::signbit(sums[k]);
+        }
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("small integers wrap after every op, as on the device") {
     builder b;
     const auto x = b.leaf(0, dtype::u8), s = b.apply<op::add>(x, b.leaf(1, dtype::u8));

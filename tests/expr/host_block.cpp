@@ -31,3 +31,28 @@ TEST_CASE("a block of operands, and none") {
     detail::host_block<op::sqrt>(arithmetic::f64, in, r, 0);
     CHECK(r[0] == 1);
 }
+
+TEST_CASE("bools are chosen by, joined and converted, in blocks and their rest") {
+    std::uint8_t chosen[70], other[70], both[70];
+    float x[70], y[70], r[70];
+    for (std::size_t i = 0; i < 70; ++i) {
+        chosen[i] = i * 7 % 3 == 0, other[i] = i % 2;
+        x[i] = static_cast<float>(i), y[i] = -x[i];
+    }
+    const void* choice[] = {chosen, x, y};
+    detail::host_block<op::where>(arithmetic::f32, choice, r, 70);
+    const void* pair[] = {chosen, other, nullptr};
+    detail::host_block<op::logical_and>(arithmetic::boolean, pair, both, 70);
+    float real[70];
+    detail::convert_each<std::uint8_t, float>(chosen, 1, real, 1, 70);
+    std::int64_t counts[70];
+    detail::run_wide(detail::count_up{}, counts + 0, std::int64_t{-4}, std::int64_t{3},
+                     std::int64_t{69});
+    int wrong = 0;
+    for (std::size_t i = 0; i < 69; ++i) {
+        wrong += r[i] != (chosen[i] ? x[i] : y[i]) || both[i] != (chosen[i] & other[i]);
+        wrong += real[i] != static_cast<float>(chosen[i]) ||
+                 counts[i] != static_cast<std::int64_t>(3 * i) - 4;
+    }
+    CHECK(wrong == 0);
+}

@@ -8,7 +8,6 @@
 #include <pumice/base/array_list.hpp>
 #include <pumice/base/thread_cache.hpp>
 #include <pumice/core/copy_elements.hpp>
-#include <pumice/core/half_blocks.hpp>
 #include <pumice/core/index_map.hpp>
 #include <pumice/core/scalar.hpp>
 #include <pumice/core/shape.hpp>
@@ -43,39 +42,8 @@ constexpr dtype computed_as(dtype t) noexcept { return storage_of(info(t).arithm
 // A loop each for what no other loop does, chosen by dtype: one for every pair of element types
 // would take the compiler a second.
 
-template <class From, class To>
-[[gnu::always_inline]] inline void convert_some(const From* v, To* __restrict r, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<To>(v[i]);
-}
-struct convert_dense {
-    template <class From, class To>
-    [[gnu::always_inline]] void operator()(const From* v, To* r, std::int64_t n) const {
-        constexpr std::int64_t step = 32;  // a length that is known is what -O2 vectorises
-        std::int64_t i = 0;
-        for (; i + step <= n; i += step) convert_some(v + i, r + i, step);
-        convert_some(v + i, r + i, n - i);
-    }
-};
-/// to[i * to_step] = To(from[i * from_step])
-template <class From, class To>
-void convert_each(const void* from, std::int64_t from_step, void* to, std::int64_t to_step,
-                  std::int64_t n) {
-    const auto* v = static_cast<const From*>(from);
-    auto* r = static_cast<To*>(to);
-    if (from_step == 1 && to_step == 1) {
-        if constexpr (std::is_same_v<From, f16> && std::is_same_v<To, float>)
-            return to_floats(v, r, n);
-        if constexpr (std::is_same_v<From, float> && std::is_same_v<To, f16>)
-            return to_halves(v, r, n);
-        if constexpr (std::is_integral_v<From> && std::is_integral_v<To> &&
-                      sizeof(From) + sizeof(To) < 8)
-            return run_wide(convert_dense{}, v, r, n);
-        return convert_dense{}(v, r, n);
-    }
-    for (std::int64_t i = 0; i < n; ++i) r[i * to_step] = static_cast<To>(v[i * from_step]);
-}
-/// The same between a type in memory, from element `at` on, and a dense block of the one that it is
-/// computed in.
+/// convert_each between a type in memory, from element `at` on, and a dense block of the one that
+/// it is computed in.
 template <class Storage, class Arithmetic>
 void exchange_each(bool load, std::byte* memory, std::int64_t at, std::int64_t step, void* dense,
                    std::int64_t n) {
@@ -152,6 +120,12 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
         if (target == dtype::f64) convert_each<std::int32_t, double>(in, 1, out, 1, n);
         if (is_floating(target)) return settle();
     }
+    if (source == dtype::boolean) {
+        if (target == dtype::f32)
+            return convert_each<std::uint8_t, float>(in, 1, out, 1, n), settle();
+        if (info(target).bits == 32)
+            return convert_each<std::uint8_t, std::uint32_t>(in, 1, out, 1, n);
+    }
     const bool has_sign = info(to).kind == kind::signed_integer;
     const std::uint64_t ones = ~std::uint64_t{0} >> (64 - info(to).bits);
     const auto narrow = [&]<class T>(T, const void* from_reals) {
@@ -160,13 +134,15 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
     };
     const bool integer = !is_floating(target) && target != dtype::boolean;
     if (integer && source == dtype::f32 && info(to).bits <= 16) return narrow(float{}, in);
-    alignas(64) std::byte values[8 * host_block_size], whole[8 * host_block_size];
+    alignas(64) std::byte room[8 * host_block_size], whole[8 * host_block_size];
+    const bool straight = integer && info(target).bits == 64 && !is_floating(source);
+    void* const values = straight ? out : room;
     const void* v = values;  // in f64, i64 or u64
     switch (source) {
         case dtype::f32: convert_each<float, double>(in, 1, values, 1, n); break;
         case dtype::i32: convert_each<std::int32_t, std::int64_t>(in, 1, values, 1, n); break;
         case dtype::u32: convert_each<std::uint32_t, std::uint64_t>(in, 1, values, 1, n); break;
-        case dtype::boolean: convert_each<bool, std::uint64_t>(in, 1, values, 1, n); break;
+        case dtype::boolean: convert_each<std::uint8_t, std::uint64_t>(in, 1, values, 1, n); break;
         default: v = in;
     }
     const bool real = wide == dtype::f64, negative = wide == dtype::i64;
@@ -190,6 +166,7 @@ inline void cast_block(dtype from, dtype to, const void* in, void* out, std::int
                                             static_cast<std::int64_t>(ones >> 1), n);
             v = whole;
         }
+        if (v == out) return;
         if (info(target).bits == 64) std::memcpy(out, v, static_cast<std::size_t>(8 * n));
         else convert_each<std::uint64_t, std::uint32_t>(v, 1, out, 1, n);
     }
@@ -235,6 +212,7 @@ public:
           values_(p.code.size()), room_(find_places() * 8 * block) {
         auto* room = static_cast<std::byte*>(room_.data());
         for (std::size_t k = 0; k < values_.size(); ++k) {
+            values_[k].same = operand_alike(k, scalars);
             if (values_[k].in) continue;
             values_[k].at = values_[k].own = room;
             room += 8 * block;
@@ -278,6 +256,10 @@ public:
                                        count, v.settles);
                     break;
                 case instruction::code::apply: {
+                    if (v.same) {
+                        v.at = v.same->at;
+                        break;
+                    }
                     const void* in[3] = {};
                     for (int a = 0; a < i.op->arity; ++a) in[a] = values_[i.args[a]].at;
                     i.op->host(info(p_.code[i.args[i.op->arity - 1]].type).arithmetic, in, v.at,
@@ -300,6 +282,7 @@ private:
         std::byte* own;        // a block, unless they are
         const host_array* in;  // the leaf or the output that holds them as they are computed
         bool settles;          // whether they are rounded or wrapped to what their type holds
+        const value* same;     // the operand that has the same values, if one has
     };
 
     /// Sets where each instruction has its values; how many of them have a block of their own.
@@ -326,6 +309,19 @@ private:
         for (const std::string_view body : {"x + y", "x - y", "x * y"})
             if (i.op->body == body) return true;
         return false;
+    }
+    /// The operand of x + 0 and x * 1, of integers that never wrap; else null.
+    const value* operand_alike(std::size_t k, span<const scalar> scalars) const noexcept {
+        const instruction& i = p_.code[k];
+        if (i.what != instruction::code::apply || values_[k].in || is_floating(i.type) ||
+            info(i.type).bits < 32 || (i.op->body != "x + y" && i.op->body != "x * y"))
+            return nullptr;
+        const std::uint64_t nothing = i.op->body == "x * y";
+        for (const int a : {0, 1})
+            if (const instruction& number = p_.code[i.args[a]];
+                number.what == instruction::code::scalar && scalars[number.index].bits == nothing)
+                return &values_[i.args[1 - a]];
+        return nullptr;
     }
     static std::byte* element(const host_array& a, const host_place& at) noexcept {
         return a.data + byte_offset(a.type, at.offset(a));
@@ -377,9 +373,10 @@ private:
                      void* own, std::int64_t n) {
         if (a.format) return a.format->decode(*a.format, a.data, offset, step, own, n);
         if (a.data) return detail::exchange(type, true, a.data, offset, step, own, n);
-        std::int64_t places[block];
-        for (std::int64_t j = 0; j < n; ++j) places[j] = offset + j * step;
-        detail::cast_block(dtype::i64, type, places, own, n);
+        alignas(64) std::int64_t room[block];
+        std::int64_t* const places = type == dtype::i64 ? static_cast<std::int64_t*>(own) : room;
+        detail::run_wide(detail::count_up{}, places, offset, step, n);
+        if (places == room) detail::cast_block(dtype::i64, type, room, own, n);
     }
 
     /// f(stretch, elements before it) for each stretch of a mapped leaf.

@@ -40,9 +40,12 @@ template <dtype Type, class T>
     else return load_value<Type>(store_value<Type>(r));
 }
 
-/// What a loop reads of a leaf: elements, or the floats that a block of halves was brought to.
+/// What a loop reads of a leaf: elements, bools as bytes (compilers make no vectors of them), or
+/// the floats that a block of halves was brought to.
 template <dtype Type>
-using read_as = std::conditional_t<Type == dtype::f16, float, stored_as<Type>>;
+using read_as =
+    std::conditional_t<Type == dtype::f16, float,
+                       std::conditional_t<Type == dtype::boolean, std::uint8_t, stored_as<Type>>>;
 
 /// Where a tree finds its operands.
 struct loop_operands {
@@ -56,7 +59,7 @@ template <int Leaf, int Scalar, dtype Type>
                                                      std::int64_t i) {
     const auto v = static_cast<const read_as<Type>*>(o.leaves[Leaf])[i];
     if constexpr (Type == dtype::f16) return v;
-    else return load_value<Type>(v);
+    else return load_value<Type>(static_cast<stored_as<Type>>(v));
 }
 template <int Leaf, int Scalar, dtype Type>
 [[gnu::always_inline]] inline held_as<Type> value_of(scalar_tree<Type>, const loop_operands& o,

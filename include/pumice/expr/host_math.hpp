@@ -267,6 +267,7 @@ template <std::unsigned_integral T> T pm_philox(T x, T key) {
                           static_cast<std::uint32_t>(std::uint64_t(x) >> 32), 0, 0};
     std::uint32_t k[2] = {static_cast<std::uint32_t>(key),
                           static_cast<std::uint32_t>(std::uint64_t(key) >> 32)};
+#pragma GCC unroll 10  // then all is in registers
     for (int round = 0; round < 10; ++round, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
         const std::uint64_t a = 0xd2511f53ull * c[0], b = 0xcd9e8d57ull * c[2];
         const std::uint32_t next[4] = {
