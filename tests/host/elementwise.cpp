@@ -139,3 +139,31 @@ TEST_CASE("short rows of short rows: blocks along the axis before them") {
                   whole, 4 * count);
         }
 }
+
+TEST_CASE("short rows of indices: what they count is made as it is read") {
+    for (const dtype type : {dtype::i64, dtype::i32, dtype::f32, dtype::u8, dtype::f16})
+        for (const shape& domain : {shape{700, 7}, {40, 9, 3}, {3, 1000, 2}, {5, 63}, {9, 1}})
+            for (const int axis : {-1, 0, 1}) {
+                const int last = domain.rank() - 1;
+                const std::int64_t n = element_count(domain);
+                const strides dense = row_major_strides(domain);
+                strides along = strides::filled(domain.rank(), 0);
+                along[axis < 0 ? last : axis] = axis < 0 ? -2 : 3;
+                const instruction code[] = {
+                    {instruction::code::iota, type, 0, {}, nullptr},
+                    {instruction::code::iota, type, 1, {}, nullptr},
+                    {instruction::code::cast, dtype::f32, 0, {0}, nullptr},
+                    {instruction::code::cast, dtype::f32, 0, {1}, nullptr},
+                    {instruction::code::apply, dtype::f32, 0, {2, 3}, &op_info_of<op::subtract>}};
+                const std::uint16_t outputs[] = {4};
+                const program_view body{code, outputs};
+                const array_list<host_array> leaves{{nullptr, type, 5, along},
+                                                    {nullptr, type, 1, dense}};
+                std::vector<float> got(static_cast<std::size_t>(n)), want = got;
+                run_on_host(body, domain, leaves, {}, std::vector{view(want, 0, dense)});
+                thread_pool threads(3);
+                host_elementwise{body, nullptr, domain, leaves, {}, {view(got, 0, dense)}}
+                    .run(threads);
+                CHECK_MESSAGE(got == want, to_string(domain) << ' ' << to_string(type));
+            }
+}

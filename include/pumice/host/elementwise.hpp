@@ -48,7 +48,7 @@ private:
         if (domain.rank() < 2 || domain.back() >= short_line || element_count(domain) == 0)
             return false;
         for (const host_array& a : leaves)
-            if (!a.data || a.format || !a.map.axes.empty() || is_packed(a.type)) return false;
+            if (a.format || !a.map.axes.empty() || is_packed(a.type)) return false;
         return std::all_of(outputs.begin(), outputs.end(), [&](const host_array& a) {
             return follow(a, domain.rank() - 2) && !is_packed(a.type);
         });
@@ -98,6 +98,8 @@ private:
             : work_(work), axis_(axis), cell_(cell), in_(work.leaves), out_(work.outputs),
               room_(in_.size() * 8 * host_program::block) {
             auto* room = static_cast<std::byte*>(room_.data());
+            for (const instruction& i : work.body.code)
+                if (i.what == instruction::code::iota) in_[i.index].type = i.type;
             for (std::size_t k = 0; k < in_.size(); ++k, room += 8 * host_program::block)
                 if (!work.follow(in_[k], axis)) in_[k].data = room, in_[k].offset = 0;
             for (auto* list : {&in_, &out_})
@@ -110,8 +112,9 @@ private:
             for (std::size_t k = 0; k < in_.size(); ++k) {
                 const host_array& a = work_.leaves[k];
                 if (work_.follow(a, axis_)) in_[k].offset = offset_of(a, at);
-                else copy(a, offset_of(a, at), in_[k].data, n);
-                in[k] = in_[k].data + byte_offset(a.type, in_[k].offset);
+                else if (a.data) copy(a, offset_of(a, at), in_[k].data, n);
+                else count(a, offset_of(a, at), in_[k], n);
+                if (a.data) in[k] = in_[k].data + byte_offset(a.type, in_[k].offset);
             }
             for (std::size_t k = 0; k < out_.size(); ++k)
                 out_[k].offset = offset_of(work_.outputs[k], at);
@@ -131,6 +134,20 @@ private:
                 detail::copy_rows(info(a.type).bits, a.data + byte_offset(a.type, from),
                                   a.steps[axis_], a.steps[last], to + byte_offset(a.type, i), cell_,
                                   n, length);
+        }
+
+        /// An iota.
+        void count(const host_array& a, std::int64_t from, const host_array& to,
+                   std::int64_t n) const {
+            const int last = work_.domain.rank() - 1;
+            const std::int64_t length = work_.domain[last];
+            alignas(64) std::int64_t places[host_program::block], values[host_program::block];
+            for (std::int64_t i = 0; i < cell_; i += length, from += a.steps[last - 1])
+                for (std::int64_t c = 0; c < n; ++c)
+                    for (std::int64_t k = 0; k < length; ++k)
+                        places[c * cell_ + i + k] = from + c * a.steps[axis_] + k * a.steps[last];
+            detail::cast_block(dtype::i64, to.type, places, values, n * cell_);
+            detail::exchange(to.type, false, to.data, 0, 1, values, n * cell_);
         }
 
         const host_elementwise& work_;
