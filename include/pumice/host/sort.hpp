@@ -152,23 +152,60 @@ void sort_row(const keys_of_row<Key>& row, std::size_t n, std::size_t wanted, st
     put_sorted(list.data(), room.data(), n, wanted, to, step);
 }
 
+/// Rows of so few elements are sorted by how many come before each: without branches.
+inline constexpr std::int64_t most_counted = 16;
+
+template <class Key>
+void put_by_counts(const Key* keys, std::int64_t n, std::int64_t wanted, std::byte* to,
+                   std::int64_t step) {
+    std::int64_t before[most_counted] = {};
+    for (std::int64_t i = 1; i < n; ++i)
+        for (std::int64_t k = 0; k < i; ++k) {
+            const bool later = keys[k] <= keys[i];
+            before[i] += later;
+            before[k] += !later;
+        }
+    for (std::int64_t i = 0; i < n; ++i)
+        if (before[i] < wanted) std::memcpy(to + before[i] * step * 8, &i, 8);
+}
+
 template <element T>
 void sort_rows_of(const sort_problem& p, const host_buffers& buffers, const thread_pool& threads) {
     using key = typename read_sort_keys<T>::key;
     if (p.first == 0) return;
     const host_array values = buffers.array(p.values), output = buffers.array(p.output);
-    const std::int64_t rows = element_count(p.outer),
-                       work = looks_for_first(p.first, p.length) ? 1 : 8;
+    constexpr std::int64_t block = 512;
+    const bool few = p.length <= most_counted;
+    const std::int64_t rows = element_count(p.outer), n = p.length,
+                       work = looks_for_first(p.first, n) ? 1 : 8, share = few ? block / n : 1;
     shape domain = p.outer;
-    domain.push_back(1);
-    threads.run(rows, parts_for_a_thread(work * p.length), [&](std::int64_t row) {
-        const index_list at = row_at(domain, row);
-        const keys_of_row<key> keys{values.data, offset_of(values, at), values.steps.back(),
-                                    static_cast<key>(p.descending ? ~key{0} : key{0}),
-                                    &read_sort_keys<T>::call};
-        sort_row(keys, static_cast<std::size_t>(p.length), static_cast<std::size_t>(p.first),
-                 output.data + byte_offset(dtype::i64, offset_of(output, at)), output.steps.back());
-    });
+    domain.push_back(n);
+    const bool dense = few && is_row_major(domain, values.steps);
+    threads.run((rows + share - 1) / share, parts_for_a_thread(work * n * share),
+                [&](std::int64_t part) {
+                    key list[block];
+                    const std::int64_t begin = part * share, end = std::min(rows, begin + share);
+                    index_list at = row_at(domain, begin);
+                    for (std::int64_t row = begin; row < end; ++row, next_row(domain, at)) {
+                        const keys_of_row<key> keys{
+                            values.data, offset_of(values, at), values.steps.back(),
+                            static_cast<key>(p.descending ? ~key{0} : key{0}),
+                            &read_sort_keys<T>::call};
+                        std::byte* const to =
+                            output.data + byte_offset(dtype::i64, offset_of(output, at));
+                        const std::int64_t step = output.steps.back(),
+                                           place = dense ? (row - begin) * n : 0;
+                        if (!few) {
+                            sort_row(keys, static_cast<std::size_t>(n),
+                                     static_cast<std::size_t>(p.first), to, step);
+                            continue;
+                        }
+                        if (!dense || row == begin)
+                            keys.read(0, static_cast<std::size_t>(dense ? (end - begin) * n : n),
+                                      list);
+                        put_by_counts(list + place, n, p.first, to, step);
+                    }
+                });
 }
 
 template <std::same_as<sort_problem> P>
