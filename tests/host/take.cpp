@@ -138,3 +138,36 @@ TEST_CASE("host take: short rows of any size, by indices and tuples of them, as 
                                           std::vector{pm::slice{}, pm::slice{0, 1}})));
         }
 }
+
+TEST_CASE("host take: elements of many short lines, also cut between threads, as a plain loop") {
+    const pm::context home = host();
+    for (const std::int64_t n : {1, 2, 3, 7, 63})
+        for (const std::int64_t lines : {1, 5, 6000}) {
+            constexpr std::int64_t length = 4;
+            const pm::shape by{2, lines, n}, from{2, lines, length};
+            std::vector<float> v(static_cast<std::size_t>(pm::element_count(from)));
+            std::vector<std::int32_t> at(static_cast<std::size_t>(pm::element_count(by)));
+            for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i);
+            for (std::size_t i = 0; i < at.size(); ++i)
+                at[i] = static_cast<int>(i * 7919 % 11) - 5;  // clamped at both ends
+            const pm::any_tensor x = pm::from_span<float>(from, v, home),
+                                 indices = pm::from_span<std::int32_t>(by, at, home);
+            const std::vector<float> got = pm::to_vector<float>(pm::take_along_axis(x, indices, 2));
+            int wrong = got.size() != at.size();
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                const std::int64_t k = at[i] < 0 ? std::max<std::int64_t>(at[i] + length, 0)
+                                                 : std::min<std::int64_t>(at[i], length - 1);
+                const auto line = static_cast<std::int64_t>(i) / n;
+                wrong += got[i] != v[static_cast<std::size_t>(line * length + k)];
+            }
+            CHECK(wrong == 0);
+            // The same of every second line.
+            const std::vector<pm::slice> half{{}, pm::slice{0, lines, 2}, {}};
+            const std::vector<float> some =
+                pm::to_vector<float>(pm::take_along_axis(pm::slice_view(x, half),
+                                                         pm::slice_view(indices, half), 2));
+            const std::vector<float> want =
+                pm::to_vector<float>(pm::slice_view(pm::take_along_axis(x, indices, 2), half));
+            CHECK(some == want);
+        }
+}

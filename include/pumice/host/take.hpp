@@ -14,18 +14,19 @@ namespace pumice { inline namespace PUMICE_ABI {
 
 namespace detail {
 
-/// n elements of `Size` bytes along the last axis, from the coordinates `at` on.
+/// n elements of `Size` bytes along the last axis, from the coordinates `at` on, and of the next
+/// `lines` - 1 along the one before, where takes_lines() says so.
 template <std::size_t Size, class Index>
 void take_some(const take_problem& p, const host_buffers& buffers, const index_list& at,
-               std::int64_t n, std::int64_t) {
+               std::int64_t n, std::int64_t lines) {
     const int last = p.domain.rank() - 1;
     const auto place = [&](const operand& o, std::int64_t size) {
         const host_array a = buffers.array(o);
         return a.data + offset_of(a, at) * size;
     };
-    const std::byte* const values = place(p.values, Size);
-    const std::byte* const indices = place(p.indices, sizeof(Index));
-    std::byte* const out = place(p.output, Size);
+    const std::byte* values = place(p.values, Size);
+    const std::byte* indices = place(p.indices, sizeof(Index));
+    std::byte* out = place(p.output, Size);
     const std::int64_t read = p.values.steps[last], pick = p.indices.steps[last],
                        write = p.output.steps[last];
     const auto offset = [&](std::int64_t i) {
@@ -64,12 +65,24 @@ void take_some(const take_problem& p, const host_buffers& buffers, const index_l
         return;
     }
     const std::int64_t length = p.length[0], step = p.step[0];
-    for (std::int64_t i = 0; i < n; ++i) {
-        Index index;
-        std::memcpy(&index, indices + i * pick * std::int64_t{sizeof index}, sizeof index);
-        std::memcpy(out + i * write * size,
-                    values + (i * read + step * taken(index, length)) * size, Size);
+    while (true) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            Index index;
+            std::memcpy(&index, indices + i * pick * std::int64_t{sizeof index}, sizeof index);
+            std::memcpy(out + i * write * size,
+                        values + (i * read + step * taken(index, length)) * size, Size);
+        }
+        if (--lines == 0) return;
+        values += p.values.steps[last - 1] * size;
+        indices += p.indices.steps[last - 1] * std::int64_t{sizeof(Index)};
+        out += p.output.steps[last - 1] * size;
     }
+}
+/// Whether the last axis is short and has indices of its own: then several lines are taken at once.
+inline bool takes_lines(const take_problem& p) {
+    const int last = p.domain.rank() - 1;
+    return last > 0 && p.domain[last] < short_line && p.indices.steps[last] != 0 &&
+           p.length.rank() == 1;
 }
 
 /// Copies bytes, few of them without a call.
@@ -147,8 +160,10 @@ void take_all(const P& asked, const host_buffers& buffers, const thread_pool& th
             case 32: some = by_size(std::integral_constant<std::size_t, 4>{}); break;
             default: some = by_size(std::integral_constant<std::size_t, 8>{});
         }
+    const bool lines = row == 1 && takes_lines(p);
     const std::int64_t count = element_count(p.domain), length = p.domain.back(),
-                       share = thread_part / row, parts = (count + share - 1) / share;
+                       share = lines ? thread_part / length * length : thread_part / row,
+                       parts = (count + share - 1) / share;
     threads.run(parts, parts_for_a_thread(thread_part), [&](std::int64_t part) {
         const std::int64_t end = std::min(count, (part + 1) * share);
         std::int64_t i = part * share;
@@ -156,7 +171,15 @@ void take_all(const P& asked, const host_buffers& buffers, const thread_pool& th
         for (std::int64_t n; i < end; i += n, next_row(p.domain, at)) {
             std::int64_t& first = at[at.rank() - 1] = i % length;
             n = std::min(end - i, length - first);
-            some(p, buffers, at, n, row);
+            if (!lines) {
+                some(p, buffers, at, n, row);
+            } else {
+                std::int64_t& line = at[at.rank() - 2];
+                const std::int64_t more = std::min((end - i) / n, p.domain[at.rank() - 2] - line);
+                some(p, buffers, at, n, more);
+                line += more - 1;
+                n *= more;
+            }
             first = 0;
         }
     });
