@@ -246,8 +246,9 @@ PUMICE_BODY std::vector<any_tensor> nonzero(const any_tensor& x) {
     std::int64_t behind = x.size();
     for (const std::int64_t length : x.shape()) {
         behind = length == 0 ? 0 : behind / length;
-        const any_tensor at = apply<op::floor_divide>(flat, behind);
-        made.push_back(detail::noted(apply<op::remainder>(at, length)));
+        any_tensor at = behind == 1 ? flat : apply<op::floor_divide>(flat, behind);
+        if (!made.empty()) at = apply<op::remainder>(at, length);
+        made.push_back(detail::noted(at));
     }
     return made;
 }
