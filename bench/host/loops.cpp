@@ -7,6 +7,7 @@
 // elements]]
 #include <bench/host/plain.hpp>
 #include <pumice.hpp>
+#include <pumice/array_api.hpp>
 #include <pumice/graph/array_api.hpp>
 
 #include <cstdlib>
@@ -114,6 +115,15 @@ void arithmetic_of(const char* type, std::int64_t n) {
         "transposed sum", type, n,
         [&] { return pm::matrix<T>(pm::transpose(lines) + pm::transpose(lines)); },
         [&] { bench::transposed_sum(v.data(), rows, columns, out.data()); });
+    if constexpr (std::is_same_v<T, float>)
+        compare(
+            "tril", type, n, [&] { return pm::tril(m); },
+            [&] {
+                for (std::int64_t i = 0; i < rows; ++i)
+                    for (std::int64_t k = 0; k < columns; ++k)
+                        out[std::size_t(i * columns + k)] =
+                            k <= i ? v[std::size_t(i * columns + k)] : 0;
+            });
     std::vector<std::int64_t> firsts(v.size());
     const auto top = [&](const char* name, const std::vector<T>& of, std::int64_t k) {
         const pm::any_tensor row = tensor_of(of, {n});
@@ -136,6 +146,24 @@ void arithmetic_of(const char* type, std::int64_t n) {
     compare(
         "argsort", type, n, [&] { return pm::argsort(x); },
         [&] { bench::argsort(v.data(), n, places.data()); });
+    if constexpr (std::is_same_v<T, float>) {
+        const pm::any_tensor fives = pm::reshape(x, {n / 5, 5}), holds = pm::any_tensor(x > -2.0f);
+        pm::eval(holds);
+        compare(
+            "sort rows of 5", type, n, [&] { return pm::sort(fives, 1); },
+            [&] {
+                out = v;
+                for (auto row = out.begin(); out.end() - row >= 5; row += 5)
+                    std::sort(row, row + 5);
+            });
+        compare(
+            "x[mask], all true", type, n, [&] { return pm::masked_select(x, holds); },
+            [&] {
+                std::size_t k = 0;
+                for (const T e : v)
+                    if (e > -2.0f) out[k++] = e;
+            });
+    }
     compare(
         "sort", type, n, [&] { return pm::sort(x); },
         [&] {
