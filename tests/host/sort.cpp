@@ -96,8 +96,11 @@ TEST_CASE("host sort: short rows with NaN and -0, of any layout, all and the fir
             const float* const row = v.data() + r * n;
             std::vector<std::int64_t> at(static_cast<std::size_t>(n));
             std::iota(at.begin(), at.end(), std::int64_t{0});
-            std::stable_sort(at.begin(), at.end(), [&](std::int64_t a, std::int64_t b) {
+            const auto less = [&](std::int64_t a, std::int64_t b) {
                 return row[a] < row[b] || (row[a] == row[a] && row[b] != row[b]);
+            };
+            std::sort(at.begin(), at.end(), [&](std::int64_t a, std::int64_t b) {
+                return less(a, b) || (!less(b, a) && a < b);
             });
             want.insert(want.end(), at.begin(), at.end());
             first.insert(first.end(), at.begin(), at.begin() + k);
