@@ -190,9 +190,6 @@ struct host_place {
     std::int64_t step(const host_array& a) const noexcept {
         return at.empty() ? 0 : a.steps[at.rank() - 1];
     }
-    std::int64_t row_step(const host_array& a) const noexcept {
-        return at.rank() < 2 ? 0 : a.steps[at.rank() - 2];
-    }
 };
 
 /// Runs a program block by block along the innermost axis of its domain. Dense operands whose type
@@ -361,7 +358,7 @@ private:
 
     void load(const instruction& i, std::byte* own, const host_place& at) const {
         const host_array& a = leaves_[i.index];
-        const std::int64_t step = at.step(a), apart = at.row_step(a);
+        const std::int64_t step = at.step(a), apart = at.rows > 1 ? a.steps[at.at.rank() - 2] : 0;
         std::int64_t offset = at.offset(a), left = at.count * at.rows;
         const std::int64_t n = apart == at.count * step && !a.format ? left : at.count;
         for (; left > 0; left -= n, offset += apart) {
