@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <random>
 
 using namespace pumice;
@@ -34,6 +35,41 @@ struct no_reference : no_kernel {
 static_assert(!kernel_type<no_reference>, "a problem says in plain C++ what its kernels compute");
 
 }  // namespace
+
+TEST_CASE("short rows of a prologue are the same, several at a time and one by one") {
+    std::vector<float> data(4000);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = float(i % 251) - 100;
+    const host_buffers buffers{{reinterpret_cast<std::byte*>(data.data())}};
+    pumice_test::builder b;
+    b.out({b.apply<op::multiply>(b.leaf(0), b.apply<op::add>(b.leaf(1), b.leaf(2)))});
+    fused f = made(b);
+    for (const std::int64_t length : {1, 3, 64, 170, 256, 257, 512}) {
+        const shape domain{2, 7, length};
+        f.leaves = {{0, dtype::f32, 0, {7 * length, length, 1}},       // rows that follow
+                    {0, dtype::f32, 2000 + length - 1, {3, 100, -1}},  // backwards
+                    {0, dtype::f32, 9, {2, 1, 0}}};                    // one number a row
+        if (2000 + 700 + length > 4000 || 14 * length > 4000) f.leaves[0].steps = {0, 0, 1};
+        host_rows ahead(f, buffers, false, domain), alone(f, buffers);
+        const auto same = [&](const index_list& at) {
+            const auto* const got = static_cast<const float*>(ahead.values(at, 0, length));
+            const std::int64_t behind = ahead.rows_behind();
+            CHECK(behind < std::max<std::int64_t>(1, host_program::block / length));
+            for (std::int64_t row = 0; row <= behind; ++row) {
+                index_list here = at;
+                here[1] += row;
+                const void* const want = alone.values(here, 0, length);
+                CHECK(std::memcmp(got + row * length, want, std::size_t(4 * length)) == 0);
+            }
+        };
+        for (std::int64_t y = 0; y < 2; ++y)
+            for (std::int64_t x = 0; x < 7; ++x) same({y, x, 0});
+        for (const index_list& at : {index_list{1, 6, 0}, {0, 6, 0}, {0, 2, 0}, {1, 2, 0}})
+            same(at);
+        const float part = *static_cast<const float*>(ahead.values({1, 3, 0}, length / 2, 1));
+        CHECK(part == *static_cast<const float*>(alone.values({1, 3, 0}, length / 2, 1)));
+        same({1, 3, 0});
+    }
+}
 
 TEST_CASE("a prologue gives the row at its coordinates, over any step and past one block") {
     const std::int64_t length = 2 * host_program::block + 3;
