@@ -88,7 +88,8 @@ PUMICE_BODY any_tensor flat_nonzero(const any_tensor& x, const char* place) {
                 some[found] = k;
                 found += each[k] != std::byte{0};
             }
-            to = std::copy_n(some, found, to);
+            std::memcpy(to, some, static_cast<std::size_t>(found) * sizeof(*to));
+            to += found;
         }
         if (!on_host) places = home.get()->create(dtype::i64, {count}, room.begin());
         return any_tensor(std::move(places));
