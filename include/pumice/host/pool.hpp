@@ -163,7 +163,8 @@ public:
     /// Lines [first, last) of the results of planes [plane, end).
     void run(std::int64_t plane, std::int64_t end, std::int64_t first, std::int64_t last) {
         for (std::int64_t count; plane < end; plane += count) {
-            count = is_short() ? std::min(beside, end - plane) : 1;
+            // Fewer than half of those side by side take longer than one by one.
+            count = is_short() && end - plane >= beside / 2 ? std::min(beside, end - plane) : 1;
             if (op_.what == pooling::max) {
                 some(join_greatest<T>{}, least_, plane, count, first, last,
                      [](T best, std::int64_t, std::int64_t) { return best; });
