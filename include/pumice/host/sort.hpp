@@ -188,7 +188,8 @@ void sort_rows_of(const sort_problem& p, const host_buffers& buffers, const thre
                     index_list at = row_at(domain, begin);
                     for (std::int64_t row = begin; row < end; ++row, next_row(domain, at)) {
                         const keys_of_row<key> keys{
-                            values.data, offset_of(values, at), values.steps.back(),
+                            values.data, offset_of(values, at),
+                            dense ? 1 : values.steps.back(),  // that of one element says nothing
                             static_cast<key>(p.descending ? ~key{0} : key{0}),
                             &read_sort_keys<T>::call};
                         std::byte* const to =
