@@ -126,12 +126,9 @@ private:
     host_rows values_of_blocks() const {
         const fused& f = plan_.p.prologue;
         if (follow_) return host_rows(f, buffers_, wraps_);
+        if (across_) return host_rows(f, buffers_, wraps_, plan_.across());
         shape domain = plan_.p.outer;
         for (const std::int64_t d : plan_.p.inner) domain.push_back(d);
-        if (across_) {
-            domain.erase(plan_.outer_rank - 1);
-            domain.push_back(plan_.p.outer.back());
-        }
         return host_rows(f, buffers_, wraps_, domain);
     }
     /// `f` of each tile: of short rows that follow each other, or of whole lines across.

@@ -320,10 +320,8 @@ private:
             o.steps.push_back(o.steps[axis]);
             o.steps.erase(axis);
         }
-        shape head = plan_.p.outer, domain = head;
-        domain.erase(axis);
-        for (const std::int64_t d : plan_.p.inner) domain.push_back(d);
-        domain.push_back(head.back());
+        shape head = plan_.p.outer;
+        const shape domain = plan_.across();
         const std::int64_t width = head.back(),
                            chunk = std::max<std::int64_t>(2048, thread_part / plan_.length),
                            chunks = (width + chunk - 1) / chunk,

@@ -57,16 +57,13 @@ const operand* result_alone(const fused& f) {
 template <class T>
 class number_rows {
 public:
-    /// Pre: the program outlives the object.
-    number_rows(const fused& f, const host_buffers& buffers) {
+    /// Pre: the program outlives the object. `domain`, if it is named, is asked for row by row in
+    /// row-major order.
+    number_rows(const fused& f, const host_buffers& buffers, const shape& domain = {}) {
         const operand* const leaf = leaf_alone<T>(f);
-        if (!leaf || leaf->steps.empty() || leaf->steps.back() != 1) machine_.emplace(f, buffers);
+        if (!leaf || leaf->steps.empty() || leaf->steps.back() != 1)
+            machine_.emplace(f, buffers, false, domain);
         else leaf_ = buffers.array(*leaf);
-    }
-    /// Over `domain`, whose rows are asked for in row-major order.
-    number_rows(const fused& f, const host_buffers& buffers, const shape& domain)
-        : number_rows(f, buffers) {
-        if (machine_) machine_.emplace(f, buffers, false, domain);
     }
     /// n values from the coordinates `at` on, along the last axis; valid until the next call.
     const T* read(const index_list& at, std::int64_t n) {
@@ -81,8 +78,6 @@ public:
         else machine_->read(at, dtype_of<T>, reinterpret_cast<std::byte*>(out), n);
     }
     bool in_place() const noexcept { return !machine_; }
-    /// How many rows lie dense behind that of the last call, the next along the axis before.
-    std::int64_t rows_behind() const noexcept { return machine_ ? machine_->rows_behind() : 0; }
 
 private:
     host_array leaf_;

@@ -106,6 +106,15 @@ struct reduce_plan {
             if (steps >= 2 * n && (!columns || (n == 8 && slots() < 65536))) lanes = n;
     }
 
+    /// The axes with the innermost kept one last.
+    shape across() const {
+        shape domain = p.outer;
+        domain.erase(outer_rank - 1);
+        for (const std::int64_t d : p.inner) domain.push_back(d);
+        domain.push_back(p.outer.back());
+        return domain;
+    }
+
     /// Cuts each reduction so that some 1024 groups share the work; leaves one slice where it is
     /// short. Of no device's rates: the order of a sum, and so its bits, are the same on each.
     void cut() {
